@@ -1,0 +1,43 @@
+# On a machine with Python >= 3.11, pip and make, `make demo` and `make test` do all their set-up.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint bench docs lock clean
+
+demo: $(STAMP)
+	$(BIN)/python -m examples.demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n auto
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.run
+
+docs: $(STAMP)
+	$(BIN)/python docs/generate.py
+
+# The lock names versions and hashes, and no registry.
+EXTRAS := charts data duckdb dev
+lock:
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/pip install --quiet uv
+	$(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes \
+	  --no-annotate --no-header --no-emit-index-url $(foreach extra,$(EXTRAS),--extra $(extra)) \
+	  --upgrade --output-file requirements.lock pyproject.toml
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Holdfast needs Python 3.11 or later; this is %d.%d. Try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .hypothesis demo-output
