@@ -1,0 +1,84 @@
+"""What Holdfast raises, in one tree. Every text says what, the numbers, and what to do next.
+
+::
+
+    HoldfastError
+    ├── InvalidArgument (also ValueError)   a number or name outside its allowed range
+    ├── MissingExtra (also ImportError)     an optional part is not installed
+    ├── Refused                             the promise could not be kept; nothing spent
+    │   ├── ToleranceTooTight (also ValueError)   no mechanism reaches this half-width here
+    │   └── BudgetExhausted                 requested more than remains
+    ├── InvalidQuestion (also ValueError)   the question cannot be understood or is not allowed
+    │   └── NotBounded                      a column has no declared bounds
+    ├── DataChanged                         the table is not the one the ledger belongs to
+    ├── LedgerTampered                      an entry does not follow from the ones before it
+    ├── LedgerBusy                          another process held the ledger for too long
+    └── LedgerUnavailable (also OSError)    the file or folder cannot be read or written
+
+No text ever contains a value computed from protected data.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExhausted",
+    "DataChanged",
+    "HoldfastError",
+    "InvalidArgument",
+    "InvalidQuestion",
+    "LedgerBusy",
+    "LedgerTampered",
+    "LedgerUnavailable",
+    "MissingExtra",
+    "NotBounded",
+    "Refused",
+    "ToleranceTooTight",
+]
+
+
+class HoldfastError(Exception):
+    """The root of everything Holdfast raises on purpose."""
+
+
+class InvalidArgument(HoldfastError, ValueError):
+    """An argument is outside its allowed range: the text names it, its value and the range."""
+
+
+class MissingExtra(HoldfastError, ImportError):
+    """A library of an optional part is missing: the text says which extra brings it."""
+
+
+class Refused(HoldfastError):
+    """The request would break the promise, so nothing was computed and nothing was spent."""
+
+
+class ToleranceTooTight(Refused, ValueError):
+    """No mechanism reaches this half-width with these rows and questions."""
+
+
+class BudgetExhausted(Refused):
+    """The question costs more than what remains."""
+
+
+class InvalidQuestion(HoldfastError, ValueError):
+    """The question cannot be understood, or asks for something that is not allowed."""
+
+
+class NotBounded(InvalidQuestion):
+    """The question uses a value without declared bounds."""
+
+
+class DataChanged(HoldfastError):
+    """The table's fingerprint is not the one the ledger was opened with."""
+
+
+class LedgerTampered(HoldfastError):
+    """The ledger's chain is broken: an entry was changed, removed, added or reordered."""
+
+
+class LedgerBusy(HoldfastError):
+    """Another process held the ledger for longer than the timeout."""
+
+
+class LedgerUnavailable(HoldfastError, OSError):
+    """The ledger's file, folder or secret cannot be read or written."""
