@@ -63,7 +63,13 @@ GOLDEN = [
         ".2 + ln 20",
     ),
     Golden("typical_log_charge", {"eta": 0.3}, 0.3, 1e-15, "definition"),
-    Golden("dp_log_charge", {"n": 100, "eps": 0.5}, 50.0, 1e-12, "randomised response of 100 bits"),
+    Golden(
+        "dp_log_charge",
+        {"n": 100, "eps": 0.5},
+        50.0,
+        1e-12,
+        "100 steps of one half, by group privacy",
+    ),
     Golden("ask_log_cost", {"radius": 0.02, "tolerance": 0.05}, -math.log(0.6), 1e-12, "by hand"),
     Golden(
         "log_capacity",

@@ -1,0 +1,229 @@
+"""Every mechanism's half-width, number of questions or rows needed: one table of methods.
+
+A `Method` answers three questions about itself: the half-width for (rows, questions), the questions
+for (rows, half-width), the rows for (questions, half-width). All are on the safe side, and none
+takes a time that grows with the number of questions. A half-width of 1/2 or more says nothing
+about a value in [0, 1], so it counts as impossible (None).
+
+Symbols: n rows, k questions, t the half-width, z the half-width in units of the scale sigma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from holdfast.theory import baselines, equal_width, gaussian_transfer, median_noise, published
+from holdfast.theory.concentration import BoundedMean, Concentration, SubGaussian
+from holdfast.theory.dependence import MDependent
+from holdfast.theory.safeside import largest_integer, smallest_integer
+
+__all__ = ["MOST_QUESTIONS", "MOST_ROWS", "Kind", "Method", "Rows", "check_method", "methods"]
+
+MOST_QUESTIONS = 10**12
+MOST_ROWS = 10**15
+_VACUOUS = 0.5
+# Row values are floored to multiples of 2^-30, which moves a mean by less than this.
+_GRID = 2.0**-29
+_UNIT = SubGaussian(1.0)
+
+Kind = Literal["promise", "reference", "not valid"]
+Width = Callable[[Concentration, int, float], float]
+Fits = Callable[[Concentration, int, float, float], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is known of the rows: their concentration as a function of their number."""
+
+    profile: Callable[[int], Concentration]
+    independent: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to answer, with its three inverse functions; None where it cannot."""
+
+    name: str
+    kind: Kind
+    theorem: str
+    independent_only: bool
+    half_width: Callable[[Rows, int, int, float], float | None]
+    questions: Callable[[Rows, int, float, float], int | None]
+    rows: Callable[[Rows, int, float, float], int | None]
+
+    def applies(self, rows: Rows) -> bool:
+        """Whether its theorem covers rows of this kind."""
+        return rows.independent or not self.independent_only
+
+
+def methods() -> tuple[Method, ...]:
+    """All methods but guess-and-check, which depends on the number of surprises."""
+    return (
+        _account(
+            "bounded noise",
+            "bounded_noise_half_width",
+            equal_width.bounded_noise_half_width,
+            equal_width.bounded_noise_fits,
+        ),
+        Method(
+            "median noise",
+            "promise",
+            "median_noise_half_width",
+            True,
+            lambda _, n, k, log_beta: _useful(
+                median_noise.median_noise_half_width(n, k, log_beta).half_width + _GRID
+            ),
+            lambda _, n, t, log_beta: _some(
+                median_noise.median_noise_questions(n, t - _GRID, log_beta)
+            ),
+            lambda _, k, t, log_beta: median_noise.median_noise_rows(k, t - _GRID, log_beta),
+        ),
+        Method(
+            "Gaussian noise",
+            "promise",
+            "gaussian_half_width",
+            True,
+            lambda _, n, k, log_beta: _useful(
+                gaussian_transfer.gaussian_half_width(n, k, log_beta).half_width + _GRID
+            ),
+            lambda _, n, t, log_beta: _some(
+                gaussian_transfer.gaussian_questions(n, t - _GRID, log_beta)
+            ),
+            lambda _, k, t, log_beta: gaussian_transfer.gaussian_rows(k, t - _GRID, log_beta),
+        ),
+        _account(
+            "Laplace noise",
+            "laplace_half_width",
+            equal_width.laplace_half_width,
+            equal_width.laplace_fits,
+        ),
+        _account(
+            "rounding",
+            "rounding_half_width",
+            equal_width.rounding_half_width,
+            equal_width.rounding_fits,
+        ),
+        _formula(
+            "sample splitting",
+            "promise",
+            "sample_splitting_half_width",
+            baselines.sample_splitting_half_width,
+        ),
+        _formula(
+            "Rogers et al. 2020 (published)",
+            "reference",
+            "russo_zou_half_width",
+            published.russo_zou_half_width,
+        ),
+        _formula(
+            "Jung et al. 2020 (published)",
+            "reference",
+            "jung_2020_half_width",
+            published.jung_2020_half_width,
+        ),
+        _formula(
+            "Bassily et al. 2016 (published)",
+            "reference",
+            "bassily_2016_half_width",
+            published.bassily_2016_half_width,
+        ),
+        _formula(
+            "Dwork et al. 2015 (published)",
+            "reference",
+            "dwork_2015_half_width",
+            published.dwork_2015_half_width,
+        ),
+        _formula(
+            "one look",
+            "not valid",
+            "one_look_half_width",
+            lambda n, _, log_beta: baselines.one_look_half_width(n, log_beta),
+            most=1,
+        ),
+    )
+
+
+def check_method(surprises: int) -> Method:
+    """Guess and check with at most `surprises` refuted guesses.
+
+    The half-width leaves room for guesses: one within a scale sigma (at most one standard error of
+    the worst question) of the sample's value is confirmed to the end.
+    """
+
+    def width(profile: Concentration, k: int, log_beta: float) -> float:
+        room = _scale(profile) or 0.0
+        return equal_width.check_half_width(profile, k, min(surprises, k), log_beta, room)
+
+    def fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
+        room = _scale(profile) or 0.0
+        return equal_width.check_fits(profile, k, min(surprises, k), t, log_beta, room)
+
+    plural = "" if surprises == 1 else "s"
+    name = f"guess and check, {surprises:,} surprise{plural}"
+    return _account(name, "check_half_width", width, fits)
+
+
+def _account(name: str, theorem: str, width: Width, fits: Fits) -> Method:
+    """A method on the leakage account: it needs a concentration, not independence."""
+
+    def half_width(rows: Rows, n: int, k: int, log_beta: float) -> float | None:
+        return _useful(width(rows.profile(n), k, log_beta) + _GRID)
+
+    def questions(rows: Rows, n: int, t: float, log_beta: float) -> int | None:
+        profile = rows.profile(n)
+        return _some(
+            largest_integer(lambda k: fits(profile, k, t - _GRID, log_beta), most=MOST_QUESTIONS)
+        )
+
+    def rows_needed(rows: Rows, k: int, t: float, log_beta: float) -> int | None:
+        z = width(_UNIT, k, log_beta)
+
+        def enough(n: int) -> bool:
+            scale = _scale(rows.profile(n))
+            return scale is not None and z * scale <= t - _GRID
+
+        return smallest_integer(enough, most=MOST_ROWS)
+
+    return Method(name, "promise", theorem, False, half_width, questions, rows_needed)
+
+
+def _formula(
+    name: str,
+    kind: Kind,
+    theorem: str,
+    width: Callable[[int, int, float], float],
+    most: int = MOST_QUESTIONS,
+) -> Method:
+    """A method given by a half-width for independent rows, inverted by search."""
+    return Method(
+        name,
+        kind,
+        theorem,
+        True,
+        lambda _, n, k, log_beta: _useful(width(n, k, log_beta)),
+        lambda _, n, t, log_beta: _some(
+            largest_integer(lambda k: width(n, k, log_beta) <= t, most=most)
+        ),
+        lambda _, k, t, log_beta: smallest_integer(
+            lambda n: width(n, k, log_beta) <= t, most=MOST_ROWS
+        ),
+    )
+
+
+def _scale(profile: Concentration) -> float | None:
+    """The sub-Gaussian scale, for the profiles that are nothing but one."""
+    match profile:
+        case SubGaussian() | BoundedMean() | MDependent():
+            return profile.sigma
+        case _:
+            return None
+
+
+def _useful(width: float) -> float | None:
+    return width if width < _VACUOUS else None
+
+
+def _some(count: int) -> int | None:
+    return count or None

@@ -1,0 +1,134 @@
+"""Every row of golden.json, by name: values computed independently of this code."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.theory import (
+    codes,
+    distances,
+    gaussian_transfer,
+    guess_and_check,
+    intervals,
+    leakage,
+    median_noise,
+    sharp_composition,
+    stability,
+    stability_arrows,
+    stopped_oracle,
+    tv_generalisation,
+    typical,
+    typical_composition,
+    typical_mechanisms,
+)
+from holdfast.theory.concentration import SubExponential, SubGaussian
+from holdfast.theory.equal_width import bounded_noise_half_width
+from tests.theory.rows import numbers
+
+ROWS: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "golden.json").read_text(encoding="utf-8")
+)
+log = math.log
+
+
+def balanced(composed: typical_composition.Composed) -> tuple[float, float]:
+    assert composed.log_tau == composed.log_nu
+    return composed.eta, math.exp(composed.log_tau)
+
+
+def pair(eta: float, tau: float, nu: float) -> tuple[float, float, float]:
+    stable = typical.oracle_to_pair(eta, tau, nu)
+    return stable.eta, stable.tau, stable.nu
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "SubGaussian radius": lambda sigma, p: SubGaussian(sigma).radius(log(p)),
+    "SubExponential radius": lambda sigma, b, p: SubExponential(sigma, b).radius(log(p)),
+    "Clopper-Pearson upper, one-sided": intervals.clopper_pearson_upper,
+    "KL upper: sup p with n*kl(mean,p) <= L": intervals.kl_upper,
+    "kappa of discrete uniform release": lambda alpha, g, m: math.exp(
+        leakage.discrete_uniform_log_charge(alpha, g, m)
+    ),
+    "half-width/sigma, k questions, equal half-width, uniform noise, last answer noiseless, "
+    "beta_j free (best of equal and geometric weights)": lambda k, beta: bounded_noise_half_width(
+        SubGaussian(1.0), k, log(beta)
+    ),
+    "ln N, fixed (k, m, G)": guess_and_check.log_nodes,
+    "ln weight, KT code incl. 1/(t(t+1))": codes.kt_log_weight,
+    "global rounding half-width, best integer G": lambda n, k, beta: (
+        guess_and_check.global_rounding_width(n, k, log(beta))
+    ),
+    "F(b) = E(V-b)_+": lambda b, m: math.exp(gaussian_transfer.log_shift_excess(b, m)),
+    "CVaR of posterior shift (Theorem T, min over b)": lambda m, beta: (
+        gaussian_transfer.gaussian_shift(m, log(beta))
+    ),
+    "CVaR_beta(max_j |N(0,1)|)": lambda k, beta: gaussian_transfer.gaussian_max_noise(k, log(beta)),
+    "Gaussian T half-width, optimised noise": lambda n, k, beta: (
+        gaussian_transfer.gaussian_half_width(n, k, log(beta)).half_width
+    ),
+    "C = CVaR_beta(max |V_j|), median noise": lambda k, a, beta: median_noise.median_max_noise(
+        k, a, log(beta)
+    ),
+    "median noise half-width, optimised D and a in {2, 3}": lambda n, k, beta: (
+        median_noise.median_noise_half_width(n, k, log(beta)).half_width
+    ),
+    "H + theta/beta at given D, a": lambda n, k, D, a, beta: median_noise.median_shift(
+        n, k, D, a, log(beta)
+    ),
+    "oracle -> pair": pair,
+    "eta_t": lambda t, eta, tau_prime: typical_composition.composed_eta(t, eta, log(tau_prime)),
+    "printed pure composition (eta*, tau*=nu*)": lambda k, eta, nu, tau_prime: balanced(
+        typical_composition.pure_composition(k, eta, log(nu), log(tau_prime))
+    ),
+    "printed approximate composition (eta*, tau*=nu*), exponent eta_t": (
+        lambda k, eta, tau, nu, tau_prime: balanced(
+            typical_composition.approximate_composition(k, eta, log(tau), log(nu), log(tau_prime))
+        )
+    ),
+    "optimal composition delta_k(eta')": lambda k, eta, eta_prime: math.exp(
+        sharp_composition.optimal_composition_log_delta(k, eta, eta_prime)
+    ),
+    "sharp composition (eta', tau=nu)": lambda k, eta, nu, eta_prime: balanced(
+        sharp_composition.sharp_composition_balanced(k, eta, log(nu), eta_prime)
+    ),
+    "exact Gaussian calibration s": lambda alpha, eta, tau: typical_mechanisms.gaussian_scale(
+        alpha, eta, log(tau)
+    ),
+    "ln Phi(Phi^-1(p0)+m)": stopped_oracle.stopped_oracle_log_bound,
+    "k-fold Gaussian TV, exact": distances.gaussian_tv,
+    "TV of an (eps, delta) pair": lambda eps, delta: (
+        stability_arrows.approx_dp_to_tv(
+            stability.ApproxDP(eps, log(delta) if delta else -math.inf)
+        ).distance
+    ),
+    "expected generalisation from TV": lambda eps, n, delta: tv_generalisation.tv_expected_error(
+        eps, n, log(delta)
+    ),
+    "least s for expected error tau (exact TV)": lambda n, k, tau, delta: (
+        tv_generalisation.gaussian_scale_for_expected_error(n, k, tau, log(delta))
+    ),
+}
+
+
+def name(row: dict[str, Any]) -> str:
+    inputs = ", ".join(f"{key}={value:g}" for key, value in row["inputs"].items())
+    return f"{row['section']}: {row['what'][:40]} ({inputs})"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name)
+def test_golden_row(row: dict[str, Any]) -> None:
+    value = numbers(CALLS[row["what"]](**row["inputs"]))
+    expected = row["expected"] if isinstance(row["expected"], list) else [row["expected"]]
+    assert value == pytest.approx(tuple(expected), rel=row["rel"])
+    if "not narrower by more than 1 %" in row.get("note", ""):
+        assert value[0] >= 0.99 * expected[0]
+
+
+def test_every_kind_of_row_is_called() -> None:
+    assert {row["what"] for row in ROWS} == CALLS.keys()
