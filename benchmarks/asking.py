@@ -1,0 +1,142 @@
+"""Asking, against the raw engine, against raw commits, and against a short ledger."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import holdfast
+from benchmarks.measure import Row, compare
+
+LARGE, SMALL, COLUMNS, MANY = 10_000_000, 100_000, 10, 200
+
+
+def table(rows: int) -> pl.DataFrame:
+    """Doubles in ten columns, a fixed seed."""
+    rng = np.random.default_rng(1)
+    return pl.DataFrame({f"x{i}": rng.normal(size=rows) for i in range(COLUMNS)})
+
+
+def large(folder: Path) -> list[Row]:
+    """Ten million rows of Parquet: one question, and 200 together, against Polars itself."""
+    path = folder / "large.parquet"
+    table(LARGE).write_parquet(path)
+    holdout = holdfast.open(
+        str(path), ledger=folder / "large.ledger", questions=10**6, tolerance=0.4
+    )
+    fresh = (f"avg(clip(x0, -{i}.5, 3))" for i in itertools.count(1))
+    lazy = pl.scan_parquet(path)
+
+    def many() -> list[str]:
+        return [f"avg(clip(x{i % COLUMNS}, -{next(places)}.25, 3))" for i in range(MANY)]
+
+    places = itertools.count(1)
+    raw_many = [
+        pl.col(f"x{i % COLUMNS}").clip(-1.0 - i, 3).mean().alias(str(i)) for i in range(MANY)
+    ]
+    return [
+        compare(
+            "ask, 10M rows of Parquet",
+            lambda: holdout.ask(next(fresh)),
+            "Polars: the same average",
+            lambda: lazy.select(pl.col("x0").clip(-1.5, 3).mean()).collect(engine="streaming"),
+            at_most=1.3,
+            repeats=5,
+        ),
+        compare(
+            "ask_many of 200, 10M rows",
+            lambda: holdout.ask_many(many()),
+            "Polars: the same 200 averages",
+            lambda: lazy.select(raw_many).collect(engine="streaming"),
+            at_most=1.4,
+            repeats=3,
+        ),
+    ]
+
+
+def small(folder: Path) -> list[Row]:
+    """A hundred thousand rows in memory: an ask against the two commits it needs."""
+    holdout = holdfast.open(
+        table(SMALL), ledger=folder / "small.ledger", questions=10**5, tolerance=0.4
+    )
+    fresh = (f"avg(x0 > {i}e-4)" for i in itertools.count())
+    raw = sqlite3.connect(folder / "raw.db", isolation_level=None)
+    raw.execute("PRAGMA journal_mode = WAL")
+    raw.execute("PRAGMA synchronous = FULL")
+    raw.execute("CREATE TABLE entries (text)")
+
+    def commits() -> None:
+        for _ in range(2):
+            raw.execute("BEGIN IMMEDIATE")
+            raw.execute("INSERT INTO entries VALUES (?)", ("x" * 600,))
+            raw.execute("COMMIT")
+
+    return [
+        compare(
+            "ask, 100k rows in memory",
+            lambda: holdout.ask(next(fresh)),
+            "two durable SQLite commits",
+            commits,
+            at_most=4.0,
+            repeats=200,
+        )
+    ]
+
+
+def long_ledger(folder: Path) -> list[Row]:
+    """The cost of an ask with 100,000 entries in the ledger, against one with ten.
+
+    Checks that are confirmed cost little, so that a long ledger still has room to ask.
+    """
+    frame = table(1_000)
+    holdouts = []
+    for name, batches in (("short", 5), ("long", 50_000)):
+        holdout = holdfast.open(
+            frame, ledger=folder / f"{name}.ledger", questions=10**6, tolerance=0.49
+        )
+        for number in range(batches):
+            holdout.check(f"avg(x0 > {number}e-9)", guess=0.5)
+        holdouts.append(holdout)
+    short, long = holdouts
+    fresh = (f"avg(x1 > {i}e-4)" for i in itertools.count())
+    return [
+        compare(
+            "ask, 100,000 entries",
+            lambda: long.ask(next(fresh)),
+            "ask, 10 entries",
+            lambda: short.ask(next(fresh)),
+            at_most=1.5,
+            repeats=200,
+        )
+    ]
+
+
+def imports() -> list[Row]:
+    """`import holdfast` against `import numpy`, whole processes."""
+
+    def run(code: str) -> None:
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    return [
+        compare(
+            "python -c 'import holdfast'",
+            lambda: run("import holdfast"),
+            "python -c 'import numpy'",
+            lambda: run("import numpy"),
+            at_most=2.0,
+            repeats=9,
+        )
+    ]
+
+
+def rows() -> list[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        return [*imports(), *small(folder), *long_ledger(folder), *large(folder)]

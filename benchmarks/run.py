@@ -1,0 +1,26 @@
+"""`make bench`: every benchmark, as a table of ratios measured side by side in this run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks import asking, planner
+
+RESULTS = Path("benchmarks/results")
+HEAD = "| what | against | seconds | ratio | at most | |\n|---|---|---|---|---|---|"
+
+
+def main() -> None:
+    lines = [HEAD]
+    print(HEAD, flush=True)
+    for group in (planner.rows, asking.rows):
+        for row in group():
+            lines.append(str(row))
+            print(row, flush=True)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"\nWritten to {RESULTS / 'table.md'}")
+
+
+if __name__ == "__main__":
+    main()

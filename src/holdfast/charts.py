@@ -1,0 +1,190 @@
+"""Charts: one Altair specification for PNG, SVG, PDF, HTML and notebooks, all offline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import InvalidArgument, MissingExtra
+from holdfast.theory.planning import Method, check_method, methods
+
+if TYPE_CHECKING:
+    import altair
+
+    from holdfast.ledger.entries import Recorded
+    from holdfast.plan_table import Plan
+    from holdfast.theory.intervals import Interval
+
+__all__ = ["answers_chart", "plan_chart", "save"]
+
+_FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
+_POINTS_PER_DECADE = 3
+_LEAST_SHOWN = 10
+_COLOURS = {
+    "bounded noise": "#0b6e4f",
+    "median noise": "#1f77b4",
+    "Gaussian noise": "#17a2b8",
+    "Laplace noise": "#9467bd",
+    "rounding": "#bc8f00",
+    "sample splitting": "#8c564b",
+    "one look": "#d62728",
+}
+_STATUS_COLOURS = {"answered": "#1f77b4", "confirmed": "#0b6e4f", "surprise": "#d62728"}
+_GUESS_COLOURS = ("#7fc97f", "#a6d854", "#cddc39")
+_PUBLISHED_COLOURS = ("#555555", "#808080", "#a0a0a0", "#c0c0c0")
+
+
+def save(chart: Any, path: str | Path) -> Path:
+    """Write a chart; the ending of the name says the format. No network is used."""
+    target = Path(path)
+    if target.suffix.lower() not in _FORMATS:
+        raise InvalidArgument(
+            f"the chart's file is {str(path)!r}; its name must end in {', '.join(_FORMATS)}."
+        )
+    if not target.parent.is_dir():
+        raise InvalidArgument(
+            f"the chart's file is {str(path)!r}, and there is no folder {str(target.parent)!r}; "
+            "create it first."
+        )
+    options: dict[str, Any] = {}
+    match target.suffix.lower():
+        case ".html":
+            options["inline"] = True
+        case ".png":
+            options["scale_factor"] = 2
+    chart.save(str(target), **options)
+    return target
+
+
+def plan_chart(plan: Plan) -> altair.LayerChart:
+    """Half-width against number of questions, a line for each mechanism, for the plan's rows."""
+    alt = _altair()
+    points = _plan_points(plan)
+    names = list(dict.fromkeys(point["mechanism"] for point in points))
+    base = alt.Chart(alt.Data(values=points))
+    lines = base.mark_line(point=alt.OverlayMarkDef(size=18), strokeWidth=2).encode(
+        x=alt.X("questions:Q", title="adaptive questions").scale(type="log"),
+        y=alt.Y("half-width:Q", title="half-width of every interval").scale(type="log"),
+        color=alt.Color("mechanism:N", title=None)
+        .scale(domain=names, range=_colours(names))
+        .legend(labelLimit=320, symbolStrokeWidth=3),
+        strokeDash=alt.StrokeDash("kind:N", legend=None).scale(
+            domain=["promise", "reference", "not valid"], range=[[1, 0], [5, 3], [2, 2]]
+        ),
+        tooltip=["mechanism:N", "questions:Q", alt.Tooltip("half-width:Q", format=".4f"), "kind:N"],
+    )
+    best = plan.recommended
+    mark = {"questions": best.questions, "half-width": best.half_width, "name": best.name}
+    here = alt.Chart(alt.Data(values=[mark])).encode(x="questions:Q", y="half-width:Q")
+    rows = best.rows or 0
+    return alt.layer(  # type: ignore[no-any-return]
+        lines,
+        here.mark_point(size=160, shape="diamond", filled=True, color="black"),
+        here.mark_text(align="left", dx=10, dy=-10, fontWeight="bold").encode(text="name:N"),
+    ).properties(
+        width=620,
+        height=400,
+        title=alt.Title(
+            f"What {rows:,} rows can answer",
+            subtitle=[
+                f"all intervals together at {100 * plan.confidence_level:.10g} %; {plan.sampling}",
+                "dashed: published methods; dotted: not valid when questions follow answers",
+            ],
+        ),
+    )
+
+
+def answers_chart(name: str, answers: Sequence[Recorded]) -> altair.VConcatChart:
+    """Every answer with its interval, in the order asked; one panel for each range of values."""
+    alt = _altair()
+    panels: dict[Interval, list[dict[str, Any]]] = {}
+    for recorded in answers:
+        point = {
+            "question": f"{recorded.number}. {recorded.question}",
+            "value": recorded.value,
+            "low": recorded.interval.low,
+            "high": recorded.interval.high,
+            "status": recorded.status,
+        }
+        panels.setdefault(recorded.range, []).append(point)
+    return alt.vconcat(  # type: ignore[no-any-return]
+        *(_answers_panel(alt, range_, points) for range_, points in panels.items()),
+        title=alt.Title(
+            f"{name}: {len(answers):,} answers", subtitle="all intervals are true together"
+        ),
+    )
+
+
+def _answers_panel(alt: Any, range_: Interval, points: list[dict[str, Any]]) -> Any:
+    base = alt.Chart(alt.Data(values=points)).encode(
+        y=alt.Y("question:N", sort=None, title=None).axis(labelLimit=420),
+        color=alt.Color("status:N", title=None).scale(
+            domain=list(_STATUS_COLOURS), range=list(_STATUS_COLOURS.values())
+        ),
+    )
+    title = f"value with its interval, range {range_.low:g} to {range_.high:g}"
+    intervals = base.mark_rule(strokeWidth=3).encode(
+        x=alt.X("low:Q", title=title).scale(zero=False), x2="high:Q"
+    )
+    return alt.layer(
+        intervals, base.mark_point(filled=True, size=50, opacity=1).encode(x="value:Q")
+    ).properties(width=560)
+
+
+def _altair() -> Any:
+    try:
+        import altair
+        import vl_convert  # noqa: F401 - Altair needs it to write pictures
+    except ImportError as missing:
+        raise MissingExtra(
+            f"charts need {missing.name}, which is not installed; "
+            "install the extra: pip install 'holdfast[charts]'."
+        ) from missing
+    return altair
+
+
+def _plan_points(plan: Plan) -> list[dict[str, Any]]:
+    """The half-widths of every mechanism that applies, over a range around the plan's questions."""
+    best, rows = plan.recommended, plan.known_rows
+    n, log_beta = best.rows or 1, plan.log_beta
+    counts = _question_counts(10 * (best.questions or 1))
+    lines: list[tuple[str, list[Method]]] = [
+        (method.name, [method] * len(counts)) for method in methods() if method.applies(rows)
+    ]
+    if plan.surprises is not None:
+        lines.append(
+            (
+                f"guess and check, {plan.surprises:,} surprises",
+                [check_method(min(plan.surprises, k)) for k in counts],
+            )
+        )
+    else:
+        for share in (0.0, 0.01, 0.1):
+            lines.append(
+                (
+                    f"guess and check, {100 * share:g} % surprises",
+                    [check_method(math.ceil(share * k)) for k in counts],
+                )
+            )
+    return [
+        {"mechanism": name, "questions": k, "half-width": width, "kind": method.kind}
+        for name, at_counts in lines
+        for k, method in zip(counts, at_counts, strict=True)
+        if (width := method.half_width(rows, n, k, log_beta)) is not None
+    ]
+
+
+def _question_counts(most: int) -> list[int]:
+    """Numbers of questions from 1 to `most` or a little more, evenly on a logarithmic scale."""
+    steps = math.ceil(_POINTS_PER_DECADE * math.log10(max(most, _LEAST_SHOWN)) - 1e-9)
+    return sorted({round(10 ** (step / _POINTS_PER_DECADE)) for step in range(steps + 1)})
+
+
+def _colours(names: list[str]) -> list[str]:
+    guesses, published = iter(_GUESS_COLOURS), iter(_PUBLISHED_COLOURS)
+    return [
+        _COLOURS.get(name) or (next(guesses) if name.startswith("guess") else next(published))
+        for name in names
+    ]

@@ -1,0 +1,110 @@
+"""`holdfast plan` and `holdfast theorems`, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.theory.theorem import registry
+
+
+def holdfast(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from holdfast.cli import main; main()", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_plan_ends_with_what_to_do_next() -> None:
+    done = holdfast("plan", "--rows", "163,673", "--questions", "5e2")
+    assert done.returncode == 0
+    assert "Plan: 163,673 rows, 500 questions" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("Next: ")
+
+
+def test_plan_as_json_with_a_chart(tmp_path: Path) -> None:
+    chart = tmp_path / "plan.svg"
+    done = holdfast(
+        "plan", "--questions", "20", "--tolerance", "0.1", "--json", "--chart", str(chart)
+    )
+    assert done.returncode == 0
+    facts = json.loads(done.stdout)
+    assert facts["solved_for"] == "rows"
+    assert facts["simultaneous"] is True
+    assert facts["chart"] == str(chart)
+    assert chart.stat().st_size > 1_000
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("plan", "--rows", "0", "--questions", "5"), 2, "rows is 0"),
+        (("plan", "--rows", "many", "--questions", "5"), 2, "rows is 'many'; it must be a number"),
+        (("plan", "--rows", "nan", "--questions", "5"), 2, "rows is nan"),
+        (("plan", "--rows", "100"), 2, "two of rows, questions and tolerance"),
+        (("plan", "--rows", "100", "--questions", "5", "--confidence-level", "2"), 2, "(0, 1)"),
+        (("plan", "--rows", "100", "--questions", "5", "--sampling", "x:1"), 2, "sampling is"),
+        (("plan", "--rows", "100", "--colour", "red"), 2, "--colour"),
+        (("plan", "--rows", "100", "--tolerance", "0.01"), 3, "Possible:"),
+        (("theorems", "no-such-thing-anywhere"), 2, "no theorem contains"),
+    ],
+)
+def test_errors_are_one_sentence_and_an_exit_code(
+    words: tuple[str, ...], code: int, text: str
+) -> None:
+    done = holdfast(*words)
+    assert done.returncode == code
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_errors_as_json() -> None:
+    done = holdfast("plan", "--rows", "100", "--tolerance", "0.01", "--json")
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["error"] == "ToleranceTooTight"
+
+
+@pytest.mark.parametrize(
+    "sampling", ["independent", "clustered:12", "m-dependent:7", "declared:0.002"]
+)
+def test_sampling_can_be_said(sampling: str) -> None:
+    done = holdfast(
+        "plan", "--rows", "90000", "--questions", "20", "--sampling", sampling, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["recommended"] == "bounded noise"
+
+
+def test_theorems_can_be_listed_found_and_shown() -> None:
+    everything = holdfast("theorems")
+    assert f"{len(registry())} theorems" in everything.stdout
+    found = holdfast("theorems", "composition")
+    assert "pure_composition" in found.stdout
+    assert "SubGaussian" not in found.stdout
+    shown = holdfast("theorems", "pure_composition")
+    for word in (
+        "statement",
+        "Bassily & Freund",
+        "domain",
+        "rises with k",
+        "slack",
+        "printed form",
+    ):
+        assert word in shown.stdout
+    facts = json.loads(holdfast("theorems", "pure_composition", "--json").stdout)
+    assert facts["place"]
+    assert isinstance(json.loads(holdfast("theorems", "leakage", "--json").stdout), list)
+    near = holdfast("theorems", "pure_compositon")
+    assert "near matches: pure_composition" in near.stderr
+
+
+@pytest.mark.parametrize("command", ["plan", "theorems"])
+def test_help_has_an_example(command: str) -> None:
+    assert "Example: holdfast" in holdfast(command, "--help").stdout

@@ -1,0 +1,157 @@
+"""The house rules: imports point down, files stay small, every theorem has source and law."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.theory.theorem import SOURCES, registry
+from tests.theory.tables import DOMAINS, GOLDEN
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "holdfast"
+# A module may import from lower storeys and from its own room, never from above.
+STOREYS = [
+    {"errors"},
+    {"require"},
+    {"theory", "question"},
+    {"data", "sampling"},
+    {"mechanisms"},
+    {"ledger"},
+    {"plan_table", "planner", "charts", "answer", "budget", "holdout", "opening", ""},
+    {"lab"},
+    {"cli", "service", "mcp", "sklearn"},
+    {"__main__"},
+]
+# Drawings are made by charts for the values that offer a `chart` method.
+SAME_STOREY_IS_FINE = {"plan_table", "planner", "charts", "answer", "budget", "holdout", "opening"}
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def storey(name: str) -> int:
+    return next(level for level, rooms in enumerate(STOREYS) if name in rooms)
+
+
+def imported(path: Path) -> list[str]:
+    """The holdfast modules that a file imports at run time, wherever in the file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    modules: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            if node.module == "holdfast":
+                modules.extend(f"holdfast.{alias.name}" for alias in node.names)
+            else:
+                modules.append(node.module)
+        elif isinstance(node, ast.Import):
+            modules.extend(alias.name for alias in node.names)
+    return [module for module in modules if module.split(".")[0] == "holdfast"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    relative = path.relative_to(PACKAGE).with_suffix("")
+    own = "" if relative.parts == ("__init__",) else relative.parts[0]
+    for module in imported(path):
+        other = room(module)
+        if other.startswith("__") or other == own:
+            continue
+        fine = storey(other) < storey(own) or {own, other} <= SAME_STOREY_IS_FINE
+        assert fine, f"{relative} imports {module}, which is not below it"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_files_are_rooms_not_halls(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_the_theory_is_pure() -> None:
+    for path in (PACKAGE / "theory").glob("*.py"):
+        names = {
+            alias.name.split(".")[0]
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Import)
+            for alias in node.names
+        }
+        assert not names & {"random", "secrets", "time", "datetime", "os", "polars", "sqlite3"}
+        assert "np.random" not in path.read_text(encoding="utf-8")
+
+
+def test_public_names_are_sorted_and_exist() -> None:
+    assert holdfast.__all__ == sorted(holdfast.__all__)
+    for name in holdfast.__all__:
+        assert getattr(holdfast, name) is not None
+
+
+def test_public_names_are_documented() -> None:
+    pages = "\n".join(
+        page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    )
+    missing = [name for name in holdfast.__all__ if name not in pages]
+    assert not missing, f"not in README or docs: {missing}"
+
+
+def test_commands_are_documented() -> None:
+    from holdfast.cli.app import app
+
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    for command in app.registered_commands:
+        assert command.callback is not None
+        assert f"holdfast {command.callback.__name__}" in page
+        assert command.epilog, "every command's --help ends with an example"
+        assert command.epilog.startswith("Example: holdfast ")
+
+
+def _laws() -> set[str]:
+    """Theorems whose handwritten laws are named in a test file's LAWS tuple."""
+    import tests.theory
+
+    named: set[str] = set()
+    for module in pkgutil.iter_modules(tests.theory.__path__):
+        if module.name.startswith("test_"):
+            named |= set(
+                getattr(importlib.import_module(f"tests.theory.{module.name}"), "LAWS", ())
+            )
+    return named
+
+
+@pytest.mark.parametrize("name", list(registry()))
+def test_no_theorem_without_source_golden_value_and_law(name: str) -> None:
+    entry = registry()[name]
+    assert entry.source in SOURCES
+    assert entry.place
+    assert entry.statement.endswith(".")
+    assert entry.domain
+    assert entry.slack, "say how loose it is"
+    assert entry.function.__doc__
+    assert name in {row.theorem for row in GOLDEN}, "no golden value"
+    assert (entry.monotone and name in DOMAINS) or name in _laws(), "no law"
+    if entry.printed:
+        assert entry.printed in registry()
+    assert all(slip.source in SOURCES for slip in entry.errata)
+
+
+def test_every_row_belongs_to_a_theorem() -> None:
+    assert {row.theorem for row in GOLDEN} | DOMAINS.keys() <= registry().keys()
+    assert _laws() <= registry().keys()
+
+
+def test_import_is_light() -> None:
+    heavy = "{'numpy', 'scipy', 'polars', 'sqlglot', 'altair', 'typer', 'rich', 'duckdb'}"
+    code = f"import sys, holdfast; sys.exit(str(sorted({heavy} & sys.modules.keys()) or ''))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == ""
