@@ -1,0 +1,18 @@
+"""Samples: tables that count rows and sum row values, exactly and the same on every engine."""
+
+from holdfast.data.clusters import cluster_sizes
+from holdfast.data.fingerprint import FileStamp, fingerprint
+from holdfast.data.sample import Moments, Sample
+from holdfast.data.source import open_sample, stamps
+from holdfast.data.split import split
+
+__all__ = [
+    "FileStamp",
+    "Moments",
+    "Sample",
+    "cluster_sizes",
+    "fingerprint",
+    "open_sample",
+    "split",
+    "stamps",
+]

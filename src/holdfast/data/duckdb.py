@@ -1,0 +1,229 @@
+"""The DuckDB engine: relations, and database files opened locked down."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast.data.sample import (
+    BATCH_ROWS,
+    Moments,
+    check_names,
+    complete,
+    reading,
+    row_moments,
+    squares,
+)
+from holdfast.errors import InvalidArgument
+from holdfast.question.expression import ColumnType, Expression
+from holdfast.question.row import GRID, RowValue
+from holdfast.question.sql import SqlLanguage, double, quoted_name
+from holdfast.question.writing import Writer
+
+if TYPE_CHECKING:
+    import polars as pl
+    from duckdb import DuckDBPyRelation
+
+__all__ = ["DuckDBSample", "open_table"]
+
+# What SQL written here needs, and nothing more: no files, no extensions, no Python variables.
+_LOCKED = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+}
+_INTEGERS = ("tinyint", "smallint", "integer", "bigint")
+_TYPES = {
+    "boolean": ColumnType.BOOLEAN,
+    **dict.fromkeys(_INTEGERS, ColumnType.INTEGER),
+    **dict.fromkeys((f"u{name}" for name in _INTEGERS), ColumnType.INTEGER),
+    "float": ColumnType.FLOAT,
+    "double": ColumnType.FLOAT,
+    "varchar": ColumnType.TEXT,
+    "enum": ColumnType.TEXT,
+    "date": ColumnType.DATE,
+    "timestamp": ColumnType.DATETIME,
+    "timestamp_s": ColumnType.DATETIME,
+    "timestamp_ms": ColumnType.DATETIME,
+    "timestamp_ns": ColumnType.DATETIME,
+    "timestamp with time zone": ColumnType.DATETIME,
+}
+_LAST = {
+    "date": "9999-12-31",
+    "timestamp_s": "9999-12-31 23:59:59",
+    "timestamp_ms": "9999-12-31 23:59:59.999",
+    "timestamp": "9999-12-31 23:59:59.999999",
+}
+_DECIMAL = re.compile(r"decimal\((\d+),\d+\)")
+_EXACT_DIGITS = 15  # as in holdfast.data.plain: such decimals are one exact division
+
+
+def open_table(path: Path, table: str | None = None) -> DuckDBSample:
+    """A table of a DuckDB database file, opened for reading only."""
+    import duckdb
+
+    try:
+        connection = duckdb.connect(str(path), read_only=True, config=dict(_LOCKED))
+        names = sorted(row[0] for row in connection.execute("SHOW TABLES").fetchall())
+    except duckdb.Error:
+        raise InvalidArgument(
+            f"The file {str(path)!r} cannot be opened as a DuckDB database; another program may "
+            "hold it open for writing."
+        ) from None
+    if table is None and len(names) == 1:
+        table = names[0]
+    if table is None or table not in names:
+        listed = ", ".join(repr(name) for name in names) or "no tables"
+        raise InvalidArgument(f"table is {table!r}; the database {str(path)!r} holds {listed}.")
+    return DuckDBSample(connection.table(quoted_name(table)))
+
+
+class DuckDBSample:
+    """A DuckDB relation. Keeps the relation's connection, and nothing is created on it."""
+
+    def __init__(self, relation: DuckDBPyRelation) -> None:
+        names = list(relation.columns)
+        check_names(names)
+        self._relation = relation
+        self._engine_types = {
+            name: str(dtype).lower() if dtype.id == "decimal" else str(dtype.id)
+            for name, dtype in zip(names, relation.types, strict=True)
+        }
+        self._types = {name: _column_type(dtype) for name, dtype in self._engine_types.items()}
+        with reading():
+            self._n = int(relation.aggregate("count(*)").fetchall()[0][0])
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self._n
+
+    @property
+    def types(self) -> Mapping[str, ColumnType]:
+        """The columns and their types."""
+        return self._types
+
+    def sums(self, rows: Sequence[RowValue]) -> list[int]:
+        """Exact sums of grid units."""
+        return [total for total, _ in row_moments(self, rows, self._sums)]
+
+    def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
+        """Exact sums of grid units and of their squares."""
+        return row_moments(self, rows, self._moments)
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Batches of the columns; types that Polars may not know come as text."""
+        import polars as pl
+
+        other = {name for name in columns if self._types[name] is ColumnType.OTHER}
+        chosen = ", ".join(
+            f"CAST({quoted_name(name)} AS VARCHAR) AS {quoted_name(name)}"
+            if name in other
+            else quoted_name(name)
+            for name in columns
+        )
+        with reading():
+            stream = pl.scan_arrow_c_stream(self._relation.project(chosen))
+        batches = stream.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False, lazy=True)
+        return complete(batches, self._n)
+
+    def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
+        names = [f"u{place}" for place in range(len(rows))]
+        found = self._run(rows, [f"sum({name})" for name in names])
+        return [
+            (int(total) * (GRID if row.is_condition else 1), 0)
+            for (row, _), total in zip(rows, found, strict=True)
+        ]
+
+    def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
+        wanted: list[str] = []
+        for place in range(len(rows)):
+            unit = f"u{place}"
+            high, low = f"({unit} >> 15)", f"({unit} & 32767)"
+            wanted.append(f"sum({unit})")
+            wanted += [f"sum({a} * {b})" for a, b in ((high, high), (high, low), (low, low))]
+        found = iter(self._run(rows, wanted))
+        totals: list[Moments] = []
+        for row, _ in rows:
+            total, *parts = (int(next(found)) for _ in range(4))
+            one = row.is_condition
+            totals.append((total * GRID, total * GRID**2) if one else (total, squares(*parts)))
+        return totals
+
+    def _run(self, rows: Sequence[tuple[RowValue, Expression]], aggregates: list[str]) -> list[Any]:
+        """One scan: aggregates over the grid units u0, u1, ... (conditions count as 0 and 1)."""
+        columns = sorted({column for row, _ in rows for column in row.columns})
+        names = {column: f"c{place}" for place, column in enumerate(columns)}
+        writer = Writer(SqlLanguage(names))
+        units = []
+        for place, (row, expression) in enumerate(rows):
+            code = writer.write(expression)
+            units.append(
+                f"{_condition(code) if row.is_condition else _on_grid(row, code)} AS u{place}"
+            )
+        with reading():
+            relation = self._relation.project(
+                ", ".join(f"{self._cleaned(column)} AS {name}" for column, name in names.items())
+            )
+            for stage in writer.stages:
+                named = ", ".join(f"{code} AS {name}" for name, code in stage.items())
+                relation = relation.project(f"*, {named}")
+            relation = relation.project(", ".join(units))
+            ((rows_found, *found),) = relation.aggregate(
+                ", ".join(["count(*)", *aggregates])
+            ).fetchall()
+            if rows_found != self._n:
+                raise EOFError
+            return list(found)
+
+    def _cleaned(self, column: str) -> str:
+        """The column as row expressions see it: doubles without NaN, text, naive microseconds."""
+        name = quoted_name(column)
+        match self._types[column]:
+            case ColumnType.INTEGER:
+                return f"CAST({name} AS DOUBLE)"
+            case ColumnType.FLOAT:
+                # TRY hides the column's statistics: those of a Parquet file leave NaN out, and
+                # from them DuckDB would conclude that isnan is false in every row.
+                value = f"TRY(CAST({name} AS DOUBLE))"
+                return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
+            case ColumnType.TEXT:
+                return f'CAST({name} AS VARCHAR) COLLATE "C"'  # whatever the column's own collation
+            case ColumnType.DATE | ColumnType.DATETIME:
+                return _moment(name, self._engine_types[column])
+            case _:
+                return name
+
+
+def _column_type(dtype: str) -> ColumnType:
+    decimal = _DECIMAL.fullmatch(dtype)
+    if decimal:
+        return ColumnType.FLOAT if int(decimal[1]) <= _EXACT_DIGITS else ColumnType.OTHER
+    return _TYPES.get(dtype, ColumnType.OTHER)
+
+
+def _moment(name: str, dtype: str) -> str:
+    """A date or time as TIMESTAMP in UTC, rounded down, NULL outside the years 1 to 9999."""
+    if dtype == "timestamp with time zone":
+        name = f"make_timestamp(epoch_us({name}))"
+    elif dtype == "timestamp_ns":
+        nanoseconds = f"epoch_ns({name})"
+        before = f"CASE WHEN {nanoseconds} % 1000 < 0 THEN 1 ELSE 0 END"
+        name = f"make_timestamp({nanoseconds} // 1000 - {before})"
+    sql_type = dtype if dtype in _LAST else "timestamp"
+    known = f"{name} BETWEEN {sql_type} '0001-01-01' AND {sql_type} '{_LAST[sql_type]}'"
+    return f"CASE WHEN {known} THEN CAST({name} AS TIMESTAMP) END"
+
+
+def _condition(code: str) -> str:
+    return f"CASE WHEN {code} THEN 1 ELSE 0 END"
+
+
+def _on_grid(row: RowValue, code: str) -> str:
+    value = f"coalesce({code}, {double(row.missing)})"
+    shifted = f"({value} - {double(row.low)})" if row.low else value
+    return f"CAST(floor({shifted} * {double(row.scale)}) AS BIGINT)"

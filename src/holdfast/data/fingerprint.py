@@ -1,0 +1,133 @@
+"""The fingerprint of a table: the same for the same rows, in whatever order, file or engine.
+
+Every row is mixed, column by column in the order of their names, into two 64-bit words, and these
+are summed over the rows modulo 2^64; the sums, the number of rows and the columns' names and types
+are then hashed. So the order of rows and of columns and the way they are stored do not matter,
+while a changed cell, a row added, removed or doubled, a renamed column or a changed type does.
+
+Two values are the same here when no question can tell them apart: NULL and NaN, 0 and -0, an
+integer in 4 or in 8 bytes, text as such or in categories, a time in seconds or in microseconds.
+
+An accident goes unnoticed with a chance of about 2^-128. It is not a seal against whoever chooses
+the rows: sums of mixed words can be solved for two different tables with one fingerprint.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.data.mixing import mixed
+from holdfast.data.sample import Sample
+from holdfast.question.expression import ColumnType
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["FileStamp", "file_stamps", "fingerprint"]
+
+_LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # odd, so that multiplication loses nothing
+_NULL = 0xD6E8FEB86659FD93
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What an operating system says of a file. Equal stamps: take the content to be unchanged."""
+
+    path: str
+    size: int
+    modified_ns: int
+    inode: int
+
+
+def file_stamps(paths: Iterable[Path]) -> tuple[FileStamp, ...]:
+    """The stamps of files, by path: a quick look that saves reading unchanged files again."""
+    stamps = []
+    for path in sorted(Path(path).resolve() for path in paths):
+        status = os.stat(path)
+        stamps.append(FileStamp(str(path), status.st_size, status.st_mtime_ns, status.st_ino))
+    return tuple(stamps)
+
+
+def fingerprint(sample: Sample) -> str:
+    """The fingerprint of a table, as 32 hexadecimal digits."""
+    import numpy as np
+
+    types = dict(sorted(sample.types.items()))
+    keys = {name: _words_of(f"{name}\0{type_}".encode()) for name, type_ in types.items()}
+    totals = [0, 0]
+    rows = 0
+    for frame in sample.frames(list(types)):
+        rows += frame.height
+        words = {name: _words(frame[name], type_) for name, type_ in types.items()}
+        for lane, odd in enumerate(_LANES):
+            state = np.full(frame.height, odd, dtype=np.uint64)
+            for name, columns in words.items():
+                for column in columns:
+                    state = mixed(state + column * np.uint64(odd) + keys[name][lane])
+            totals[lane] = (totals[lane] + int(state.sum(dtype=np.uint64))) % 2**64
+    content = {"columns": list(types.items()), "rows": rows, "sums": totals, "version": 1}
+    written = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return blake2b(written.encode(), digest_size=16).hexdigest()
+
+
+def _words_of(content: bytes) -> NDArray[np.uint64]:
+    import numpy as np
+
+    return np.frombuffer(blake2b(content, digest_size=16).digest(), dtype="<u8")
+
+
+def _words(series: pl.Series, type_: ColumnType) -> list[NDArray[np.uint64]]:
+    """The column as one or two words for each row."""
+    import numpy as np
+    import polars as pl
+
+    from holdfast.data.plain import microseconds
+
+    if type_ in (ColumnType.TEXT, ColumnType.OTHER):
+        return _text_words(_as_text(series))
+    if type_ is ColumnType.FLOAT:
+        numbers = series.cast(pl.Float64).fill_nan(None)
+        words = (numbers.fill_null(0.0).to_numpy() + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+    else:
+        if type_ is ColumnType.DATETIME:
+            wanted = microseconds(pl.col("moment"), series.dtype)
+            series = series.to_frame("moment").select(wanted).to_series()
+        numbers = series if series.dtype == pl.UInt64 else series.to_physical().cast(pl.Int64)
+        words = numbers.fill_null(0).to_numpy().view(np.uint64)
+    if numbers.null_count():
+        words = np.where(numbers.is_null().to_numpy(), np.uint64(_NULL), words)
+    return [words]
+
+
+def _as_text(series: pl.Series) -> pl.Series:
+    """Text or bytes as they are, anything else as JSON."""
+    import polars as pl
+
+    if series.dtype in (pl.String, pl.Binary):
+        return series
+    if series.dtype in (pl.Categorical, pl.Enum):
+        return series.cast(pl.String)
+    written = series.to_frame("value").to_struct("row").struct.json_encode()
+    return pl.select(pl.when(series.is_not_null()).then(written)).to_series()
+
+
+def _text_words(series: pl.Series) -> list[NDArray[np.uint64]]:
+    """Two words of a cryptographic hash for each row; equal texts are hashed once."""
+    import numpy as np
+    import polars as pl
+
+    distinct = series.unique().drop_nulls()
+    contents = (each.encode() if isinstance(each, str) else each for each in distinct)
+    digests = [b"\0" * 16, *(blake2b(each, digest_size=16).digest() for each in contents)]
+    known = np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
+    numbers = pl.Series(range(1, len(distinct) + 1), dtype=pl.UInt32)
+    places = series.replace_strict(distinct, numbers, default=0, return_dtype=pl.UInt32)
+    return list(known[places.fill_null(0).to_numpy()].T)

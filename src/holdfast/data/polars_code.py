@@ -1,0 +1,125 @@
+"""Polars expressions as a language for the writer."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from holdfast.question.expression import Constant, Kind, Op
+
+__all__ = ["PolarsLanguage"]
+
+_DTYPE = {
+    Kind.BOOLEAN: pl.Boolean(),
+    Kind.NUMBER: pl.Float64(),
+    Kind.TEXT: pl.String(),
+    Kind.MOMENT: pl.Datetime("us"),
+}
+_LOWER, _UPPER = list(string.ascii_lowercase), list(string.ascii_uppercase)
+
+
+@dataclass(frozen=True, slots=True)
+class PolarsLanguage:
+    """Polars expressions over cleaned columns, which go by the names in `names`."""
+
+    names: Mapping[str, str]
+
+    def column(self, name: str) -> pl.Expr:
+        """A cleaned column."""
+        return pl.col(self.names[name])
+
+    def named(self, name: str) -> pl.Expr:
+        """A value of an earlier stage."""
+        return pl.col(name)
+
+    def constant(self, constant: Constant) -> pl.Expr:
+        """A literal."""
+        return pl.lit(constant.value, dtype=_DTYPE[constant.kind])
+
+    def operation(self, op: Op, args: list[pl.Expr]) -> pl.Expr:
+        """One operation."""
+        return _SPELLING[op](*args)
+
+    def like(self, value: pl.Expr, pattern: str) -> pl.Expr:
+        """Whether text fits a pattern."""
+        signs = {"%": ".*", "_": "."}
+        body = "".join(signs.get(character) or re.escape(character) for character in pattern)
+        return value.str.contains(rf"(?s)\A{body}\z")
+
+    def without_nan(self, value: pl.Expr) -> pl.Expr:
+        """NULL in place of NaN."""
+        return value.fill_nan(None)
+
+
+def _and(*args: pl.Expr) -> pl.Expr:
+    return functools.reduce(operator.and_, args)
+
+
+def _or(*args: pl.Expr) -> pl.Expr:
+    return functools.reduce(operator.or_, args)
+
+
+def _quotient(dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
+    # Polars multiplies by the reciprocal where a divisor is the same in all rows (49 / 49 < 1):
+    # NumPy divides. NULL goes in as NaN and comes out as NULL.
+    quotient = pl.map_batches(
+        [dividend, divisor], _divided, return_dtype=pl.Float64, is_elementwise=True
+    )
+    return quotient.fill_nan(None)
+
+
+def _divided(operands: Sequence[pl.Series]) -> pl.Series:
+    dividend, divisor = (operand.to_numpy() for operand in operands)
+    with np.errstate(all="ignore"):
+        return pl.Series(np.divide(dividend, divisor))
+
+
+def _case(*args: pl.Expr) -> pl.Expr:
+    *branches, result = args
+    for when, then in zip(branches[-2::-2], branches[-1::-2], strict=True):
+        result = pl.when(when).then(then).otherwise(result)
+    return result
+
+
+def _as_number(value: pl.Expr) -> pl.Expr:
+    return value.cast(pl.Float64)
+
+
+_SPELLING: dict[Op, Callable[..., pl.Expr]] = {
+    Op.ADD: operator.add,
+    Op.SUBTRACT: operator.sub,
+    Op.MULTIPLY: operator.mul,
+    Op.DIVIDE: _quotient,
+    Op.NEGATE: operator.neg,
+    Op.EQUAL: operator.eq,
+    Op.UNEQUAL: operator.ne,
+    Op.BELOW: operator.lt,
+    Op.AT_MOST: operator.le,
+    Op.ABOVE: operator.gt,
+    Op.AT_LEAST: operator.ge,
+    Op.AND: _and,
+    Op.OR: _or,
+    Op.NOT: operator.invert,
+    Op.IS_NULL: pl.Expr.is_null,
+    Op.LOWER: lambda value: value.str.replace_many(_UPPER, _LOWER),
+    Op.UPPER: lambda value: value.str.replace_many(_LOWER, _UPPER),
+    Op.ABS: pl.Expr.abs,
+    Op.CLIP: pl.Expr.clip,
+    Op.INDICATOR: _as_number,
+    Op.COALESCE: pl.coalesce,
+    Op.CASE: _case,
+    Op.LENGTH: lambda value: _as_number(value.str.len_chars()),
+    Op.YEAR: lambda value: _as_number(value.dt.year()),
+    Op.MONTH: lambda value: _as_number(value.dt.month()),
+    Op.DAY: lambda value: _as_number(value.dt.day()),
+    Op.HOUR: lambda value: _as_number(value.dt.hour()),
+    Op.MINUTE: lambda value: _as_number(value.dt.minute()),
+    Op.WEEKDAY: lambda value: _as_number(value.dt.weekday()),
+}

@@ -1,0 +1,172 @@
+"""The protocol every engine follows, and the sums of functions that engines cannot compute.
+
+All sums are exact integers of grid units (see `holdfast.question.row`): they do not depend on the
+order of the rows, on threads or on the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.question.expression import Call, Column, ColumnType, Constant, Expression
+from holdfast.question.row import BatchFunction, RowValue
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = [
+    "BATCH_ROWS",
+    "Moments",
+    "Sample",
+    "check_names",
+    "complete",
+    "grid_of_batch",
+    "reading",
+    "row_moments",
+    "squares",
+]
+
+BATCH_ROWS = 1 << 17
+
+Moments: TypeAlias = tuple[int, int]  # the sum of grid units, the sum of their squares
+
+
+class Sample(Protocol):
+    """A table that never changes."""
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        ...
+
+    @property
+    def types(self) -> Mapping[str, ColumnType]:
+        """The columns and their types, in the table's order."""
+        ...
+
+    def sums(self, rows: Sequence[RowValue]) -> list[int]:
+        """For each row value, the sum of its grid units over all rows: an integer in [0, n 2^30].
+
+        One scan for all row expressions together, and one more for all functions of batches.
+        """
+        ...
+
+    def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
+        """For each row value, the sum of its grid units and the sum of their squares, exactly."""
+        ...
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """The named columns as the engine holds them, in batches, in any order of rows."""
+        ...
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Turn an engine's failure in the middle of a scan into words that quote no data."""
+    import polars as pl
+
+    try:
+        yield
+    except HoldfastError:
+        raise
+    except (Exception, pl.exceptions.PanicException):
+        raise HoldfastError(
+            "The table could not be read to its end; see that its files are unchanged and readable."
+        ) from None
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names that are not the name of one column: repeated ones and Polars' patterns."""
+    if len(set(names)) != len(names):
+        raise InvalidArgument("Two columns of the table have the same name.")
+    for name in names:
+        if name == "*" or (name.startswith("^") and name.endswith("$")):
+            raise InvalidArgument(f"A column is named {name!r}, which is a pattern; rename it.")
+
+
+def complete(frames: Iterable[pl.DataFrame], n: int) -> Iterator[pl.DataFrame]:
+    """The frames, with a failure at the end unless they hold exactly n rows.
+
+    A streaming engine that breaks down may simply stop: what came before is not the table.
+    """
+    found = 0
+    with reading():
+        for frame in frames:
+            found += frame.height
+            yield frame
+        if found != n:
+            raise EOFError
+
+
+def squares(high_high: int, high_low: int, low_low: int) -> int:
+    """Sum of u^2 from sums over u = 2^15 high + low: each of them fits 64 bits for 2^33 rows."""
+    return (high_high << 30) + (high_low << 16) + low_low
+
+
+def row_moments(
+    sample: Sample,
+    rows: Sequence[RowValue],
+    native: Callable[[Sequence[tuple[RowValue, Expression]]], list[Moments]],
+) -> list[Moments]:
+    """Moments of all rows, in order: expressions by the engine's `native`, functions by batches."""
+    expressions = [
+        (row, row.source) for row in rows if isinstance(row.source, Column | Constant | Call)
+    ]
+    functions = [row for row in rows if not isinstance(row.source, Column | Constant | Call)]
+    by_engine = iter(native(expressions) if expressions else [])
+    by_batches = iter(_batch_moments(functions, sample) if functions else [])
+    return [
+        next(by_engine if isinstance(row.source, Column | Constant | Call) else by_batches)
+        for row in rows
+    ]
+
+
+def _batch_moments(rows: Sequence[RowValue], sample: Sample) -> list[Moments]:
+    columns = sorted({column for row in rows for column in row.columns})
+    totals = [(0, 0)] * len(rows)
+    for frame in _plain_frames(sample.frames(columns)):
+        for place, row in enumerate(rows):
+            units = grid_of_batch(row, frame)
+            high, low = units >> 15, units & 0x7FFF
+            sums = (int((a * b).sum()) for a, b in ((high, high), (high, low), (low, low)))
+            total, total_squares = totals[place]
+            totals[place] = (total + int(units.sum()), total_squares + squares(*sums))
+    return totals
+
+
+def _plain_frames(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    from holdfast.data.plain import plain
+
+    for frame in frames:
+        yield frame.select(plain(name, dtype) for name, dtype in frame.schema.items())
+
+
+def grid_of_batch(row: RowValue, frame: pl.DataFrame) -> NDArray[np.int64]:
+    """The grid units of each row of a batch, for a function of batches."""
+    import numpy as np
+
+    if isinstance(row.source, Column | Constant | Call):
+        raise TypeError("Row expressions are computed by the engine.")
+    values = _values(row.source, frame)
+    known = np.isfinite(values)
+    values = np.where(known, np.clip(values, row.low, row.high), row.missing)
+    return np.floor((values - row.low) * row.scale).astype(np.int64)
+
+
+def _values(source: BatchFunction, frame: pl.DataFrame) -> NDArray[np.float64]:
+    """The function's values; a row it fails on is missing (NaN), the others are not affected."""
+    import numpy as np
+
+    try:
+        return source.values(frame)
+    except Exception:
+        if frame.height <= 1:
+            return np.full(frame.height, np.nan)
+    middle = frame.height // 2
+    halves = (frame.head(middle), frame.tail(frame.height - middle))
+    return np.concatenate([_values(source, half) for half in halves])

@@ -1,0 +1,369 @@
+"""Well-kinded row expressions in one normal form: the only way trees are made.
+
+Each function checks the kinds of its operands and returns the normal form of the operation, so
+that spellings with the same value in every row (NULL included) are the same tree:
+
+* ``15 < a`` is ``a > 15``; ``<>`` is ``!=``; constants stand on the right;
+* AND and OR are flat, sorted, without repetition; NOT is pushed down to what cannot be negated;
+* BETWEEN and IN are comparisons; ``a = true`` is ``a``;
+* ``- - a`` is ``a``; ``a + -b`` is ``a - b``; sums and products of two are sorted (but never
+  re-associated: that would change the last bits); operations on constants are done;
+* a clip of a clip is one clip, and a clip that changes nothing is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from holdfast.errors import InvalidQuestion
+from holdfast.question.bounds import Range, range_of
+from holdfast.question.expression import Call, Constant, Expression, Kind, Op
+from holdfast.question.text import text
+
+__all__ = [
+    "FALSE",
+    "TRUE",
+    "arithmetic",
+    "case",
+    "clip",
+    "coalesce",
+    "compare",
+    "conjunction",
+    "constant",
+    "disjunction",
+    "extreme",
+    "function",
+    "is_null",
+    "like",
+    "negate",
+    "negation",
+    "number",
+]
+
+TRUE = Constant(Kind.BOOLEAN, True)
+FALSE = Constant(Kind.BOOLEAN, False)
+
+_MIRRORED = {
+    Op.EQUAL: Op.EQUAL,
+    Op.UNEQUAL: Op.UNEQUAL,
+    Op.BELOW: Op.ABOVE,
+    Op.AT_MOST: Op.AT_LEAST,
+    Op.ABOVE: Op.BELOW,
+    Op.AT_LEAST: Op.AT_MOST,
+}
+_OPPOSITE = {
+    Op.EQUAL: Op.UNEQUAL,
+    Op.UNEQUAL: Op.EQUAL,
+    Op.BELOW: Op.AT_LEAST,
+    Op.AT_MOST: Op.ABOVE,
+    Op.ABOVE: Op.AT_MOST,
+    Op.AT_LEAST: Op.BELOW,
+}
+_OPERAND = {
+    Op.ABS: Kind.NUMBER,
+    Op.LENGTH: Kind.TEXT,
+    Op.LOWER: Kind.TEXT,
+    Op.UPPER: Kind.TEXT,
+    Op.YEAR: Kind.MOMENT,
+    Op.MONTH: Kind.MOMENT,
+    Op.DAY: Kind.MOMENT,
+    Op.HOUR: Kind.MOMENT,
+    Op.MINUTE: Kind.MOMENT,
+    Op.WEEKDAY: Kind.MOMENT,
+}
+
+
+def constant(value: bool | float | str | datetime) -> Constant:
+    """A literal; numbers become doubles, and -0 is 0."""
+    if isinstance(value, bool):
+        return TRUE if value else FALSE
+    if isinstance(value, str):
+        return Constant(Kind.TEXT, value)
+    if isinstance(value, datetime):
+        return Constant(Kind.MOMENT, value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidQuestion("A number is too large; numbers are at most about 1.8e308.")
+    return Constant(Kind.NUMBER, number + 0.0)
+
+
+def number(operand: Expression, place: str) -> Expression:
+    """The operand as a number: a condition is 1 where true, 0 where false, NULL where NULL."""
+    if operand.kind is Kind.NUMBER:
+        return operand
+    if operand.kind is not Kind.BOOLEAN:
+        raise InvalidQuestion(f"{place} needs a number, and {_described(operand)}.")
+    if isinstance(operand, Constant):
+        return constant(float(bool(operand.value)))
+    return Call(Op.INDICATOR, (operand,))
+
+
+def arithmetic(op: Op, left: Expression, right: Expression) -> Expression:
+    """``left + right``, ``-``, ``*`` or ``/``."""
+    left, right = number(left, f"'{op}'"), number(right, f"'{op}'")
+    if op is Op.ADD:
+        return _sum(left, right)
+    if op is Op.SUBTRACT:
+        return _sum(left, negate(right))
+    folded = _fold(op, left, right)
+    if folded is not None:
+        return folded
+    return Call(op, _sorted_pair(left, right) if op is Op.MULTIPLY else (left, right))
+
+
+def negate(operand: Expression) -> Expression:
+    """The number with its sign changed."""
+    operand = number(operand, "'-'")
+    if isinstance(operand, Call) and operand.op is Op.NEGATE:
+        return operand.args[0]
+    value = _value(operand)
+    return Call(Op.NEGATE, (operand,)) if value is None else constant(-value)
+
+
+def compare(op: Op, left: Expression, right: Expression) -> Expression:
+    """A comparison of two values of the same kind; conditions count as 0 and 1 beside numbers."""
+    left, right = _comparable(left, right, op)
+    if _order(right) < _order(left) or (left == right and op in (Op.ABOVE, Op.AT_LEAST)):
+        op, left, right = _MIRRORED[op], right, left
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return constant(_holds(op, left, right))
+    if left.kind is Kind.BOOLEAN and isinstance(right, Constant):
+        return left if (op is Op.EQUAL) == bool(right.value) else negation(left)
+    return Call(op, (left, right))
+
+
+def conjunction(operands: Sequence[Expression]) -> Expression:
+    """All of the conditions."""
+    return _junction(Op.AND, operands, absorbing=FALSE)
+
+
+def disjunction(operands: Sequence[Expression]) -> Expression:
+    """At least one of the conditions."""
+    return _junction(Op.OR, operands, absorbing=TRUE)
+
+
+def negation(operand: Expression) -> Expression:
+    """NOT, pushed down; in three-valued logic too, the opposite of ``a > b`` is ``a <= b``."""
+    operand = _condition(operand, "'not'")
+    if isinstance(operand, Constant):
+        return constant(not operand.value)
+    if isinstance(operand, Call):
+        if operand.op is Op.NOT:
+            return operand.args[0]
+        if operand.op in _OPPOSITE:
+            return Call(_OPPOSITE[operand.op], operand.args)
+        if operand.op is Op.AND:
+            return disjunction([negation(arg) for arg in operand.args])
+        if operand.op is Op.OR:
+            return conjunction([negation(arg) for arg in operand.args])
+    return Call(Op.NOT, (operand,))
+
+
+def is_null(operand: Expression) -> Expression:
+    """True where the value is missing."""
+    operand = _condition_again(operand)
+    return FALSE if isinstance(operand, Constant) else Call(Op.IS_NULL, (operand,))
+
+
+def like(operand: Expression, pattern: str) -> Expression:
+    """Text that fits a pattern: % stands for any run of characters, _ for exactly one."""
+    if operand.kind is not Kind.TEXT:
+        raise InvalidQuestion(f"'like' needs text, and {_described(operand)}.")
+    return Call(Op.LIKE, (operand, constant(pattern)))
+
+
+def function(op: Op, operand: Expression) -> Expression:
+    """ABS, LENGTH, LOWER, UPPER or a part of a date."""
+    wanted = _OPERAND[op]
+    if wanted is Kind.NUMBER:
+        operand = number(operand, f"'{op}'")
+        value = _value(operand)
+        return Call(op, (operand,)) if value is None else constant(abs(value))
+    if operand.kind is not wanted:
+        raise InvalidQuestion(f"'{op}' needs {wanted}, and {_described(operand)}.")
+    return Call(op, (operand,))
+
+
+def extreme(op: Op, operands: Sequence[Expression]) -> Expression:
+    """LEAST or GREATEST of numbers; NULL if one of them is."""
+    numbers = [number(operand, f"'{op}'") for operand in operands]
+    flat = _flat(op, numbers)
+    return flat[0] if len(flat) == 1 else Call(op, tuple(flat))
+
+
+def clip(operand: Expression, low: float, high: float) -> Expression:
+    """The nearest number inside [low, high]; NULL stays NULL."""
+    operand = number(operand, "'clip'")
+    lower, upper = constant(low), constant(high)
+    if not low <= high:
+        raise InvalidQuestion("'clip' needs a low bound that is not above its high bound.")
+    if isinstance(operand, Call) and operand.op is Op.CLIP:
+        inner, *ends = operand.args
+        return clip(inner, *(min(max(range_of(end).low, low), high) for end in ends))
+    value = _value(operand)
+    if value is not None:
+        return constant(min(max(value, low), high))
+    if range_of(operand).within(Range(low, high)):
+        return operand
+    return Call(Op.CLIP, (operand, lower, upper))
+
+
+def coalesce(operands: Sequence[Expression]) -> Expression:
+    """The first operand that is not NULL."""
+    kept: list[Expression] = []
+    for each in _lifted(Op.COALESCE, operands):
+        if each not in kept:
+            kept.append(each)
+        if isinstance(each, Constant):
+            break  # nothing after a constant is ever reached
+    return kept[0] if len(kept) == 1 else Call(Op.COALESCE, _one_kind(kept, "'coalesce'"))
+
+
+def case(
+    branches: Sequence[tuple[Expression, Expression | None]], otherwise: Expression | None
+) -> Expression:
+    """The value of the first branch whose condition is true, else `otherwise`; None is NULL."""
+    conditions: list[Expression] = []
+    values: list[Expression | None] = []
+    for condition, value in branches:
+        when = _condition(condition, "'when'")
+        if when == TRUE:
+            otherwise = value
+            break
+        if when != FALSE:
+            conditions.append(when)
+            values.append(value)
+    values.append(otherwise)
+    if all(value is None for value in values):
+        raise InvalidQuestion("'case' gives NULL in every row.")
+    of_one_kind = _one_kind([value for value in values if value is not None], "'case'")
+    missing = Constant(of_one_kind[0].kind, None)
+    remaining = iter(of_one_kind)
+    results = [missing if value is None else next(remaining) for value in values]
+    pairs = zip(conditions, results[:-1], strict=True)
+    args = [each for pair in pairs for each in pair]
+    return Call(Op.CASE, (*args, results[-1])) if args else results[-1]
+
+
+def _described(operand: Expression) -> str:
+    if isinstance(operand, Constant):
+        return f"{operand.kind} was given"
+    shown = text(operand)
+    return f"{shown if len(shown) <= 60 else shown[:57] + '...'} is {operand.kind}"
+
+
+def _condition(operand: Expression, place: str) -> Expression:
+    if operand.kind is not Kind.BOOLEAN:
+        raise InvalidQuestion(f"{place} needs a condition, and {_described(operand)}.")
+    return operand
+
+
+def _value(operand: Expression) -> float | None:
+    """The number a constant holds."""
+    if isinstance(operand, Constant) and isinstance(operand.value, float):
+        return operand.value
+    return None
+
+
+def _condition_again(operand: Expression) -> Expression:
+    """The condition inside an indicator: beside other conditions it need not be a number."""
+    if isinstance(operand, Call) and operand.op is Op.INDICATOR:
+        return operand.args[0]
+    return operand
+
+
+def _one_kind(operands: Sequence[Expression], place: str) -> tuple[Expression, ...]:
+    """Operands of one kind; conditions become numbers only where a number is among them."""
+    operands = tuple(_condition_again(operand) for operand in operands)
+    kinds = {operand.kind for operand in operands}
+    if len(kinds) == 1:
+        return operands
+    if kinds == {Kind.NUMBER, Kind.BOOLEAN}:
+        return tuple(number(operand, place) for operand in operands)
+    raise InvalidQuestion(f"{place} mixes {' with '.join(sorted(kinds))}.")
+
+
+def _comparable(left: Expression, right: Expression, op: Op) -> tuple[Expression, ...]:
+    if {left.kind, right.kind} <= {Kind.BOOLEAN, Kind.NUMBER} and op not in (
+        Op.EQUAL,
+        Op.UNEQUAL,
+    ):
+        return number(left, f"'{op}'"), number(right, f"'{op}'")
+    return _one_kind((left, right), f"'{op}'")
+
+
+def _holds(op: Op, left: Constant, right: Constant) -> bool:
+    # Text is ordered by its bytes, as the engines do.
+    a, b = (
+        each.value.encode() if isinstance(each.value, str) else each.value for each in (left, right)
+    )
+    compared: dict[Op, Callable[[], bool]] = {
+        Op.EQUAL: lambda: a == b,
+        Op.UNEQUAL: lambda: a != b,
+        Op.BELOW: lambda: a < b,  # type: ignore[operator]
+        Op.AT_MOST: lambda: a <= b,  # type: ignore[operator]
+        Op.ABOVE: lambda: a > b,  # type: ignore[operator]
+        Op.AT_LEAST: lambda: a >= b,  # type: ignore[operator]
+    }
+    return compared[op]()
+
+
+def _sum(left: Expression, right: Expression) -> Expression:
+    """left + right; where one of them is negative it is written as a difference."""
+    folded = _fold(Op.ADD, left, right)
+    if folded is not None:
+        return folded
+    for first, second in ((left, right), (right, left)):
+        value = _value(second)
+        if isinstance(second, Call) and second.op is Op.NEGATE:
+            return Call(Op.SUBTRACT, (first, second.args[0]))
+        if value is not None and value < 0:
+            return Call(Op.SUBTRACT, (first, constant(-value)))
+    return Call(Op.ADD, _sorted_pair(left, right))
+
+
+def _fold(op: Op, left: Expression, right: Expression) -> Constant | None:
+    a, b = _value(left), _value(right)
+    if a is None or b is None or (op is Op.DIVIDE and b == 0):
+        return None
+    result = a + b if op is Op.ADD else a * b if op is Op.MULTIPLY else a / b
+    return constant(result) if math.isfinite(result) else None
+
+
+def _sorted_pair(left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    first, second = sorted((left, right), key=_order)
+    return first, second
+
+
+def _order(operand: Expression) -> tuple[bool, str]:
+    """Constants last, then by text."""
+    return isinstance(operand, Constant), text(operand)
+
+
+def _lifted(op: Op, operands: Sequence[Expression]) -> list[Expression]:
+    """Operands, with the operands of nested operations of the same name in their place."""
+    return [
+        each
+        for operand in operands
+        for each in (operand.args if isinstance(operand, Call) and operand.op is op else (operand,))
+    ]
+
+
+def _flat(op: Op, operands: Sequence[Expression]) -> list[Expression]:
+    """Operands with nested ones lifted, sorted, each once."""
+    return sorted(set(_lifted(op, operands)), key=_order)
+
+
+def _junction(op: Op, operands: Sequence[Expression], absorbing: Constant) -> Expression:
+    flat = _flat(op, [_condition(operand, f"'{op}'") for operand in operands])
+    if absorbing in flat:
+        return absorbing
+    kept = [each for each in flat if not isinstance(each, Constant)]
+    if not kept:
+        return negation(absorbing)
+    return kept[0] if len(kept) == 1 else Call(op, tuple(kept))

@@ -1,0 +1,190 @@
+"""The gates an analyst's text passes before anything is made of it.
+
+The text is only ever read, never run. The characters (no invisible ones), the tokens (a fixed
+list, so that no statement, comment, parameter or clause gets further), the size, and the exact type
+of every node of the SQL reader's tree with the arguments it may carry: whatever is not on a list is
+refused, in one sentence.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection
+from functools import cache
+from typing import TYPE_CHECKING
+
+from holdfast.errors import InvalidQuestion
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+    from sqlglot.tokenizer_core import Token
+
+__all__ = ["MAX_DEPTH", "MAX_LENGTH", "MAX_NESTING", "MAX_PREFIXES", "MAX_TOKENS", "read_sql"]
+
+MAX_LENGTH = 10_000  # characters
+MAX_TOKENS = 2_000
+MAX_NESTING = 20  # parentheses and CASEs inside each other: the SQL reader is recursive
+MAX_PREFIXES = 20  # NOTs and signs in a row, for the same reason
+MAX_DEPTH = 100  # levels of the tree: a chain of 100 terms
+
+_WHITESPACE = frozenset("\t\n\r ")
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+_TOKENS = frozenset(
+    {"L_PAREN", "R_PAREN", "COMMA", "DOT", "NUMBER", "STRING", "IDENTIFIER", "VAR"}
+    | {"EQ", "NEQ", "LT", "LTE", "GT", "GTE", "PLUS", "DASH", "STAR", "SLASH", "DCOLON"}
+    | {"NOT", "AND", "OR", "IN", "BETWEEN", "IS", "ISNULL", "NOTNULL", "LIKE"}
+    | {"NULL", "TRUE", "FALSE", "CASE", "WHEN", "THEN", "ELSE", "END"}
+    | {"ALIAS", "FROM"}  # for cast(x as double) and extract(year from x)
+    | {"DATE", "TIMESTAMP", "DOUBLE", "FLOAT", "INT", "BIGINT", "SMALLINT", "TINYINT"}
+)
+_PREFIXES = frozenset({"NOT", "DASH", "PLUS"})
+_OPENING = frozenset({"L_PAREN", "CASE"})
+_CLOSING = frozenset({"R_PAREN", "END"})
+
+
+def read_sql(text: str, columns: Collection[str]) -> exp.Expression:
+    """The one expression the text holds, every node of it on the list of known ones.
+
+    A word that is otherwise reserved may be used where it is the name of a column.
+    """
+    from sqlglot import exp
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import ErrorLevel
+
+    _check_characters(text)
+    dialect = Dialect.get_or_raise(None)
+    try:
+        tokens = dialect.tokenize(text)
+    except Exception:
+        raise InvalidQuestion(
+            "The question has a quote or a sign that cannot be read; text is written 'like this'."
+        ) from None
+    _check_tokens(tokens, columns)
+    try:
+        statements = dialect.parse(f"SELECT {text}", error_level=ErrorLevel.IMMEDIATE)
+    except Exception:  # the reader may fail in many ways; its words are about SQL, not about us
+        raise InvalidQuestion(
+            "The question cannot be read as one expression, such as avg(delay > 15)."
+        ) from None
+    (select,) = statements if len(statements) == 1 else (None,)
+    if type(select) is not exp.Select or any(
+        value for name, value in select.args.items() if name != "expressions"
+    ):
+        raise InvalidQuestion(
+            "A question is one expression, without clauses such as FROM or WHERE."
+        )
+    if len(select.expressions) != 1:
+        raise InvalidQuestion(
+            f"A question is one expression, and this text holds {len(select.expressions)}."
+        )
+    expression: exp.Expression = select.expressions[0]
+    _check_nodes(expression)
+    return expression
+
+
+def _check_characters(text: str) -> None:
+    if not isinstance(text, str):
+        raise InvalidQuestion(f"A question is text, not {type(text).__name__}.")
+    if not text.strip():
+        raise InvalidQuestion("The question is empty; write something like avg(delay > 15).")
+    if len(text) > MAX_LENGTH:
+        raise InvalidQuestion(
+            f"The question has {len(text):,} characters; at most {MAX_LENGTH:,} are read."
+        )
+    for place, character in enumerate(text):
+        if character not in _WHITESPACE and unicodedata.category(character) in _INVISIBLE:
+            raise InvalidQuestion(
+                f"The question holds an invisible character (U+{ord(character):04X}) "
+                f"at position {place + 1}."
+            )
+
+
+def _check_tokens(tokens: list[Token], columns: Collection[str]) -> None:
+    if not tokens:
+        raise InvalidQuestion("The question is empty; write something like avg(delay > 15).")
+    if len(tokens) > MAX_TOKENS:
+        raise InvalidQuestion(
+            f"The question has {len(tokens):,} words and signs; at most {MAX_TOKENS:,} are read."
+        )
+    names = {column.casefold() for column in columns}
+    nesting = prefixes = 0
+    for token in tokens:
+        name = token.token_type.name
+        if token.comments:
+            raise InvalidQuestion("A question holds no comments.")
+        if name not in _TOKENS and token.text.casefold() not in names:
+            raise InvalidQuestion(f"{_quoted(token.text)} cannot be used in a question.")
+        nesting += (name in _OPENING) - (name in _CLOSING)
+        prefixes = prefixes + 1 if name in _PREFIXES else 0
+        if nesting > MAX_NESTING or prefixes > MAX_PREFIXES:
+            raise InvalidQuestion(f"The question is nested more than {MAX_NESTING} levels deep.")
+
+
+def _check_nodes(expression: exp.Expression) -> None:
+    allowed = _allowed_nodes()
+    level = [expression]
+    for _ in range(MAX_DEPTH):
+        below: list[exp.Expression] = []
+        for node in level:
+            arguments = allowed.get(type(node))
+            if arguments is None or node.comments:
+                raise InvalidQuestion(f"{_quoted(_name(node))} cannot be used in a question.")
+            for name, value in node.args.items():
+                if value and name not in arguments:
+                    if type(node).__name__ == "Column":
+                        raise InvalidQuestion("A column is named without its table.")
+                    raise InvalidQuestion(
+                        f"{_quoted(_name(node))} with {name.replace('_', ' ').strip()} "
+                        "cannot be used in a question."
+                    )
+            below.extend(node.iter_expressions())
+        if not below:
+            return
+        level = below
+    raise InvalidQuestion(
+        f"The question is more than {MAX_DEPTH} levels deep; a long 'or' can be written with 'in'."
+    )
+
+
+def _name(node: exp.Expression) -> str:
+    from sqlglot import exp
+
+    if isinstance(node, exp.Anonymous):
+        return str(node.this)
+    return node.sql_name() if isinstance(node, exp.Func) else type(node).__name__
+
+
+def _quoted(word: str) -> str:
+    return repr(word.lower() if len(word) <= 40 else word[:37].lower() + "...")
+
+
+@cache
+def _allowed_nodes() -> dict[type[exp.Expression], frozenset[str]]:
+    """Exact node types, each with the arguments that may be set."""
+    from sqlglot import exp
+
+    unary: list[type[exp.Expression]]
+    binary: list[type[exp.Expression]]
+    several: list[type[exp.Expression]]
+    unary = [exp.Avg, exp.Paren, exp.Neg, exp.Not, exp.Abs, exp.Lower, exp.Upper, exp.Length]
+    unary += [exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.DayOfWeekIso]
+    unary += [exp.Column, exp.Boolean, exp.Null, exp.Var]
+    binary = [exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Is, exp.Extract, exp.Nullif]
+    binary += [exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE]
+    several = [exp.Coalesce, exp.In, exp.Anonymous]
+    return {
+        **dict.fromkeys(unary, frozenset({"this"})),
+        **dict.fromkeys(binary, frozenset({"this", "expression"})),
+        **dict.fromkeys(several, frozenset({"this", "expressions"})),
+        exp.Least: frozenset({"this", "expressions", "ignore_nulls"}),
+        exp.Greatest: frozenset({"this", "expressions", "ignore_nulls"}),
+        exp.Like: frozenset({"this", "expression", "negate"}),
+        exp.Between: frozenset({"this", "low", "high"}),
+        exp.Case: frozenset({"this", "ifs", "default"}),
+        exp.If: frozenset({"this", "true", "false"}),
+        exp.Cast: frozenset({"this", "to"}),
+        exp.DataType: frozenset({"this"}),
+        exp.Identifier: frozenset({"this", "quoted"}),
+        exp.Literal: frozenset({"this", "is_string"}),
+    }

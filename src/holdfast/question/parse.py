@@ -1,0 +1,309 @@
+"""Text with SQL's look to a row expression, against the columns of a table.
+
+What passes the gates is read node by node into our own tree; SQL is never made from the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from holdfast.errors import InvalidQuestion
+from holdfast.question import build
+from holdfast.question.bounds import range_of
+from holdfast.question.columns import Schema
+from holdfast.question.expression import Constant, Expression, Kind, Op
+from holdfast.question.gate import read_sql
+
+__all__ = ["parse_row", "parse_row_of_average"]
+
+MAX_PATTERN = 200  # characters of a LIKE pattern
+
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
+
+_INFIX = {
+    "Add": Op.ADD,
+    "Sub": Op.SUBTRACT,
+    "Mul": Op.MULTIPLY,
+    "Div": Op.DIVIDE,
+}
+_COMPARISONS = {
+    "EQ": Op.EQUAL,
+    "NEQ": Op.UNEQUAL,
+    "LT": Op.BELOW,
+    "LTE": Op.AT_MOST,
+    "GT": Op.ABOVE,
+    "GTE": Op.AT_LEAST,
+}
+_FUNCTIONS = {
+    "Abs": Op.ABS,
+    "Lower": Op.LOWER,
+    "Upper": Op.UPPER,
+    "Length": Op.LENGTH,
+    "Year": Op.YEAR,
+    "Month": Op.MONTH,
+    "Day": Op.DAY,
+    "Hour": Op.HOUR,
+    "Minute": Op.MINUTE,
+    "DayOfWeekIso": Op.WEEKDAY,
+}
+_PARTS = {
+    "year": Op.YEAR,
+    "month": Op.MONTH,
+    "day": Op.DAY,
+    "hour": Op.HOUR,
+    "minute": Op.MINUTE,
+    "weekday": Op.WEEKDAY,
+    "isodow": Op.WEEKDAY,
+}
+_INTEGER_TYPES = frozenset({"INT", "BIGINT", "SMALLINT", "TINYINT"})
+_REAL_TYPES = frozenset({"DOUBLE", "FLOAT"})
+_MOMENT_TYPES = frozenset({"DATE", "TIMESTAMP"})
+
+
+def parse_row(text: str, schema: Schema, *, bounded: bool = True) -> Expression:
+    """The row expression the text spells.
+
+    With `bounded`, declared bounds are applied to the columns whose numbers make up the value;
+    without it the caller will clip the value.
+    """
+    return _Reader(schema).read(read_sql(text, schema.types), bounded)
+
+
+def parse_row_of_average(text: str, schema: Schema) -> Expression:
+    """The row expression inside ``avg(...)``."""
+    node = read_sql(text, schema.types)
+    while type(node).__name__ == "Paren":
+        node = node.this
+    if type(node).__name__ != "Avg":
+        raise InvalidQuestion("A question is an average; write it as avg(...).")
+    return _Reader(schema).read(node.this, True)
+
+
+Node: TypeAlias = Any  # a node of sqlglot's tree, its type already checked by the gates
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads nodes; `bounded` says whether declared bounds apply where the node stands."""
+
+    schema: Schema
+
+    def read(self, node: Node, bounded: bool) -> Expression:
+        name = type(node).__name__
+        if name in _INFIX:
+            left, right = self.read(node.this, bounded), self.read(node.expression, bounded)
+            return build.arithmetic(_INFIX[name], left, right)
+        if name in _COMPARISONS:
+            return self._compare(
+                _COMPARISONS[name], self._raw(node.this), self._raw(node.expression)
+            )
+        if name in _FUNCTIONS:
+            op = _FUNCTIONS[name]
+            return build.function(op, self.read(node.this, bounded and op is Op.ABS))
+        return _READERS[name](self, node, bounded)
+
+    def _raw(self, node: Node) -> Expression:
+        return self.read(node, False)
+
+    def _paren(self, node: Node, bounded: bool) -> Expression:
+        return self.read(node.this, bounded)
+
+    def _column(self, node: Node, bounded: bool) -> Expression:
+        identifier = node.this
+        if type(identifier).__name__ != "Identifier":
+            raise InvalidQuestion("'*' cannot be used in a question.")
+        column = self.schema.column(identifier.this, quoted=bool(identifier.args.get("quoted")))
+        bounds = self.schema.bounds.get(column.name) if bounded else None
+        return build.clip(column, *bounds) if bounds else column
+
+    def _literal(self, node: Node, _bounded: bool) -> Expression:
+        if node.is_string:
+            return build.constant(str(node.this))
+        try:
+            value = float(node.this)
+        except ValueError:
+            raise InvalidQuestion("A number of the question cannot be read.") from None
+        return build.constant(value)
+
+    def _boolean(self, node: Node, _bounded: bool) -> Expression:
+        return build.constant(bool(node.this))
+
+    def _null(self, _node: Node, _bounded: bool) -> Expression:
+        raise InvalidQuestion("NULL can stand only after 'is', 'then' or 'else'.")
+
+    def _negate(self, node: Node, bounded: bool) -> Expression:
+        return build.negate(self.read(node.this, bounded))
+
+    def _not(self, node: Node, _bounded: bool) -> Expression:
+        return build.negation(self._raw(node.this))
+
+    def _and(self, node: Node, _bounded: bool) -> Expression:
+        return build.conjunction([self._raw(node.this), self._raw(node.expression)])
+
+    def _or(self, node: Node, _bounded: bool) -> Expression:
+        return build.disjunction([self._raw(node.this), self._raw(node.expression)])
+
+    def _compare(self, op: Op, left: Expression, right: Expression) -> Expression:
+        if left.kind is Kind.MOMENT:
+            right = _as_moment(right)
+        elif right.kind is Kind.MOMENT:
+            left = _as_moment(left)
+        return build.compare(op, left, right)
+
+    def _between(self, node: Node, _bounded: bool) -> Expression:
+        value = self._raw(node.this)
+        low = self._compare(Op.AT_LEAST, value, self._raw(node.args["low"]))
+        return build.conjunction(
+            [low, self._compare(Op.AT_MOST, value, self._raw(node.args["high"]))]
+        )
+
+    def _in(self, node: Node, _bounded: bool) -> Expression:
+        if not node.expressions:
+            raise InvalidQuestion("'in' needs a list of values in parentheses.")
+        value = self._raw(node.this)
+        return build.disjunction(
+            [self._compare(Op.EQUAL, value, self._raw(each)) for each in node.expressions]
+        )
+
+    def _is(self, node: Node, _bounded: bool) -> Expression:
+        value = self._raw(node.this)
+        match type(node.expression).__name__:
+            case "Null":
+                return build.is_null(value)
+            case "Boolean":
+                holds = build.compare(Op.EQUAL, value, self._raw(node.expression))
+                return build.coalesce([holds, build.FALSE])
+            case _:
+                raise InvalidQuestion("After 'is' comes null, true or false.")
+
+    def _like(self, node: Node, _bounded: bool) -> Expression:
+        pattern = self._raw(node.expression)
+        if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
+            raise InvalidQuestion("'like' needs a pattern in quotes, such as 'B%'.")
+        if len(pattern.value) > MAX_PATTERN:
+            raise InvalidQuestion(f"A 'like' pattern has at most {MAX_PATTERN} characters.")
+        found = build.like(self._raw(node.this), pattern.value)
+        return build.negation(found) if node.args.get("negate") else found
+
+    def _case(self, node: Node, bounded: bool) -> Expression:
+        base = self._raw(node.this) if node.args.get("this") else None
+        branches = []
+        for branch in node.args["ifs"]:
+            when = self._raw(branch.this)
+            if base is not None:
+                when = self._compare(Op.EQUAL, base, when)
+            branches.append((when, self._or_null(branch.args["true"], bounded)))
+        return build.case(branches, self._or_null(node.args.get("default"), bounded))
+
+    def _if(self, node: Node, bounded: bool) -> Expression:
+        then = self._or_null(node.args["true"], bounded)
+        otherwise = self._or_null(node.args.get("false"), bounded)
+        return build.case([(self._raw(node.this), then)], otherwise)
+
+    def _nullif(self, node: Node, bounded: bool) -> Expression:
+        equal = self._compare(Op.EQUAL, self._raw(node.this), self._raw(node.expression))
+        return build.case([(equal, None)], self.read(node.this, bounded))
+
+    def _or_null(self, node: Node | None, bounded: bool) -> Expression | None:
+        if node is None or type(node).__name__ == "Null":
+            return None
+        return self.read(node, bounded)
+
+    def _coalesce(self, node: Node, bounded: bool) -> Expression:
+        return build.coalesce(self._several(node, bounded))
+
+    def _extreme(self, node: Node, bounded: bool) -> Expression:
+        op = Op.LEAST if type(node).__name__ == "Least" else Op.GREATEST
+        return build.extreme(op, self._several(node, bounded))
+
+    def _several(self, node: Node, bounded: bool) -> list[Expression]:
+        return [self.read(each, bounded) for each in (node.this, *node.expressions)]
+
+    def _extract(self, node: Node, _bounded: bool) -> Expression:
+        part = str(node.this.this).lower()
+        if part not in _PARTS:
+            raise InvalidQuestion(
+                "'extract' knows year, month, day, hour, minute and isodow (Monday is 1)."
+            )
+        return build.function(_PARTS[part], self._raw(node.expression))
+
+    def _cast(self, node: Node, bounded: bool) -> Expression:
+        to = str(node.args["to"].this.value)
+        value = self.read(node.this, bounded)
+        if to in _MOMENT_TYPES and isinstance(value, Constant):
+            return _as_moment(value)
+        if to in _REAL_TYPES or (to in _INTEGER_TYPES and value.kind is Kind.BOOLEAN):
+            return build.number(value, "'cast'")
+        raise InvalidQuestion(
+            "'cast' makes a number of a condition, and a date of text in quotes, nothing else."
+        )
+
+    def _named(self, node: Node, _bounded: bool) -> Expression:
+        name = str(node.this).lower()
+        if name == "weekday" and len(node.expressions) == 1:
+            return build.function(Op.WEEKDAY, self._raw(node.expressions[0]))
+        if name == "clip" and len(node.expressions) == 3:
+            value, *ends = (self._raw(each) for each in node.expressions)
+            return build.clip(value, *(_number_given(end) for end in ends))
+        if name in ("weekday", "clip"):
+            wanted = "clip(value, low, high)" if name == "clip" else "weekday(date)"
+            raise InvalidQuestion(f"'{name}' is written {wanted}.")
+        raise InvalidQuestion(f"There is no function {name[:40]!r} in questions.")
+
+    def _average(self, _node: Node, _bounded: bool) -> Expression:
+        raise InvalidQuestion("avg(...) stands once, around the whole question.")
+
+    def _other(self, _node: Node, _bounded: bool) -> Expression:
+        raise InvalidQuestion("The question cannot be read as one expression.")
+
+
+_READERS: dict[str, Callable[[_Reader, Node, bool], Expression]] = {
+    "Paren": _Reader._paren,
+    "Column": _Reader._column,
+    "Literal": _Reader._literal,
+    "Boolean": _Reader._boolean,
+    "Null": _Reader._null,
+    "Neg": _Reader._negate,
+    "Not": _Reader._not,
+    "And": _Reader._and,
+    "Or": _Reader._or,
+    "Between": _Reader._between,
+    "In": _Reader._in,
+    "Is": _Reader._is,
+    "Like": _Reader._like,
+    "Case": _Reader._case,
+    "If": _Reader._if,
+    "Nullif": _Reader._nullif,
+    "Coalesce": _Reader._coalesce,
+    "Least": _Reader._extreme,
+    "Greatest": _Reader._extreme,
+    "Extract": _Reader._extract,
+    "Cast": _Reader._cast,
+    "Anonymous": _Reader._named,
+    "Avg": _Reader._average,
+    "Var": _Reader._other,
+    "DataType": _Reader._other,
+    "Identifier": _Reader._other,
+}
+
+
+def _number_given(expression: Expression) -> float:
+    if isinstance(expression, Constant) and expression.kind is Kind.NUMBER:
+        return range_of(expression).low
+    raise InvalidQuestion("The bounds of 'clip' are two numbers, as in clip(value, 0, 100).")
+
+
+def _as_moment(expression: Expression) -> Expression:
+    """A literal in quotes beside a date is a date; anything else is left as it is."""
+    if not isinstance(expression, Constant) or not isinstance(expression.value, str):
+        return expression
+    if not _MOMENT.fullmatch(expression.value):
+        raise InvalidQuestion("A date is written '2013-01-31', a time '2013-01-31 17:45:00'.")
+    try:
+        return build.constant(datetime.fromisoformat(expression.value))
+    except ValueError:
+        raise InvalidQuestion("A date of the question is not in the calendar.") from None

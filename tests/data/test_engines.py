@@ -1,0 +1,413 @@
+"""All engines agree, to the last bit, with each other and with a plain Python interpreter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from holdfast.data.duckdb import DuckDBSample
+from holdfast.data.polars import PolarsSample
+from holdfast.data.sample import Sample
+from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
+from holdfast.question import Schema, bind, build, mean, parse_average, row_function
+from holdfast.question.bounds import range_of
+from holdfast.question.expression import Column, ColumnType, Expression, Kind, Op
+from holdfast.question.row import GRID, RowValue, row_value
+from holdfast.question.text import identifier
+from tests.question.interpreter import conditions, evaluate, numbers, tables
+
+POLARS_TYPES: dict[str, Any] = {
+    "f": pl.Float64,
+    "g": pl.Float64,
+    "i": pl.Int64,
+    "b": pl.Boolean,
+    "t": pl.String,
+    "u": pl.String,
+    "d": pl.Date,
+    "s": pl.Datetime("us"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tables")
+
+
+@pytest.fixture(scope="module")
+def connection() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
+def engines(
+    table: list[dict[str, Any]],
+    references: list[list[Any]],
+    expressions: Sequence[Expression],
+    folder: Path,
+    connection: duckdb.DuckDBPyConnection,
+) -> list[Sample]:
+    """The table, with the expected values as columns r0, r1, ..., in every engine."""
+    frame = pl.DataFrame(table, schema=POLARS_TYPES)
+    for place, (values, expression) in enumerate(zip(references, expressions, strict=True)):
+        dtype = pl.Boolean if expression.kind is Kind.BOOLEAN else pl.Float64
+        frame = frame.with_columns(pl.Series(f"r{place}", values, dtype=dtype))
+    path = folder / "table.parquet"
+    frame.write_parquet(path)
+    relation = connection.sql(f"SELECT * FROM '{path}'")
+    return [PolarsSample(frame), PolarsSample(pl.scan_parquet(path)), DuckDBSample(relation)]
+
+
+def equals_column(expression: Expression, name: str) -> RowValue:
+    """True where the expression has exactly the value of the column, NULL included."""
+    type_ = ColumnType.BOOLEAN if expression.kind is Kind.BOOLEAN else ColumnType.FLOAT
+    column = Column(name, type_)
+    both_null = build.conjunction([build.is_null(expression), build.is_null(column)])
+    return row_value(build.disjunction([build.compare(Op.EQUAL, expression, column), both_null]))
+
+
+@settings(max_examples=80)
+@given(tables, st.lists(numbers(3) | conditions(3), min_size=6, max_size=12))
+def test_values_are_those_of_the_interpreter_to_the_last_bit(
+    folder: Path,
+    connection: duckdb.DuckDBPyConnection,
+    table: list[dict[str, Any]],
+    expressions: list[Expression],
+) -> None:
+    references = [[evaluate(each, row) for row in table] for each in expressions]
+    rows = [equals_column(each, f"r{place}") for place, each in enumerate(expressions)]
+    for sample in engines(table, references, expressions, folder, connection):
+        assert sample.sums(rows) == [len(table) * GRID] * len(rows), [row.text for row in rows]
+
+
+def bounded(expression: Expression) -> RowValue | None:
+    if expression.kind is Kind.NUMBER and not range_of(expression).finite:
+        expression = build.clip(expression, -7.3, 1e6)
+    try:
+        return row_value(expression)
+    except InvalidQuestion:  # uses no column, or its range is too wide or too narrow
+        return None
+
+
+@settings(max_examples=80)
+@given(tables, st.lists(numbers(3) | conditions(2), min_size=6, max_size=12))
+def test_sums_and_moments_are_exact_and_inside_the_range(
+    folder: Path,
+    connection: duckdb.DuckDBPyConnection,
+    table: list[dict[str, Any]],
+    expressions: list[Expression],
+) -> None:
+    rows = [row for row in map(bounded, expressions) if row is not None]
+    assume(rows)
+    expected = []
+    for row in rows:
+        values = [evaluate(row.source, each) for each in table]  # type: ignore[arg-type]
+        known = [row.missing if value is None else float(value) for value in values]
+        assert all(row.low <= value <= row.high for value in known), row.text
+        units = [row.grid(value) for value in known]
+        assert all(0 <= unit <= GRID for unit in units), row.text
+        expected.append((sum(units), sum(unit * unit for unit in units)))
+    for sample in engines(table, [], [], folder, connection):
+        assert sample.n == len(table)
+        assert sample.moments(rows) == expected, [row.text for row in rows]
+        assert sample.sums(rows) == [total for total, _ in expected]
+
+
+NUMBERS = pl.DataFrame(
+    {
+        name: np.random.default_rng(5).normal(size=(2, 4000))[place]
+        for place, name in enumerate("xy")
+    }
+)
+OPERANDS: dict[str, tuple[Expression, NDArray[np.float64] | float]] = {
+    "x": (Column("x", ColumnType.FLOAT), NUMBERS["x"].to_numpy()),
+    "y": (Column("y", ColumnType.FLOAT), NUMBERS["y"].to_numpy()),
+    "49": (build.constant(49.0), 49.0),
+    "0.1": (build.constant(0.1), 0.1),
+}
+
+
+@pytest.mark.parametrize("op", [Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE])
+def test_arithmetic_rounds_as_ieee_doubles_do(
+    op: Op, folder: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    # Polars by itself multiplies by the reciprocal of a constant divisor: 49 * (1 / 49) < 1.
+    does: dict[Op, Any] = {Op.ADD: np.add, Op.SUBTRACT: np.subtract}
+    does |= {Op.MULTIPLY: np.multiply, Op.DIVIDE: np.divide}
+    frame, rows = NUMBERS, list[RowValue]()
+    for left, right in (
+        ("x", "y"),
+        ("x", "49"),
+        ("49", "x"),
+        ("y", "0.1"),
+        ("0.1", "y"),
+        ("x", "x"),
+    ):
+        (a, a_values), (b, b_values) = OPERANDS[left], OPERANDS[right]
+        name = f"r{len(rows)}"
+        frame = frame.with_columns(pl.Series(name, does[op](a_values, b_values)))
+        rows.append(equals_column(build.arithmetic(op, a, b), name))
+    path = folder / "numbers.parquet"
+    frame.write_parquet(path)
+    for sample in (
+        PolarsSample(frame),
+        PolarsSample(pl.scan_parquet(path)),
+        DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
+    ):
+        assert sample.sums(rows) == [frame.height * GRID] * len(rows)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [(1e9, 1e9 + 1), (-1e15, -1e15 + 2), (0.1, 0.1 + 1e-9), (-1e-290, 1e-290), (-1e300, 1e300)],
+)
+def test_ranges_far_from_zero_and_tiny_and_huge_ones(
+    bounds: tuple[float, float], folder: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    low, high = bounds
+    values = np.random.default_rng(1).uniform(0, 1, 500) * (high / 2 - low / 2) * 2 + low
+    frame = pl.DataFrame({"x": [*values, None, low, high]})
+    path = folder / "far.parquet"
+    frame.write_parquet(path)
+    row = bind(mean("x", bounds=bounds), Schema({"x": ColumnType.FLOAT})).row
+    units = [
+        row.grid(row.missing if each is None else min(max(each, low), high)) for each in frame["x"]
+    ]
+    expected = [(sum(units), sum(unit * unit for unit in units))]
+    for sample in (
+        PolarsSample(frame),
+        PolarsSample(pl.scan_parquet(path)),
+        DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
+    ):
+        assert sample.moments([row]) == expected
+        assert sample.sums([row]) == [expected[0][0]]
+
+
+def test_a_divisor_that_is_the_same_in_every_row_divides() -> None:
+    frame = pl.DataFrame({"x": [49.0] * 5}).with_columns(y=pl.lit(49.0))
+    rows = [parse_average(f"avg({text})", Schema(PolarsSample(frame).types)).row
+            for text in ("x / y >= 1", "x / 49 = 1", "y / x = 1", "49 / y = 1")]  # fmt: skip
+    for sample in (PolarsSample(frame), PolarsSample(frame.lazy())):
+        assert sample.sums(rows) == [5 * GRID] * 4
+
+
+def test_parquet_statistics_do_not_hide_nan(
+    folder: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    # The file's statistics say "1 to 2, no NULL", from which DuckDB concludes "no NaN".
+    path = folder / "nan.parquet"
+    pl.DataFrame({"x": [math.nan, 1.0, 2.0]}).write_parquet(path)
+    sample = DuckDBSample(connection.sql(f"SELECT * FROM '{path}'"))
+    schema = Schema(sample.types)
+    texts = ["x is null", "x > 1", "x < 3", "clip(x, 0, 2) = 2", "x = x"]
+    rows = [parse_average(f"avg({text})", schema).row for text in texts]
+    assert [total // GRID for total in sample.sums(rows)] == [1, 1, 2, 1, 2]
+
+
+TYPED = pl.DataFrame(
+    {
+        "i8": pl.Series([1, -128, None], dtype=pl.Int8),
+        "u8": pl.Series([1, 255, None], dtype=pl.UInt8),
+        "u64": pl.Series([1, 2**64 - 1, None], dtype=pl.UInt64),
+        "f32": pl.Series([0.1, math.nan, None], dtype=pl.Float32),
+        "money": pl.Series(["0.10", "12345.67", None]).cast(pl.Decimal(9, 2)),
+        "cat": pl.Series(["b", "a", None], dtype=pl.Categorical),
+        "enum": pl.Series(["b", "a", None], dtype=pl.Enum(["b", "a"])),
+        "date": [date(2013, 1, 31), date(1969, 12, 31), None],
+        "ms": pl.Series([1_000_123, -1, None], dtype=pl.Int64).cast(pl.Datetime("ms")),
+        "us": pl.Series([1_000_123, -1, None], dtype=pl.Int64).cast(pl.Datetime("us")),
+        "ns": pl.Series([1_000_123, -1, None], dtype=pl.Int64).cast(pl.Datetime("ns")),
+        "tz": pl.Series([1_000_123, -1, None], dtype=pl.Int64).cast(
+            pl.Datetime("us", "Asia/Tokyo")
+        ),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("i8 = -128", 1),
+        ("u8 = 255", 1),
+        ("u64 = 18446744073709551616", 1),  # numbers are doubles
+        ("f32 = 0.10000000149011612", 1),
+        ("f32 is null", 2),
+        ("money = 12345.67", 1),
+        ("money in (0.1, 0.2)", 1),
+        ("cat < 'b'", 1),
+        ("enum < 'b'", 1),  # by its text, not by the order of the enum
+        ("upper(cat) = 'B'", 1),
+        ("date < '1970-01-01'", 1),
+        ("weekday(date) = 4", 1),
+        ("weekday(date) = 3", 1),
+        ("hour(ms) = 0", 1),
+        ("minute(ms) = 16", 1),
+        ("ms = '1970-01-01 00:16:40.123'", 1),
+        ("us = '1970-01-01 00:00:01.000123'", 1),
+        ("ns = '1970-01-01 00:00:00.001000'", 1),
+        ("ns = '1969-12-31 23:59:59.999999'", 1),  # rounded down, also before 1970
+        ("tz = '1970-01-01 00:00:01.000123'", 1),  # in UTC
+        ("year(tz) = 1969 and hour(tz) = 23 and day(tz) = 31 and month(tz) = 12", 1),
+        ("date = us", 0),
+        ("us > date", 1),
+    ],
+)
+def test_every_type_has_one_meaning(
+    question: str, expected: int, folder: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    path = folder / "typed.parquet"
+    if not path.exists():
+        TYPED.write_parquet(path)
+    samples: list[Sample] = [
+        PolarsSample(TYPED),
+        PolarsSample(pl.scan_parquet(path)),
+        DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
+    ]
+    assert samples[0].types == samples[2].types
+    for sample in samples:
+        row = parse_average(f"avg({question})", Schema(sample.types)).row
+        assert sample.sums([row]) == [expected * GRID]
+
+
+def test_what_only_one_engine_can_hold(connection: duckdb.DuckDBPyConnection) -> None:
+    relation = connection.sql(
+        """
+        SELECT * FROM (VALUES
+          ('Ab' COLLATE NOCASE, DATE 'infinity', TIMESTAMP 'infinity', '2013-01-31'::TIMESTAMP_S,
+           [1], 1::HUGEINT, 0.1::DECIMAL(38, 3), INTERVAL 1 DAY, 'infinity'::TIMESTAMPTZ),
+          ('cd', DATE '300000-01-01', TIMESTAMP '290000-01-01', NULL, [], 2, 0.2, NULL, NULL)
+        ) AS t(name, day, moment, second, list, huge, wide, span, zone)
+        """
+    )
+    sample = DuckDBSample(relation)
+    other = {name for name, type_ in sample.types.items() if type_ is ColumnType.OTHER}
+    assert other == {"list", "huge", "wide", "span"}
+    schema = Schema(sample.types)
+    texts = ["name = 'AB'", "name like 'a%'", "day is null", "moment is null", "zone is null"]
+    texts += ["year(second) = 2013", "year(day) > 0", "moment > '2000-01-01'"]
+    rows = [parse_average(f"avg({text})", schema).row for text in texts]
+    assert [total // GRID for total in sample.sums(rows)] == [0, 0, 2, 2, 2, 1, 0, 0]
+    with pytest.raises(InvalidQuestion, match="type that questions cannot use"):
+        parse_average("avg(huge > 1)", schema)
+    far = pl.Series([2**62, -(2**62), 5], dtype=pl.Int64).cast(pl.Datetime("ms"))
+    days = pl.Series([2**31 - 1, -(2**31), 5], dtype=pl.Int32).cast(pl.Date)
+    polars = PolarsSample(pl.DataFrame({"far": far, "days": days}))
+    rows = [
+        parse_average(f"avg({name} is null)", Schema(polars.types)).row for name in ("far", "days")
+    ]
+    assert polars.sums(rows) == [2 * GRID, 2 * GRID]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "ieee_floating_point_ops = false",
+        "default_collation = 'NOCASE'",
+        "TimeZone = 'America/New_York'",
+        "integer_division = true",
+    ],
+)
+def test_settings_of_a_connection_change_no_answer(setting: str, folder: Path) -> None:
+    instants = pl.Series([0, 10**15, None, 5, 6], dtype=pl.Int64).cast(
+        pl.Datetime("us", "Asia/Tokyo")
+    )
+    frame = pl.DataFrame(
+        {"x": [1e308, 0.0, 5.0, None, math.inf], "t": ["Ab", "AB", None, "é", "x"], "d": instants}
+    )
+    path = folder / "settings.parquet"
+    frame.write_parquet(path)
+    texts = ["x * 10 > 5", "1 / x > 0", "x / 0 is null", "x - x = 0", "t = 'AB'", "t like 'a%'"]
+    texts += ["t < 'a'", "lower(t) = 'ab'", "hour(d) = 0", "clip(x / 2, 0, 2)"]
+    schema = Schema(PolarsSample(frame).types)
+    rows = [parse_average(f"avg({text})", schema).row for text in texts]
+    connection = duckdb.connect()
+    connection.execute(f"SET {setting}")
+    sample = DuckDBSample(connection.sql(f"SELECT * FROM '{path}'"))
+    assert sample.sums(rows) == PolarsSample(frame).sums(rows)
+
+
+def test_names_are_only_names(folder: Path, connection: duckdb.DuckDBPyConnection) -> None:
+    names = ['qu"ote', "it's", "a b", "select", "é", "c0", "s0_0", "u0", "rows", "x.y", "$1", ";--"]
+    frame = pl.DataFrame({name: [place, place + 1] for place, name in enumerate(names)})
+    path = folder / "names.parquet"
+    frame.write_parquet(path)
+    schema = Schema(PolarsSample(frame).types)
+    rows = [
+        bind(mean(f"{identifier(name)} / {identifier('c0')} * {place} > 1e-9"), schema).row
+        for place, name in enumerate(names)
+    ]
+    expected = [2 * GRID * (place > 0) for place in range(len(names))]
+    assert PolarsSample(frame).sums(rows) == expected
+    relation = connection.sql(f"SELECT * FROM '{path}'")
+    assert DuckDBSample(relation).sums(rows) == expected
+    for pattern in ("*", "^x$"):
+        with pytest.raises(InvalidArgument, match="pattern"):
+            PolarsSample(pl.DataFrame({pattern: [1]}))
+
+
+def test_functions_and_polars_expressions_are_the_same_on_every_engine(
+    folder: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({"x": rng.normal(size=200_000), "k": rng.integers(-5, 5, 200_000)})
+    path = folder / "function.parquet"
+    frame.write_parquet(path)
+    double = row_function(
+        lambda rows: np.where(rows["k"] == 3, np.nan, rows["x"].to_numpy() * 2),
+        columns=["x", "k"], bounds=(-3, 3), name="double",
+    )  # fmt: skip
+    questions = [mean(double), mean(pl.col("x") * pl.col("k") > 1), mean("x", bounds=(-1, 1))]
+    found = []
+    for sample in (
+        PolarsSample(frame),
+        PolarsSample(pl.scan_parquet(path)),
+        DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
+    ):
+        rows = [bind(question, Schema(sample.types)).row for question in questions]
+        found.append(sample.moments(rows))
+        assert sample.sums(rows) == [total for total, _ in found[-1]]
+    assert found[0] == found[1] == found[2]
+    values = np.where(frame["k"] == 3, 0.0, np.clip(frame["x"].to_numpy() * 2, -3, 3))
+    assert found[0][0][0] / (frame.height * GRID) == pytest.approx(
+        (values.mean() + 3) / 6, abs=1e-8
+    )
+    product = frame.select((pl.col("x") * pl.col("k") > 1).sum()).item()
+    assert found[0][1] == (product * GRID, product * GRID**2)
+
+
+def test_nothing_overflows_and_every_run_is_the_same() -> None:
+    frame = pl.DataFrame({"x": np.full(1_500_000, 1.0)})
+    sample = PolarsSample(frame)
+    rows = [bind(mean("x", bounds=(0, 1)), Schema(sample.types)).row,
+            bind(mean("x", bounds=(-3, 1.5)), Schema(sample.types)).row]  # fmt: skip
+    unit = rows[1].grid(1.0)
+    expected = [(1_500_000 * GRID, 1_500_000 * GRID**2), (1_500_000 * unit, 1_500_000 * unit**2)]
+    assert sample.moments(rows) == sample.moments(rows) == expected
+    assert PolarsSample(frame.lazy()).moments(rows) == expected
+
+
+def test_a_table_that_cannot_be_read_says_nothing_of_its_content(folder: Path) -> None:
+    path = folder / "vanishing.parquet"
+    pl.DataFrame({"secret": [1.0, 2.0]}).write_parquet(path)
+    sample = PolarsSample(pl.scan_parquet(path))
+    row = bind("avg(secret > 1)", Schema(sample.types)).row
+    path.write_bytes(b"PAR1 broken")
+    with pytest.raises(HoldfastError, match="could not be read") as raised:
+        sample.sums([row])
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__
+    with pytest.raises(HoldfastError, match="could not be read"):
+        list(sample.frames(["secret"]))
+
+
+def test_no_questions_no_scan() -> None:
+    assert PolarsSample(pl.DataFrame({"x": [1]})).sums([]) == []

@@ -1,0 +1,249 @@
+"""Opening tables of every kind, and what is said when there is nothing to open."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pytest
+
+from holdfast.data.duckdb import DuckDBSample
+from holdfast.data.fingerprint import fingerprint
+from holdfast.data.polars import PolarsSample
+from holdfast.data.source import files_of, open_sample, stamps
+from holdfast.errors import InvalidArgument
+from holdfast.question import GRID, ColumnType, Schema, parse_average
+
+FRAME = pl.DataFrame(
+    {
+        "x": [1.5, None, -2.0, 4.25],
+        "k": [1, 2, 3, 4],
+        "name": ["a", "é", None, "it's"],
+        "flag": [True, False, True, True],
+        "day": [date(2013, 1, 31), date(1969, 7, 20), None, date(2024, 2, 29)],
+        "moment": [
+            datetime(2013, 1, 31, 17, 45),
+            None,
+            datetime(1, 1, 1),
+            datetime(2024, 2, 29, 1),
+        ],
+    }
+)
+TYPES = {
+    "x": ColumnType.FLOAT,
+    "k": ColumnType.INTEGER,
+    "name": ColumnType.TEXT,
+    "flag": ColumnType.BOOLEAN,
+    "day": ColumnType.DATE,
+    "moment": ColumnType.DATETIME,
+}
+QUESTIONS = ["x > 0", "k between 2 and 3", "name = 'it''s'", "not flag", "year(day) > 2000"]
+QUESTIONS += ["hour(moment) = 17", "clip(x, -1, 1)"]
+
+
+class Table:
+    """Something that offers its columns as pyarrow's tables do."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+def as_pandas() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "x": [1.5, None, -2.0, 4.25],
+            "k": [1, 2, 3, 4],
+            "name": ["a", "é", None, "it's"],
+            "flag": [True, False, True, True],
+            "day": FRAME["day"].to_list(),
+            "moment": pd.Series(FRAME["moment"].to_list(), dtype="datetime64[us]"),
+        }
+    )
+
+
+def database(path: Path, *names: str) -> Path:
+    parquet = path.with_suffix(".parquet")
+    FRAME.write_parquet(parquet)
+    with duckdb.connect(str(path)) as connection:
+        for name in names:
+            connection.execute(f"CREATE TABLE \"{name}\" AS SELECT * FROM '{parquet}'")
+    return path
+
+
+def sources(folder: Path) -> dict[str, Any]:
+    (folder / "parts").mkdir()
+    FRAME.head(3).write_parquet(folder / "parts" / "a.parquet")
+    FRAME.tail(1).write_parquet(folder / "parts" / "b.parquet")
+    FRAME.write_parquet(folder / "table.parquet")
+    FRAME.write_csv(folder / "table.csv")
+    FRAME.write_csv(folder / "TABLE.CSV")
+    return {
+        "polars": FRAME,
+        "lazy": FRAME.lazy(),
+        "pandas": as_pandas(),
+        "arrow": Table(FRAME),
+        "parquet": folder / "table.parquet",
+        "text path": str(folder / "table.parquet"),
+        "glob": str(folder / "parts" / "*.parquet"),
+        "csv": folder / "table.csv",
+        "capitals": folder / "TABLE.CSV",
+        "database": database(folder / "table.duckdb", "flights"),
+        "relation": duckdb.connect().sql(f"SELECT * FROM '{folder / 'table.parquet'}'"),
+    }
+
+
+def test_every_kind_of_table_is_the_same_table(tmp_path: Path) -> None:
+    prints = {}
+    for name, data in sources(tmp_path).items():
+        sample = open_sample(data)
+        assert sample.n == 4, name
+        assert dict(sample.types) == TYPES, name
+        rows = [parse_average(f"avg({text})", Schema(sample.types)).row for text in QUESTIONS]
+        third = rows[-1].grid(0.0)
+        expected = [2 * GRID, 2 * GRID, GRID, GRID, 2 * GRID, GRID, 2 * GRID + third]
+        assert sample.sums(rows) == expected, name
+        prints[name] = fingerprint(sample)
+    assert len(set(prints.values())) == 1, prints
+
+
+def test_pandas_types() -> None:
+    moments = pd.to_datetime(pd.Series(["2013-01-31 17:45", None]))
+    frame = pd.DataFrame(
+        {
+            "int32": pd.Series([1, None], dtype="Int32"),
+            "bool": pd.Series([True, None], dtype="boolean"),
+            "f32": pd.Series([0.5, None], dtype="Float32"),
+            "text": pd.Series(["a", None], dtype=object),
+            "cat": pd.Series(["a", None], dtype="category"),
+            "s": moments.astype("datetime64[s]"),
+            "ns": moments.astype("datetime64[ns]"),
+            "zone": moments.dt.tz_localize("Asia/Tokyo"),
+            7: [1, 2],
+        }
+    )
+    sample = open_sample(frame)
+    schema = Schema(sample.types)
+    texts = ["int32 = 1", "bool", "f32 = 0.5", "text = 'a'", "cat = 'a'", "s = '2013-01-31 17:45'"]
+    texts += ["ns = s", "hour(zone) = 8", '"7" = 2']
+    rows = [parse_average(f"avg({text})", schema).row for text in texts]
+    assert sample.sums(rows) == [GRID] * len(rows)
+    missing = [
+        parse_average(f'avg("{name}" is null)', schema).row for name in list(sample.types)[:-1]
+    ]
+    assert sample.sums(missing) == [GRID] * len(missing)
+    assert open_sample(pd.DataFrame({"o": [1, 2.5, None]})).types["o"] is ColumnType.FLOAT
+    with pytest.raises(InvalidArgument, match="mixes"):
+        open_sample(pd.DataFrame({"o": ["a", 3, object()]}))
+    with pytest.raises(InvalidArgument, match="same name"):
+        open_sample(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+def test_types_in_csv_are_found_from_all_rows(tmp_path: Path) -> None:
+    path = tmp_path / "late.csv"
+    path.write_text("k,n\n" + "1,1\n" * 5000 + "surprise,2.5\n")
+    sample = open_sample(path)
+    assert dict(sample.types) == {"k": ColumnType.TEXT, "n": ColumnType.FLOAT}
+    row = parse_average("avg(k = 'surprise')", Schema(sample.types)).row
+    assert sample.sums([row]) == [GRID]
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda folder: folder / "nothing.parquet", "names no file"),
+        (lambda folder: str(folder / "*.parquet"), "names no file"),
+        (lambda folder: folder, "is a folder"),
+        (lambda folder: "https://example.org/x.parquet", "on this machine"),
+        (lambda folder: written(folder / "x.xlsx", b"x"), ".xlsx"),
+        (lambda folder: written(folder / "noending", b"x"), "none"),
+        (lambda folder: written(folder / "x.duckdb", b"not a database, just some text"), "DuckDB"),
+        (lambda folder: database(folder / "two.duckdb", "a", "b"), "'a', 'b'"),
+        (lambda folder: database(folder / "none.duckdb"), "no tables"),
+        (lambda folder: written(folder / "empty.csv", b""), "CSV"),
+        (lambda folder: written(folder / "rows.csv", b"a,b\n"), "no rows"),
+        (lambda folder: pl.DataFrame({"x": []}), "no rows"),
+        (lambda folder: pl.DataFrame(), "no columns"),
+        (lambda folder: pd.DataFrame({"x": []}), "no rows"),
+        (lambda folder: duckdb.connect().sql("SELECT 1 AS x WHERE false"), "no rows"),
+        (lambda folder: {"x": [1]}, "data is a dict"),
+        (lambda folder: [1, 2], "data is a list"),
+        (lambda folder: None, "data is a NoneType"),
+        (lambda folder: pl.Series([1]), "data is a Series"),
+    ],
+)
+def test_what_cannot_be_opened_says_why(tmp_path: Path, make: Any, said: str) -> None:
+    with pytest.raises(InvalidArgument) as raised:
+        open_sample(make(tmp_path))
+    assert said in str(raised.value)
+    assert str(raised.value).endswith(".")
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def test_tables_of_a_database(tmp_path: Path) -> None:
+    path = database(tmp_path / "two.duckdb", "a", "b c")
+    assert open_sample(path, table="b c").n == 4
+    with pytest.raises(InvalidArgument, match="'zzz'"):
+        open_sample(path, table="zzz")
+    with pytest.raises(InvalidArgument, match="only for DuckDB"):
+        open_sample(FRAME, table="a")
+    database(tmp_path / "three.duckdb", "a")
+    with pytest.raises(InvalidArgument, match="2 databases"):
+        open_sample(tmp_path / "*.duckdb")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM read_text('/etc/hostname')",
+        "SELECT * FROM '/etc/hostname'",
+        "COPY flights TO '/tmp/holdfast-should-not-exist.csv'",
+        "ATTACH '/tmp/holdfast-should-not-exist.duckdb'",
+        "INSTALL httpfs",
+        "SET threads = 1",
+        "DELETE FROM flights",
+        "CREATE TABLE t (x INT)",
+        "SELECT * FROM FRAME",
+    ],
+)
+def test_a_database_is_locked_down(tmp_path: Path, statement: str) -> None:
+    sample = open_sample(database(tmp_path / "table.duckdb", "flights"))
+    assert isinstance(sample, DuckDBSample)
+    connection = sample._relation._con
+    with pytest.raises(duckdb.Error):
+        connection.execute(statement).fetchall()
+
+
+def test_relations_with_repeated_names_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="same name"):
+        open_sample(duckdb.connect().sql("SELECT 1 AS x, 2 AS x"))
+
+
+def test_stamps_change_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    FRAME.write_parquet(path)
+    before = stamps(path)
+    assert before == stamps(str(path))
+    assert [stamp.path for stamp in before] == [str(path)]
+    assert before[0].size == path.stat().st_size
+    FRAME.head(2).write_parquet(path)
+    assert stamps(path) != before
+    assert stamps(FRAME) == ()
+    assert files_of(FRAME) == []
+
+
+def test_polars_is_the_engine_of_files(tmp_path: Path) -> None:
+    assert isinstance(open_sample(FRAME), PolarsSample)
+    path = tmp_path / "x.parquet"
+    FRAME.write_parquet(path)
+    assert isinstance(open_sample(path), PolarsSample)
