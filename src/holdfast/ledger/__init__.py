@@ -1,0 +1,1 @@
+"""The ledger: an append-only, hash-chained record, durable before any data is touched."""

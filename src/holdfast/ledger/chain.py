@@ -1,0 +1,68 @@
+"""The chain: each entry's hash covers its text and the hash before it.
+
+An entry's text is canonical JSON (sorted keys, no spaces, shortest floats), so that the same facts
+always have the same hash. The newest hash is also sealed with the secret beside the ledger: without
+it nobody can cut entries off the end unnoticed. Tamper-evident, not tamper-proof: who holds the
+secret can write a new history, and who puts back an older copy of all its files (see `witness`)
+takes it back to that day; only an answer's receipt kept elsewhere contradicts them.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+from holdfast.errors import InvalidArgument, LedgerTampered
+
+__all__ = ["GENESIS", "canonical", "link", "seal", "verify"]
+
+GENESIS = "0" * 64
+_SEAL = b"holdfast head/1"
+
+
+def canonical(body: dict[str, Any]) -> str:
+    """The one text of an entry's facts."""
+    text = json.dumps(
+        body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(
+            "a text to be written in the ledger holds half a character (a lone surrogate); leave "
+            "it out."
+        ) from None
+    return text
+
+
+def link(previous: str, text: str) -> str:
+    """The hash of an entry that follows `previous`."""
+    return sha256(f"{previous}\n{text}".encode()).hexdigest()
+
+
+def seal(secret: bytes, count: int, head: str) -> str:
+    """A mark on the newest entry that only the holder of the secret can make."""
+    sealed = b"|".join((_SEAL, str(count).encode(), head.encode()))
+    return hmac.new(secret, sealed, sha256).hexdigest()
+
+
+def verify(rows: Iterable[tuple[int, str, str]], previous: str = GENESIS, after: int = 0) -> str:
+    """Check (seq, text, hash) rows that follow entry `after`; returns the last hash."""
+    expected = after + 1
+    for seq, text, stored in rows:
+        if seq != expected:
+            raise LedgerTampered(
+                f"entry {expected} of the ledger is missing: entry {seq} stands in its place. "
+                "Restore the ledger from a copy; no further question is answered from this one."
+            )
+        if link(previous, text) != stored:
+            raise LedgerTampered(
+                f"entry {seq} of the ledger does not follow from the entries before it: it was "
+                "changed or moved. Restore the ledger from a copy; no further question is answered "
+                "from this one."
+            )
+        previous, expected = stored, seq + 1
+    return previous

@@ -1,0 +1,125 @@
+"""What the ledger's entries say. A kind's name carries a version, and its meaning never changes.
+
+* ``open/1``: the first entry: what was declared, the table's fingerprint and columns.
+* ``reserve/1``: a batch of offers, durable before data is touched; each counts its worst charge.
+* ``settle/1``: the symbols that came out of the batch, and the answers they stand for.
+* ``abandon/1``: the batch can never be finished (a Python function is gone); it keeps its charges.
+
+Numbers in offers and answers are fractions of the question's range, which each item names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol
+from holdfast.theory.intervals import Interval
+
+__all__ = ["Asked", "Opening", "Recorded", "abandonment", "reservation", "settlement"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The first entry: everything that was declared, and what the table was."""
+
+    at: str
+    name: str
+    rows: int
+    tolerance: float
+    confidence_level: float
+    questions: int | None
+    sampling: dict[str, Any]
+    fingerprint: str
+    columns: dict[str, str]
+    bounds: dict[str, tuple[float, float]]
+    source: str | None
+
+    def body(self) -> dict[str, Any]:
+        bounds = {name: list(pair) for name, pair in self.bounds.items()}
+        facts = {name: getattr(self, name) for name in self.__slots__}
+        return {"kind": "open/1", **facts, "bounds": bounds}
+
+    @classmethod
+    def read(cls, body: dict[str, Any]) -> Opening:
+        facts = {name: body[name] for name in cls.__slots__}
+        return cls(**{**facts, "bounds": {k: (v[0], v[1]) for k, v in body["bounds"].items()}})
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question of a batch: the offer, the range of its values, and how it was put."""
+
+    offer: Offer
+    low: float
+    high: float
+
+    def body(self) -> dict[str, Any]:
+        return {"offer": self.offer.to_dict(), "low": self.low, "high": self.high}
+
+    @classmethod
+    def read(cls, body: dict[str, Any]) -> Asked:
+        return cls(Offer.from_dict(body["offer"]), body["low"], body["high"])
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A finished question, as the ledger tells it; `value` and `interval` are in its own unit.
+
+    `leaked` is what had leaked (nats) before its batch, `charge` what its own answer added.
+    """
+
+    number: int
+    question: str
+    status: str
+    value: float
+    interval: Interval
+    range: Interval
+    guess: float | None
+    tolerance: float
+    charge: float
+    leaked: float
+    at: str
+    why: str | None
+    mechanism: str
+    receipt: str
+
+    @property
+    def half_width(self) -> float:
+        return (self.interval.high - self.interval.low) / 2
+
+
+def reservation(at: str, mechanism: str, why: str | None, asked: Sequence[Asked]) -> dict[str, Any]:
+    """The entry that makes a batch's worst charges durable."""
+    items = [each.body() for each in asked]
+    return {"kind": "reserve/1", "at": at, "mechanism": mechanism, "why": why, "items": items}
+
+
+def settlement(
+    at: str, reserved: int, symbols: Sequence[Symbol], releases: Sequence[Release]
+) -> dict[str, Any]:
+    """The entry that says what came out of a reserved batch."""
+    answers = [
+        {
+            "number": release.number,
+            "status": release.status,
+            "value": release.value,
+            "low": release.interval.low,
+            "high": release.interval.high,
+            "charge": release.charge,
+        }
+        for release in releases
+    ]
+    return {
+        "kind": "settle/1",
+        "at": at,
+        "reserve": reserved,
+        "symbols": list(symbols),
+        "answers": answers,
+    }
+
+
+def abandonment(at: str, reserved: int, reason: str) -> dict[str, Any]:
+    """The entry that gives up a reserved batch; its worst charges stay."""
+    return {"kind": "abandon/1", "at": at, "reserve": reserved, "reason": reason}

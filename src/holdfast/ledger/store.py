@@ -1,0 +1,318 @@
+"""Where the ledger lives: one SQLite file in WAL mode with full synchronisation.
+
+A commit that returned is on the disk. One writer at a time: a second SQLite file beside the ledger
+is the lock, held over reserve, data and settle. The system frees it when a process dies, so an
+unfinished entry seen under the lock is one whose process crashed. The secret beside the ledger
+(mode 0600) addresses the noise and seals the newest entry; it is never in the ledger.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import (
+    HoldfastError,
+    InvalidArgument,
+    LedgerBusy,
+    LedgerTampered,
+    LedgerUnavailable,
+)
+from holdfast.ledger.chain import GENESIS, canonical, link, seal, verify
+from holdfast.ledger.witness import Witness, require_seen
+
+__all__ = ["Row", "Store"]
+
+Row = tuple[int, str, str]  # number, text and hash of an entry
+
+_SCHEMA = (
+    "CREATE TABLE entries (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL) STRICT",
+    "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seal TEXT NOT NULL) STRICT",
+)
+_SECRET_BYTES = 32
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+# Failures of the disk, the folder or its permissions: the ledger itself may be in order.
+_OUTSIDE = {
+    sqlite3.SQLITE_AUTH,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_MISUSE,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+
+
+class Store:
+    """One ledger file, opened. What was read from it is remembered by the transcript, not here.
+
+    `guard` is held while a transcript and the file must agree: threads may share a store.
+    """
+
+    def __init__(self, path: Path, secret: bytes) -> None:
+        self.path = path
+        self.secret = secret
+        self.guard = threading.RLock()
+        self._witness = Witness(_beside(path, "newest"))
+        self._lock = _lock(path)
+        try:
+            self._connection = _connect(path)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    @classmethod
+    def create(cls, path: Path, body: dict[str, Any], timeout: float) -> None:
+        """Make a ledger whose first entry is `body`, whole or not at all.
+
+        If another process was quicker, its ledger stays.
+        """
+        if not path.parent.is_dir():
+            raise InvalidArgument(
+                f"the ledger is {str(path)!r}, and there is no folder {str(path.parent)!r}; "
+                "create it first."
+            )
+        text = canonical(body)
+        with closing(_lock(path)) as lock, _held(lock, path, timeout):
+            if not path.exists():
+                _make(path, text)
+
+    @classmethod
+    def open(cls, path: Path) -> Store:
+        """An existing ledger; nothing is verified until `news` is read."""
+        if not path.is_file():
+            raise InvalidArgument(
+                f"there is no ledger {str(path)!r}; create one with open or init."
+            )
+        return cls(path, _known_secret(_beside(path, "secret"), path))
+
+    @contextmanager
+    def exclusive(self, timeout: float) -> Iterator[None]:
+        """Be the only one, of all threads and processes, that asks questions of this ledger."""
+        if not self.guard.acquire(timeout=timeout):
+            raise _busy(self.path, timeout)
+        try:
+            with _held(self._lock, self.path, timeout):
+                yield
+        finally:
+            self.guard.release()
+
+    def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
+        """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
+        seen = self._witness.seen()  # before the entries are read: others may be adding some
+        with self.guard, _plainly(self.path), self._transaction("DEFERRED"):
+            rows: list[Row] = self._connection.execute(
+                "SELECT seq, text, hash FROM entries WHERE seq >= ? ORDER BY seq", (after,)
+            ).fetchall()
+            sealed = self._connection.execute("SELECT seal FROM head").fetchone()
+        if after:
+            rows = _after(rows, after, head)
+        head = verify(rows, head, after)
+        count = after + len(rows)
+        if sealed is None or sealed[0] != seal(self.secret, count, head):
+            raise LedgerTampered(
+                f"the ledger ends after entry {count}, but its seal is of another entry, or of "
+                "another secret: entries were cut off or added by hand. Restore the ledger and its "
+                "secret from a copy."
+            )
+        require_seen(seen, rows, after)
+        return rows
+
+    def append(self, body: dict[str, Any], after: int, head: str) -> Row:
+        """Write the entry that follows entry `after`, on the disk when this returns.
+
+        To be called under `exclusive`, with all news read.
+        """
+        text = canonical(body)
+        row = (after + 1, text, link(head, text))
+        with self.guard, _plainly(self.path), self._transaction("IMMEDIATE"):
+            _insert(self._connection, self.secret, row)
+        self._witness.note(row[0], row[2])
+        return row
+
+    def close(self) -> None:
+        """Let go of the files."""
+        with self.guard:
+            self._connection.close()
+            self._lock.close()
+
+    @contextmanager
+    def _transaction(self, kind: str) -> Iterator[None]:
+        self._connection.execute(f"BEGIN {kind}")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:  # something failed, the commit itself perhaps
+                self._connection.execute("ROLLBACK")
+
+
+def _after(rows: list[Row], seq: int, hashed: str) -> list[Row]:
+    """The rows after the first, which must be the entry that was read before."""
+    if not rows or (rows[0][0], rows[0][2]) != (seq, hashed):
+        raise LedgerTampered(
+            f"entry {seq} of the ledger, read before, is gone or changed. Restore the ledger from "
+            "a copy."
+        )
+    return rows[1:]
+
+
+def _make(path: Path, text: str) -> None:
+    """Under the lock: a draft, then the secret, and last the name that makes the ledger exist.
+
+    A draft that is found here is of a process that died in between: its secret was never used.
+    """
+    draft, hidden = _beside(path, "draft"), _beside(path, "secret")
+    if hidden.exists() and not draft.exists():
+        raise InvalidArgument(
+            f"there is a secret {str(hidden)!r} without its ledger; restore the ledger, or remove "
+            "the secret if no answer was ever given with it."
+        )
+    secret = secrets.token_bytes(_SECRET_BYTES)
+    try:
+        for leftover in ("secret", "draft-journal", "draft-wal", "draft-shm", "draft"):
+            _beside(path, leftover).unlink(missing_ok=True)
+        with _plainly(path), closing(_connect(draft, journal="DELETE")) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in _SCHEMA:
+                connection.execute(statement)
+            connection.execute("INSERT INTO head VALUES (1, '')")
+            _insert(connection, secret, (1, text, link(GENESIS, text)))
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA journal_mode = WAL")  # all is in the file that is renamed
+        for stale in ("wal", "shm", "journal", "newest"):  # of a ledger that was removed by hand
+            _beside(path, stale).unlink(missing_ok=True)
+        _write_secret(hidden, secret)
+        draft.rename(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        if isinstance(error, HoldfastError):
+            raise
+        raise _unavailable(path, error) from error
+
+
+def _insert(connection: sqlite3.Connection, secret: bytes, row: Row) -> None:
+    seq, _, hashed = row
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?)", row)
+    connection.execute("UPDATE head SET seal = ?", (seal(secret, seq, hashed),))
+
+
+def _write_secret(path: Path, secret: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(secret)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, where the system can."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _known_secret(path: Path, ledger: Path) -> bytes:
+    try:
+        secret = path.read_bytes()
+    except FileNotFoundError:
+        raise LedgerUnavailable(
+            f"the secret {str(path)!r} of the ledger {str(ledger)!r} is missing; without it no "
+            "answer can be finished or added. Restore it beside the ledger."
+        ) from None
+    except OSError as error:
+        raise _unavailable(path, error) from error
+    if len(secret) != _SECRET_BYTES:
+        raise LedgerTampered(
+            f"the secret {str(path)!r} has {len(secret)} bytes, not {_SECRET_BYTES}; restore it."
+        )
+    return secret
+
+
+def _beside(path: Path, what: str) -> Path:
+    return path.with_name(f"{path.name}-{what}")
+
+
+def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
+    with _plainly(path):
+        connection = sqlite3.connect(
+            path, timeout=60.0, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute(f"PRAGMA journal_mode = {journal}")
+            connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _lock(path: Path) -> sqlite3.Connection:
+    """The lock of a ledger, free. No pragma: reading the file would wait for who holds it."""
+    with _plainly(path):
+        return sqlite3.connect(_beside(path, "lock"), isolation_level=None, check_same_thread=False)
+
+
+@contextmanager
+def _held(lock: sqlite3.Connection, path: Path, timeout: float) -> Iterator[None]:
+    if lock.in_transaction:
+        raise LedgerBusy(
+            f"the ledger {str(path)!r} is answering a question in this very thread; nothing was "
+            "asked and nothing was spent. Ask when that one is answered."
+        )
+    try:
+        with _plainly(path):
+            lock.execute(f"PRAGMA busy_timeout = {int(1000 * timeout)}")
+            lock.execute("BEGIN EXCLUSIVE")
+    except LedgerBusy as error:
+        raise _busy(path, timeout) from error
+    try:
+        yield
+    finally:
+        lock.execute("ROLLBACK")
+
+
+@contextmanager
+def _plainly(path: Path) -> Iterator[None]:
+    """SQLite's errors in our words; one that quotes damaged text is itself not readable."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise _in_our_words(path, error) from error
+
+
+def _in_our_words(path: Path, error: Exception) -> HoldfastError:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    if code in _BUSY:
+        return LedgerBusy(
+            f"another program holds the ledger {str(path)!r} ({error}); what was recorded is kept. "
+            "Try again when it is done."
+        )
+    if code in _OUTSIDE or isinstance(error, sqlite3.ProgrammingError):
+        return _unavailable(path, error)
+    return LedgerTampered(f"the ledger {str(path)!r} is damaged ({error}); restore it from a copy.")
+
+
+def _busy(path: Path, timeout: float) -> LedgerBusy:
+    return LedgerBusy(
+        f"someone else has held the ledger {str(path)!r} for {timeout:g} s; nothing was asked and "
+        "nothing was spent. Try again, or wait longer."
+    )
+
+
+def _unavailable(path: Path, error: Exception) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        f"the ledger {str(path)!r} cannot be used ({error}); check that its folder can be written "
+        "and that the disk has room. Nothing that was recorded is lost."
+    )

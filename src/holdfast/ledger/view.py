@@ -1,0 +1,139 @@
+"""The ledger as people read it: a table of questions and answers, and the session explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from holdfast.ledger.entries import Recorded
+from holdfast.ledger.transcript import Transcript
+from holdfast.sampling import sampling_from_dict
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["LedgerView", "explanation", "facts"]
+
+_COLUMNS = {
+    "number": "Int64",
+    "at": "String",
+    "question": "String",
+    "status": "String",
+    "value": "Float64",
+    "low": "Float64",
+    "high": "Float64",
+    "guess": "Float64",
+    "cost": "Float64",
+    "why": "String",
+    "receipt": "String",
+}
+
+
+def facts(recorded: Recorded) -> dict[str, Any]:
+    """One answered question as plain values."""
+    return {
+        "number": recorded.number,
+        "at": recorded.at,
+        "question": recorded.question,
+        "status": recorded.status,
+        "value": recorded.value,
+        "low": recorded.interval.low,
+        "high": recorded.interval.high,
+        "guess": recorded.guess,
+        "cost": recorded.charge,
+        "why": recorded.why,
+        "receipt": recorded.receipt,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerView:
+    """Every answered question, in order."""
+
+    answers: tuple[Recorded, ...]
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __iter__(self) -> Iterator[Recorded]:
+        return iter(self.answers)
+
+    def __getitem__(self, index: int) -> Recorded:
+        return self.answers[index]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dict for each question."""
+        return [facts(recorded) for recorded in self.answers]
+
+    def to_polars(self) -> pl.DataFrame:
+        """A Polars frame, one row for each question."""
+        import polars
+
+        schema = {name: getattr(polars, kind) for name, kind in _COLUMNS.items()}
+        return polars.DataFrame(self.to_dicts(), schema=schema)
+
+    def to_pandas(self) -> Any:
+        """A pandas frame, one row for each question."""
+        return self.to_polars().to_pandas()
+
+    def __str__(self) -> str:
+        if not self.answers:
+            return "Ledger: no question has been asked yet."
+        lines = [f"{'':>4}  {'status':<10}{'value':>11}  {'interval':<26} question"]
+        for recorded in self.answers:
+            why = f"  ({recorded.why})" if recorded.why else ""
+            lines.append(
+                f"{recorded.number:>4}  {recorded.status:<10}{recorded.value:>11.5g}  "
+                f"{recorded.interval!s:<26} {recorded.question}{why}"
+            )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return str(self.to_polars()._repr_html_())
+
+
+_REASONS = {
+    "answered": "bounded noise: the sample's value on a public grid plus discrete uniform noise",
+    "confirmed": "guess and check: an interval valid for this question lies inside the claim",
+    "surprise": "guess and check: the claim was not implied, so it was answered with bounded noise",
+}
+
+
+def explanation(transcript: Transcript) -> str:
+    """The whole session from its entries: what was promised, and how each interval came about."""
+    opening, terms = transcript.opening, transcript.terms
+    declared = "an open number of" if terms.questions is None else f"{terms.questions:,}"
+    lines = [
+        f"{opening.name}: {terms.rows:,} rows, {declared} questions, half-width "
+        f"{terms.tolerance:g} of the range, opened {opening.at}.",
+        f"Promise: with probability {100 * terms.confidence_level:.10g} % every interval below "
+        "contains the truth, all together, however the questions were chosen (Theorem L, "
+        "leakage_log_failure).",
+        f"Assumed: {sampling_from_dict(opening.sampling)}.",
+        "",
+    ]
+    for recorded in transcript.answers:
+        lines.append(
+            f"{recorded.number:>4}. {recorded.question} = {recorded.value:.6g} {recorded.interval}"
+        )
+        lines.append(
+            f"      {recorded.status}; {_REASONS[recorded.status]}; {recorded.leaked:.5g} nats had "
+            f"leaked, this answer adds {recorded.charge:.5g}"
+        )
+    for asked in transcript.abandoned:
+        lines.append(
+            f"{asked.offer.number:>4}. {asked.offer.question} was never answered (its Python "
+            f"function was gone after a crash) and keeps its charge of "
+            f"{asked.offer.worst_charge:.5g}"
+        )
+    if transcript.pending is not None:
+        lines.append(
+            f"      {len(transcript.pending.asked):,} more reserved and not yet answered; the next "
+            "new question finishes them"
+        )
+    lines.append("")
+    lines.append(f"Leakage in all: {transcript.committed.nats:.6g} nats.")
+    return "\n".join(lines)

@@ -1,0 +1,67 @@
+"""The witness: the newest entry, named once more outside the ledger.
+
+An older copy of a ledger is in itself in order, and so is a ledger that lost its write-ahead log:
+nothing in it says that later entries are missing, and what they leaked would no longer be counted.
+So a small file beside the ledger names the newest entry. It is written after the entry is durable
+and not forced to the disk: after a power failure it may be behind, never ahead. Without it, or if
+it cannot be written, nothing is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.errors import LedgerTampered
+
+__all__ = ["Witness", "require_seen"]
+
+_TEXT = re.compile(rb" *(\d+) ([0-9a-f]{64})\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What was seen of a ledger, in a file of one line."""
+
+    path: Path
+
+    def note(self, seq: int, hashed: str) -> None:
+        """Remember the newest entry."""
+        with suppress(OSError):
+            handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o644)
+            try:
+                os.write(handle, f"{seq:>15} {hashed}\n".encode())  # always of one length
+            finally:
+                os.close(handle)
+
+    def seen(self) -> tuple[int, str] | None:
+        """Number and hash of the newest entry that was noted."""
+        try:
+            found = _TEXT.fullmatch(self.path.read_bytes())
+        except OSError:
+            return None
+        return None if found is None else (int(found[1]), found[2].decode())
+
+
+def require_seen(
+    seen: tuple[int, str] | None, rows: Sequence[tuple[int, str, str]], after: int
+) -> None:
+    """Refuse a ledger whose entries, `rows` after entry `after`, lack one that was seen before."""
+    if seen is None or seen[0] <= after:
+        return
+    seq, hashed = seen
+    if seq > after + len(rows):
+        raise LedgerTampered(
+            f"the ledger ends after entry {after + len(rows)}, and entry {seq} had been written: "
+            "an older copy was put back, or a part was lost. Restore the newest copy with all its "
+            "files; no further question is answered from this one."
+        )
+    if rows[seq - after - 1][2] != hashed:
+        raise LedgerTampered(
+            f"entry {seq} of the ledger is not the one that had been written: another history was "
+            "put in its place. Restore the ledger from a copy."
+        )

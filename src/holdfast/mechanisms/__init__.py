@@ -1,0 +1,1 @@
+"""Mechanisms: frozen values that answer questions. Only `respond` ever receives the sample."""

@@ -1,0 +1,46 @@
+"""Addressed noise: a function of (secret, question number), so that a crashed entry repeats itself.
+
+The stream of question j is HMAC-SHA256(secret, "holdfast noise/1", j, block), block = 0, 1, ...;
+whole numbers are taken from it by rejection, so that every value is exactly equally likely as far
+as the generator is. The secret never enters the ledger.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+__all__ = ["Noise"]
+
+_PURPOSE = b"holdfast noise/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The noise of one question."""
+
+    secret: bytes
+    number: int
+
+    def _blocks(self) -> Iterator[bytes]:
+        block = 0
+        while True:
+            address = b"|".join((_PURPOSE, str(self.number).encode(), str(block).encode()))
+            yield hmac.digest(self.secret, address, sha256)
+            block += 1
+
+    def uniform(self, least: int, most: int) -> int:
+        """One whole number, each from `least` to `most` equally likely."""
+        span = most - least + 1
+        size = (span.bit_length() + 7) // 8 + 8
+        limit = (1 << (8 * size)) // span * span
+        pool = b""
+        for block in self._blocks():
+            pool += block
+            while len(pool) >= size:
+                drawn, pool = int.from_bytes(pool[:size], "big"), pool[size:]
+                if drawn < limit:
+                    return least + drawn % span
+        raise AssertionError("the stream of blocks does not end")  # pragma: no cover

@@ -1,0 +1,102 @@
+"""A small table and its holdout, for tests of everything above the mechanisms."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import holdfast
+from holdfast.data.sample import Moments, Sample
+from holdfast.holdout import Holdout
+from holdfast.question.row import RowValue
+
+ROWS = 400
+BOUNDS = {"x": (-60.0, 180.0)}
+LATE = "avg(late)"
+
+
+def table(rows: int = ROWS, seed: int = 1) -> pl.DataFrame:
+    """Numbers, conditions, text and units of four rows."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "x": rng.normal(20.0, 40.0, rows),
+            "late": rng.random(rows) < 0.25,
+            "origin": rng.choice(["EWR", "JFK", "LGA"], rows),
+            "unit": np.arange(rows) // 4,
+        }
+    )
+
+
+def sample_value(question: str) -> float:
+    """The value in the sample, by Polars itself."""
+    found = {
+        LATE: pl.col("late").mean(),
+        "avg(x > 20)": (pl.col("x") > 20).mean(),
+        "avg(x)": pl.col("x").clip(-60, 180).mean(),
+    }
+    return float(table().select(found[question]).item())
+
+
+@contextmanager
+def opened(folder: Path, data: Any = None, name: str = "t", **declared: Any) -> Iterator[Holdout]:
+    """The holdout of a ledger in `folder`, made or resumed, and closed afterwards."""
+    with holdfast.open(data, ledger=folder / f"{name}.ledger", **declared) as holdout:
+        yield holdout
+
+
+def made(folder: Path, data: pl.DataFrame | None = None, name: str = "t", **declared: Any) -> Path:
+    """The path of a new ledger with these declarations."""
+    facts: dict[str, Any] = {"tolerance": 0.2, "questions": 20, "schema": BOUNDS}
+    with opened(folder, table() if data is None else data, name, **(facts | declared)):
+        return folder / f"{name}.ledger"
+
+
+def copied(ledger: Path, folder: Path) -> Path:
+    """The ledger with all its files, as they are at this moment, in another folder."""
+    folder.mkdir(parents=True)
+    for path in ledger.parent.glob(f"{ledger.name}*"):
+        if not path.name.endswith(("-shm", "-lock")):
+            shutil.copy2(path, folder / path.name)
+    return folder / ledger.name
+
+
+class Watched:
+    """A sample that lets something happen before it is scanned; it counts the scans."""
+
+    def __init__(self, sample: Sample, before: Callable[[], None] = lambda: None) -> None:
+        self.sample, self.before = sample, before
+        self.scans: list[int] = []
+        self.n, self.types = sample.n, sample.types
+
+    def sums(self, rows: Sequence[RowValue]) -> list[int]:
+        self._scan(rows)
+        return self.sample.sums(rows)
+
+    def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
+        self._scan(rows)
+        return self.sample.moments(rows)
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        return self.sample.frames(columns)
+
+    def _scan(self, rows: Sequence[RowValue]) -> None:
+        self.scans.append(len(rows))
+        self.before()
+
+
+def watch(holdout: Holdout, before: Callable[[], None] = lambda: None) -> Watched:
+    """Put a watch on the holdout's data."""
+    assert holdout._sample is not None
+    holdout._sample = watched = Watched(holdout._sample, before)
+    return watched
+
+
+def untouchable() -> None:
+    raise AssertionError("the data was touched")

@@ -1,0 +1,121 @@
+"""An answer is a float that carries its interval, its cost and what it rests on."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.answer import Answer
+from holdfast.holdout import Holdout
+from holdfast.ledger.transcript import _in_unit_outwards, in_unit
+from holdfast.theory.intervals import Interval
+from tests.holdout.tables import LATE
+
+
+@pytest.fixture
+def answer(holdout: Holdout) -> Answer:
+    return holdout.check(LATE, guess=0.24, why="<b>baseline</b>")
+
+
+def test_it_behaves_as_a_float(answer: Answer) -> None:
+    assert isinstance(answer, float)
+    assert answer == 0.24
+    assert answer + 1 == 1.24
+    assert 0.2 < answer < 0.3
+    assert f"{answer:.1%}" == "24.0%"
+    assert round(answer, 1) == 0.2
+    assert math.sqrt(answer) == math.sqrt(0.24)
+    assert np.mean([answer, answer]) == 0.24
+    assert hash(answer) == hash(0.24)
+    assert json.dumps(answer) == "0.24"
+    assert type(answer * 2) is float
+
+
+def test_it_says_what_was_promised(answer: Answer) -> None:
+    text = str(answer)
+    assert text == repr(answer) == f"{answer}"
+    assert text.startswith("confirmed 0.24 [0.04, 0.44] · simultaneous 95 % · 400 rows")
+    assert f"question 1 · {answer.left.questions_left} left" in text
+    assert answer.assumes == "independent rows"
+    assert re.fullmatch("[0-9a-f]{64}", answer.receipt)
+
+
+def test_its_html_is_escaped(holdout: Holdout) -> None:
+    html = holdout.ask("avg(origin = '<script>')")._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "simultaneous 95 %" in html
+    assert "independent rows" in html
+
+
+def test_its_facts_can_be_written_as_json(answer: Answer) -> None:
+    facts = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
+    assert facts["value"] == 0.24
+    assert (facts["low"], facts["high"]) == answer.interval
+    assert facts["simultaneous"] is True
+    assert facts["confidence_level"] == 0.95
+    assert facts["status"] == "confirmed"
+    assert facts["cost"] == answer.cost > 0
+    assert facts["questions_left"] == answer.left.questions_left
+    assert facts["why"] == "<b>baseline</b>"
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_it_survives_copies(holdout: Holdout, answer: Answer, repeated: bool) -> None:
+    kept = holdout.ask(LATE) if repeated else answer
+    for again in (pickle.loads(pickle.dumps(kept)), copy.copy(kept), copy.deepcopy(kept)):
+        assert type(again) is Answer
+        assert again == kept
+        assert again.to_dict() == kept.to_dict()
+        assert again.status == ("repeated" if repeated else "confirmed")
+
+
+def test_what_is_left_is_counted_after_it(holdout: Holdout) -> None:
+    first, second = holdout.ask(LATE), holdout.ask("avg(x)")
+    assert first.left.asked == 1
+    assert second.left.asked == 2
+    assert second.left.nats == pytest.approx(first.cost + second.cost)
+
+
+units = st.floats(-1e9, 1e9)
+
+
+@given(low=units, high=units, first=st.floats(-0.1, 1.1), second=st.floats(-0.1, 1.1))
+def test_units_are_exact_and_intervals_rounded_outwards(
+    low: float, high: float, first: float, second: float
+) -> None:
+    low, high = sorted((low, high))
+    first, second = sorted((first, second))
+
+    def exact(fraction: float) -> Fraction:
+        part = Fraction(min(1.0, max(0.0, fraction)))
+        return Fraction(low) + (Fraction(high) - Fraction(low)) * part
+
+    found = _in_unit_outwards(Interval(first, second), low, high)
+    assert low <= found.low <= exact(first)
+    assert exact(second) <= found.high <= high
+    for end, truth in ((found.low, exact(first)), (found.high, exact(second))):
+        assert abs(Fraction(end) - truth) <= Fraction(math.ulp(end)) or end in (low, high)
+    assert in_unit(0.0, low, high) == low
+    assert in_unit(1.0, low, high) == high
+    assert found.low <= in_unit(first, low, high) <= found.high
+
+
+@given(low=units, width=st.floats(0, 1e9))
+def test_intervals_are_shown_rounded_outwards(low: float, width: float) -> None:
+    interval = Interval(low, low + width)
+    shown = str(interval).strip("[]").split(", ")
+    # Below 1e-13 of the number itself digits are rounding error, and are not shown.
+    below, above = (Decimal(abs(end)) * Decimal("1e-13") for end in interval)
+    assert Decimal(shown[0]) <= Decimal(interval.low) + below
+    assert Decimal(interval.high) - above <= Decimal(shown[1])

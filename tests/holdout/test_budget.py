@@ -1,0 +1,119 @@
+"""What is left is true: so many questions can be asked, and the promise names what it rests on."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast.errors import BudgetExhausted
+from holdfast.holdout import Holdout
+from tests.holdout.tables import LATE, made, opened, table
+
+SAMPLINGS = [
+    {"sampling": "independent"},
+    {"sampling": holdfast.declared(sigma=0.03)},
+    {"sampling": holdfast.m_dependent(1)},
+]
+
+
+@pytest.mark.parametrize("declared", SAMPLINGS, ids=str)
+@pytest.mark.parametrize("questions", [None, 300])
+@pytest.mark.parametrize("what", ["x > {}", "clip(x, -{}.5, 180)"], ids=["conditions", "numbers"])
+def test_so_many_questions_can_be_asked_and_no_more(
+    tmp_path: Path, declared: dict[str, Any], questions: int | None, what: str
+) -> None:
+    made(tmp_path, questions=questions, **declared)
+    with opened(tmp_path, table()) as holdout:
+        left = holdout.budget.questions_left
+        assert 4 <= left < 300
+        for number in range(left):
+            answer = holdout.ask(f"avg({what.format(number)})")
+            assert answer.left.questions_left >= left - number - 1  # never less than was said
+        if questions is not None:
+            with pytest.raises(BudgetExhausted):
+                holdout.ask(f"avg({what.format(left)})")
+
+
+def test_an_open_end_is_counted_on_the_safe_side(tmp_path: Path) -> None:
+    """Shares fall, and the count takes the last for all; so a few more than said can be asked."""
+    made(tmp_path, questions=None)
+    with opened(tmp_path, table()) as holdout:
+        said = holdout.budget.questions_left
+        while holdout.budget.questions_left:
+            holdout.ask(f"avg(x > {holdout.budget.asked})")
+        assert said <= holdout.budget.asked <= 1.3 * said
+        with pytest.raises(BudgetExhausted):
+            holdout.ask("avg(x > 100)")
+
+
+@pytest.mark.parametrize("declared", SAMPLINGS, ids=str)
+@pytest.mark.parametrize("what", ["x > {}", "clip(x, -{}.5, 180)"], ids=["conditions", "numbers"])
+def test_so_many_surprises_can_be_met(tmp_path: Path, declared: dict[str, Any], what: str) -> None:
+    made(tmp_path, questions=300, **declared)
+    with opened(tmp_path, table()) as holdout:
+        holdout.check(LATE, guess=0.25)
+        left = holdout.budget.surprises_left
+        assert left >= 2
+        for number in range(left):
+            expression = what.format(number)
+            wrong = 1.0 if "clip" not in expression else 180.0
+            assert holdout.check(f"avg({expression})", guess=wrong).status == "surprise"
+        assert holdout.budget.surprises_left <= 1
+
+
+def test_declared_questions_are_the_limit_when_rows_are_plenty(tmp_path: Path) -> None:
+    made(tmp_path, questions=4, tolerance=0.45)
+    with opened(tmp_path, table()) as holdout:
+        for left in (4, 3, 2, 1):
+            assert holdout.budget.questions_left == holdout.budget.surprises_left == left
+            holdout.ask(f"avg(x > {left})")
+        assert holdout.budget.questions_left == 0
+
+
+def test_it_counts_what_was_asked(holdout: Holdout) -> None:
+    assert (holdout.budget.asked, holdout.budget.nats) == (0, 0.0)
+    costs = [
+        holdout.ask(LATE).cost,
+        holdout.check("avg(x > 20)", guess=0.5).cost,
+        holdout.check("avg(x > 30)", guess=0.99).cost,
+    ]
+    budget = holdout.budget
+    assert budget.asked == 3
+    assert budget.nats == pytest.approx(sum(costs))
+    assert (budget.account.checks, budget.account.surprises) == (2, 1)
+    facts = json.loads(json.dumps(budget.to_dict(), allow_nan=False))
+    assert facts["asked"] == 3
+    assert facts["questions_left"] == budget.questions_left
+
+
+def test_it_says_what_is_promised_and_assumed(holdout: Holdout) -> None:
+    text = str(holdout.budget)
+    assert text == repr(holdout.budget)
+    for part in (
+        "0 questions answered of 20 declared",
+        "half-width 0.2 of the range",
+        "surprises in a row",
+        "with probability 95 % every interval given from this ledger contains the truth, all "
+        "together, however the questions were chosen; assumed: independent rows",
+        "0 nats leaked, 400 rows",
+    ):
+        assert part in text
+
+
+def test_an_open_number_of_questions(tmp_path: Path) -> None:
+    made(tmp_path, questions=None)
+    with opened(tmp_path, table()) as holdout:
+        assert holdout.budget.terms.questions is None
+        assert "declared" not in str(holdout.budget).splitlines()[0]
+        offers = []
+        for number in range(3):
+            holdout.ask(f"avg(x > {number})")
+            offers.append(holdout.budget.account.leakage.log_beta_spent)
+        assert offers == sorted(offers)
+        # 1/2 + 1/6 + 1/12 of the failure probability has been given out.
+        assert offers[-1] == pytest.approx(math.log(0.05 * 0.75), abs=1e-9)

@@ -1,0 +1,336 @@
+"""`open`: new and resumed ledgers, changed data, sampling, and reading without data."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import holdfast
+from holdfast.errors import DataChanged, InvalidArgument, LedgerTampered
+from tests.holdout.tables import BOUNDS, LATE, copied, made, opened, table, untouchable, watch
+
+# Data ------------------------------------------------------------------------------------------
+
+SAME = {
+    "itself": lambda frame: frame,
+    "rows in another order": lambda frame: frame.reverse(),
+    "columns in another order": lambda frame: frame.select(sorted(frame.columns)),
+    "pandas": lambda frame: frame.to_pandas(),
+    "arrow": lambda frame: frame.to_arrow(),
+    "lazy": lambda frame: frame.lazy(),
+}
+CHANGED = {
+    "a cell": lambda frame: frame.with_columns(
+        x=pl.when(pl.int_range(pl.len()) == 7).then(pl.col("x") + 1e-9).otherwise("x")
+    ),
+    "a null": lambda frame: frame.with_columns(
+        late=pl.when(pl.int_range(pl.len()) != 7).then("late")
+    ),
+    "a text": lambda frame: frame.with_columns(origin=pl.col("origin").str.replace("JFK", "JFK ")),
+    "a row less": lambda frame: frame.head(399),
+    "a row twice": lambda frame: pl.concat([frame.head(1), frame.head(399)]),
+    "a column less": lambda frame: frame.drop("unit"),
+    "a column more": lambda frame: frame.with_columns(more=1),
+    "a column renamed": lambda frame: frame.rename({"unit": "group"}),
+    "a type": lambda frame: frame.with_columns(pl.col("unit").cast(pl.Float64)),
+    "two columns exchanged": lambda frame: frame.with_columns(
+        x=pl.col("unit").cast(pl.Float64), unit=pl.col("x").cast(pl.Int64)
+    ),
+}
+
+
+@pytest.mark.parametrize("change", SAME)
+def test_the_same_rows_are_the_same_data(tmp_path: Path, change: str) -> None:
+    made(tmp_path)
+    with opened(tmp_path, SAME[change](table())) as holdout:
+        assert holdout.ask(LATE).number == 1
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_changed_data_is_found(tmp_path: Path, change: str) -> None:
+    made(tmp_path)
+    with pytest.raises(
+        DataChanged, match=r"not the one of the ledger .*t\.ledger.* \(400 rows, 4 columns, finger"
+    ):
+        holdfast.open(CHANGED[change](table()), ledger=tmp_path / "t.ledger")
+    with opened(tmp_path, table()) as holdout:  # and the ledger is still that of the old data
+        assert holdout.budget.asked == 0
+
+
+def test_files_that_were_not_touched_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "rows.parquet"
+    table().write_parquet(data)
+    with opened(tmp_path, str(data), tolerance=0.2) as holdout:
+        assert holdout.source == str(data)
+    with monkeypatch.context() as patched:
+        module = importlib.import_module("holdfast.data.fingerprint")
+        patched.setattr(module, "fingerprint", lambda _: untouchable())
+        with opened(tmp_path, data) as holdout:
+            assert holdout.rows == 400
+    table(seed=2).write_parquet(data)
+    with pytest.raises(DataChanged):
+        holdfast.open(data, ledger=tmp_path / "t.ledger")
+    (tmp_path / "t.ledger-files").write_text("{")  # a damaged memory is only forgotten
+    table().write_parquet(data)
+    with opened(tmp_path, data) as holdout:
+        assert holdout.ask(LATE).number == 1
+
+
+# New ledgers -----------------------------------------------------------------------------------
+
+
+def test_names_and_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with holdfast.open(table(), name="flights") as holdout:
+        assert holdout.name == "flights"
+        terms = holdout.budget.terms
+        assert (terms.tolerance, terms.confidence_level, terms.questions) == (0.05, 0.95, None)
+    assert (tmp_path / "flights.ledger").is_file()
+    with pytest.raises(InvalidArgument, match="needs a name= or a ledger="):
+        holdfast.open(table())
+
+
+def test_the_tolerance_follows_from_the_questions(tmp_path: Path) -> None:
+    with opened(tmp_path, table(), questions=20) as holdout:
+        assert 0.1 < holdout.budget.terms.tolerance < 0.25
+        assert holdout.budget.questions_left == 20
+    with pytest.raises(InvalidArgument, match="cannot answer 400 questions with any half-width"):
+        holdfast.open(table(50), ledger=tmp_path / "u.ledger", questions=400)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"tolerance": 0.0},
+        {"tolerance": 0.5},
+        {"questions": 0},
+        {"confidence_level": 1.0},
+        {"sampling": "random"},
+        {"sampling": holdfast.clustered("patient")},
+        {"schema": {"y": (0, 1)}},
+        {"timeout": -1.0},
+        {"timeout": float("inf")},
+        {"data": None},
+        {"data": pl.DataFrame({"x": [1.0]})},
+    ],
+    ids=lambda declared: " ".join(
+        f"{what}={str(value)[:20]!r}" for what, value in declared.items()
+    ),
+)
+def test_what_cannot_be_declared_leaves_no_ledger(tmp_path: Path, declared: dict[str, Any]) -> None:
+    arguments = {"data": table(), "tolerance": 0.2, **declared}
+    with pytest.raises(InvalidArgument):
+        holdfast.open(**arguments, ledger=tmp_path / "t.ledger")
+    assert not (tmp_path / "t.ledger").exists()
+    assert not (tmp_path / "t.ledger-secret").exists()
+
+
+def test_declarations_of_other_number_types_can_be_read_again(tmp_path: Path) -> None:
+    with opened(
+        tmp_path,
+        table(),
+        tolerance=np.float32(0.25),
+        questions=np.int64(7),
+        sampling=holdfast.m_dependent(1.0),  # type: ignore[arg-type]
+    ) as holdout:
+        assert holdout.ask(LATE).assumes == "rows in order, independent when more than 1 apart"
+
+
+def test_two_ledgers_in_one_folder(tmp_path: Path) -> None:
+    made(tmp_path, name="one")
+    made(tmp_path, table(seed=2), name="two")
+    with opened(tmp_path, table(), "one") as one, opened(tmp_path, table(seed=2), "two") as two:
+        first, second = one.ask(LATE), two.ask(LATE)
+        assert first.number == second.number == 1
+        assert first.value != second.value
+        assert one._store.secret != two._store.secret
+    with pytest.raises(DataChanged):
+        holdfast.open(table(seed=2), ledger=tmp_path / "one.ledger")
+
+
+# Resuming --------------------------------------------------------------------------------------
+
+
+def test_without_data_repeats_are_answered_and_new_questions_need_it(tmp_path: Path) -> None:
+    made(tmp_path)
+    with opened(tmp_path, table()) as holdout:
+        first = holdout.ask(LATE, why="first")
+    with opened(tmp_path) as blind:
+        again = blind.ask(LATE)
+        assert (again.status, again.value) == ("repeated", first.value)
+        assert blind.cost("avg(x)").most > 0
+        before = blind.budget.to_dict()
+        with pytest.raises(InvalidArgument, match=r"opened without them; open it with its data"):
+            blind.ask("avg(x)")
+        assert blind.budget.to_dict() == before
+        assert (blind.name, blind.rows, blind.source) == ("t", 400, None)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        {"tolerance": 0.1},
+        {"questions": 21},
+        {"confidence_level": 0.9},
+        {"name_": "other"},
+        {"sampling": holdfast.m_dependent(3)},
+        {"sampling": holdfast.clustered("unit")},
+        {"schema": {"x": (0, 100)}},
+        {"schema": {}},
+    ],
+    ids=str,
+)
+def test_other_declarations_are_refused(tmp_path: Path, again: dict[str, Any]) -> None:
+    path = made(tmp_path)
+    declared = {"name" if what == "name_" else what: value for what, value in again.items()}
+    with pytest.raises(InvalidArgument, match=r"was opened with .*; leave it out, or use another"):
+        holdfast.open(table(), ledger=path, **declared)
+
+
+def test_the_same_declarations_are_fine(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    with holdfast.open(
+        table(),
+        name="t",
+        ledger=path,
+        tolerance=0.2,
+        questions=20,
+        confidence_level=0.95,
+        sampling="independent",
+        schema=BOUNDS,
+    ) as holdout:
+        assert holdout.ask("avg(x)").interval.low >= -60
+
+
+# Sampling --------------------------------------------------------------------------------------
+
+
+def test_clusters_are_measured_in_the_table(tmp_path: Path) -> None:
+    frame = table().with_columns(unit=pl.Series([0] * 40 + list(range(1, 361))))
+    with opened(tmp_path, frame, tolerance=0.4, sampling=holdfast.clustered("unit")) as holdout:
+        # One unit of 40 rows and 360 of one row: sum of squares 1,960 over 400 rows.
+        assert "independent units of 4.9 rows (column 'unit')" in holdout.ask(LATE).assumes
+        sigma = 0.5 * np.sqrt(1_960) / 400
+        assert holdout.budget.terms.concentration.sigma == pytest.approx(sigma)  # type: ignore[attr-defined]
+        assert not holdout.budget.terms.independent
+
+
+def test_a_size_that_was_planned_with_is_not_believed(tmp_path: Path) -> None:
+    sampling = holdfast.clustered("unit", size=1)
+    with opened(tmp_path, table(), tolerance=0.4, sampling=sampling) as holdout:
+        assert "units of 4 rows" in holdout.budget.sampling
+    with opened(tmp_path, table(), sampling=sampling) as holdout:  # the same declaration again
+        assert holdout.rows == 400
+
+
+def test_a_log_tail_cannot_be_written_in_a_ledger(tmp_path: Path) -> None:
+    sampling = holdfast.declared(log_tail=lambda a: -100 * a)
+    with pytest.raises(InvalidArgument, match="log_tail function cannot be written in a ledger"):
+        holdfast.open(table(), ledger=tmp_path / "t.ledger", tolerance=0.2, sampling=sampling)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("b", [None, 0.01])
+def test_a_declared_scale_is_used_and_printed(tmp_path: Path, b: float | None) -> None:
+    sampling = holdfast.declared(sigma=0.04, b=b)
+    with opened(tmp_path, table(), tolerance=0.3, sampling=sampling) as holdout:
+        answer = holdout.check(LATE, guess=0.25)
+        assert answer.status == "confirmed"
+        assert "sigma=0.04" in answer.assumes
+        assert sampling == holdfast.declared(sigma=0.04, b=b)
+        assert holdout.budget.terms.concentration == sampling.concentration
+
+
+# From the ledger alone -------------------------------------------------------------------------
+
+
+def test_a_session_is_explained_from_its_file_alone(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    with opened(tmp_path, table()) as holdout:
+        answers = [
+            holdout.ask(LATE, why="to begin with"),
+            holdout.check("avg(x)", guess=20),
+            holdout.check("avg(x > 20)", guess=0.99),
+        ]
+        told, view = holdout.explain(), holdout.ledger.to_dicts()
+    with opened(copied(path, tmp_path / "elsewhere").parent) as blind:
+        assert blind.explain() == told
+        assert blind.ledger.to_dicts() == view
+        for answer in answers:
+            assert f"{answer.number:>4}. {answer.question} = {answer.value:.6g}" in told
+            assert str(answer.interval) in told
+        for word in ("Theorem L", "bounded noise", "guess and check", "Assumed: independent rows"):
+            assert word in told
+        assert f"Leakage in all: {blind.budget.nats:.6g} nats." in told
+        assert f"{answers[0].cost:.5g} nats had leaked" in told
+
+
+def test_the_ledger_as_a_table(tmp_path: Path) -> None:
+    made(tmp_path)
+    with opened(tmp_path, table()) as holdout:
+        empty = holdout.ledger
+        assert (len(empty), empty.to_polars().height) == (0, 0)
+        assert "no question has been asked yet" in str(empty)
+        first = holdout.ask(LATE, why="to begin with")
+        second = holdout.check("avg(x)", guess=20)
+        view = holdout.ledger
+    frame = view.to_polars()
+    assert frame["question"].to_list() == [LATE, second.question]
+    assert frame["value"].to_list() == [first.value, second.value]
+    assert frame["low"].to_list() == [first.interval.low, second.interval.low]
+    assert frame["cost"].to_list() == [first.cost, second.cost]
+    assert frame["guess"].to_list() == [None, second.guess]
+    assert frame["receipt"].to_list() == [first.receipt, second.receipt]
+    assert empty.to_polars().schema == frame.schema
+    assert view.to_pandas()["why"].isna().tolist() == [False, True]
+    assert json.loads(json.dumps(view.to_dicts()))[1]["status"] == "confirmed"
+    assert [each.number for each in view] == [view[0].number, view[1].number] == [1, 2]
+    for shown in (str(view), view._repr_html_()):
+        assert "to begin with" in shown
+        assert "confirmed" in shown
+
+
+def test_nothing_about_the_rows_is_written_but_their_print(tmp_path: Path) -> None:
+    frame = table().with_columns(origin=pl.Series([f"secret-{i}" for i in range(400)]))
+    made(tmp_path, frame)
+    with opened(tmp_path, frame) as holdout:
+        watch(holdout)
+        holdout.ask("avg(origin = 'x')")
+        stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"secret-" not in stored
+
+
+def test_a_ledger_of_a_newer_version_is_not_guessed_at(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    with opened(tmp_path, table()) as holdout:
+        store, transcript = holdout._store, holdout._transcript
+        with store.exclusive(1.0):
+            store.append({"kind": "median/2"}, transcript.count, transcript.head)
+        for _ in range(2):  # it does not get over it
+            with pytest.raises(
+                LedgerTampered, match=r"entry 2 .* unknown kind 'median/2'; use the"
+            ):
+                holdout.ask(LATE)
+    with pytest.raises(LedgerTampered, match="entry 2"):
+        holdfast.open(ledger=path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs the files of a POSIX system")
+def test_every_opening_closes_what_it_opened(tmp_path: Path) -> None:
+    made(tmp_path)
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(5):
+        with pytest.raises(DataChanged):
+            holdfast.open(table(seed=2), ledger=tmp_path / "t.ledger")
+        with opened(tmp_path, table()) as holdout:
+            holdout.ask(LATE)
+    assert len(os.listdir("/dev/fd")) == before

@@ -1,0 +1,278 @@
+"""Processes that ask, to be killed or to race. Run as a program it forks them from one warm parent.
+
+It uses no engine, so that no thread is running when it forks: the sample is a function of the
+question's text. What is asked is a fixed script: batch j of every ledger is the same batch, so that
+an uninterrupted run with the same secret says what must come out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from holdfast.answer import Answer
+from holdfast.data.sample import Moments
+from holdfast.errors import BudgetExhausted
+from holdfast.holdout import Holdout
+from holdfast.ledger import store as store_module
+from holdfast.ledger.entries import Opening
+from holdfast.ledger.store import Row, Store
+from holdfast.ledger.transcript import Transcript
+from holdfast.ledger.witness import Witness
+from holdfast.question.row import GRID, RowValue
+from tests.mechanisms.fake import SCHEMA, Sums
+
+ROWS = 1_000_000
+POINTS = (
+    "before reserve",
+    "inside reserve",
+    "before witness of reserve",
+    "after reserve",
+    "before data",
+    "after data",
+    "before settle",
+    "inside settle",
+    "before witness of settle",
+    "after settle",
+)
+BATCHES = (0, 1, 2)  # an ask, a check, and two asked together
+
+
+def total(row: RowValue) -> Moments:
+    """A count of true rows that is fixed by the question's text."""
+    count = int.from_bytes(blake2b(row.text.encode(), digest_size=4).digest(), "big") % ROWS
+    return count * GRID, count * GRID**2
+
+
+def create(path: Path, questions: int = 10_000) -> None:
+    """A new ledger for the table that is a function."""
+    opening = Opening(
+        at="2026-01-01T00:00:00+00:00",
+        name="killed",
+        rows=ROWS,
+        tolerance=0.3,
+        confidence_level=0.95,
+        questions=questions,
+        sampling={"kind": "independent"},
+        fingerprint="0" * 32,
+        columns={name: str(kind) for name, kind in SCHEMA.types.items()},
+        bounds={name: (pair.low, pair.high) for name, pair in SCHEMA.bounds.items()},
+        source=None,
+    )
+    Store.create(path, opening.body(), 60.0)
+
+
+@contextmanager
+def resumed(path: Path, timeout: float = 60.0) -> Iterator[Holdout]:
+    store, transcript = Store.open(path), Transcript()
+    transcript.apply(store.news())
+    with Holdout(store, transcript, SCHEMA, Sums(ROWS, total), None, timeout) as holdout:
+        yield holdout
+
+
+def ask_batch(holdout: Holdout, number: int) -> list[Answer]:
+    """Batch `number` of the script."""
+    question = f"avg(x > {number})"
+    match number % 3:
+        case 0:
+            return [holdout.ask(question)]
+        case 1:
+            return [holdout.check(question, guess=0.5)]
+        case _:
+            return holdout.ask_many([question, f"avg(x < {number})"])
+
+
+def next_batch(holdout: Holdout) -> int:
+    """The first batch that is not in the ledger: each has a reserve entry, and then one more."""
+    return holdout._transcript.count // 2
+
+
+def play(holdout: Holdout, batches: int) -> None:
+    """Ask on, from where the ledger is, until so many batches are in it."""
+    while next_batch(holdout) < batches:
+        ask_batch(holdout, next_batch(holdout))
+
+
+# Being killed ---------------------------------------------------------------------------------
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def arm(holdout: Holdout, point: str) -> None:
+    """Die at this point of the next batch."""
+    when, _, what = point.partition(" ")
+    entry = f"{what.rpartition(' ')[2]}/1"
+    append, insert = Store.append, store_module._insert
+    current = {"kind": ""}
+
+    def dying_append(self: Store, body: dict[str, Any], after: int, head: str) -> Row:
+        current["kind"] = body["kind"]
+        if point == f"before {entry[:-2]}" and body["kind"] == entry:
+            die()
+        row = append(self, body, after, head)
+        if when == "after" and body["kind"] == entry:
+            die()
+        return row
+
+    def dying_insert(connection: Any, secret: bytes, row: Row) -> None:
+        insert(connection, secret, row)
+        if when == "inside" and current["kind"] == entry:
+            die()
+
+    def dying_note(self: Witness, seq: int, hashed: str) -> None:
+        if what.startswith("witness") and current["kind"] == entry:
+            die()
+
+    def dying_total(row: RowValue) -> Moments:
+        if point == "before data":
+            die()
+        found = total(row)
+        if point == "after data":
+            die()
+        return found
+
+    Store.append = dying_append  # type: ignore[method-assign]
+    store_module._insert = dying_insert
+    Witness.note = dying_note  # type: ignore[method-assign]
+    holdout._sample = Sums(ROWS, dying_total)
+
+
+def killed_at(path: Path, point: str, batch: int) -> None:
+    with resumed(path) as holdout:
+        play(holdout, batch)
+        arm(holdout, point)
+        ask_batch(holdout, batch)
+
+
+def killed_any_time(path: Path, log: Path, ready: int) -> None:
+    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with resumed(path) as holdout:
+        os.write(ready, b"!")
+        while True:
+            for answer in ask_batch(holdout, next_batch(holdout)):
+                os.write(handle, f"{answer.number} {answer.receipt}\n".encode())
+
+
+def forked(work: Callable[[], None]) -> int:
+    """A child that does this and nothing else."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException as error:
+            sys.stderr.write(f"{error!r}\n")
+            os._exit(1)
+    return pid
+
+
+def end_of(pid: int) -> str:
+    _, status = os.waitpid(pid, 0)
+    return "killed" if os.WIFSIGNALED(status) else f"exit {os.WEXITSTATUS(status)}"
+
+
+def kill_at_every_point(folder: Path) -> dict[str, str]:
+    """One ledger for each point and batch, `folder/point/batch/t.ledger`, already there."""
+    ends = {}
+    for point in POINTS:
+        for batch in BATCHES:
+            path = folder / point / str(batch) / "t.ledger"
+            ends[f"{point}/{batch}"] = end_of(forked(partial(killed_at, path, point, batch)))
+    return ends
+
+
+def seconds_for_a_batch(path: Path) -> float:
+    """How fast this machine is; and everything that children need is loaded."""
+    with resumed(path) as holdout:
+        play(holdout, 3)
+        started = time.perf_counter()
+        play(holdout, 9)
+        return (time.perf_counter() - started) / 6
+
+
+def kill_at_random(folder: Path, ledgers: int, kills: int, seed: int) -> dict[str, str]:
+    """Each ledger `folder/number/t.ledger` loses `kills` processes, each within a few batches."""
+    rng, longest = random.Random(seed), 4 * seconds_for_a_batch(folder / "warm" / "t.ledger")
+    ends = {}
+    for number in range(ledgers):
+        path = folder / str(number) / "t.ledger"
+        for kill in range(kills):
+            reading, writing = os.pipe()
+            pid = forked(partial(killed_any_time, path, path.with_name("log"), writing))
+            os.close(writing)
+            os.read(reading, 1)
+            os.close(reading)
+            time.sleep(rng.uniform(0.0, longest))
+            os.kill(pid, signal.SIGKILL)
+            ends[f"{number}/{kill}"] = end_of(pid)
+    return ends
+
+
+# Racing ---------------------------------------------------------------------------------------
+
+
+def racer(path: Path, who: int, start: int, same: bool) -> None:
+    """Ask until there is nothing left; what was granted goes to a file."""
+    os.read(start, 1)
+    create(path, 40)  # all want to make it, one does
+    granted: list[dict[str, Any]] = []
+    with resumed(path) as holdout:
+        try:
+            for place in range(1_000):
+                number = place if same else 1_000 * who + place
+                granted.append(holdout.ask(f"avg(x > {number})").to_dict())
+        except BudgetExhausted:
+            path.with_name(f"granted{who}.json").write_text(json.dumps(granted))
+
+
+def race(path: Path, racers: int, same: bool) -> dict[str, str]:
+    reading, writing = os.pipe()
+    pids = [forked(partial(racer, path, who, reading, same)) for who in range(racers)]
+    os.write(writing, b"!" * racers)
+    return {str(who): end_of(pid) for who, pid in enumerate(pids)}
+
+
+def main(what: str, folder: str, *numbers: str) -> None:
+    match what:
+        case "points":
+            ends = kill_at_every_point(Path(folder))
+        case "random":
+            ledgers, kills, seed = map(int, numbers)
+            ends = kill_at_random(Path(folder), ledgers, kills, seed)
+        case "race":
+            racers, same = map(int, numbers)
+            ends = race(Path(folder) / "t.ledger", racers, bool(same))
+        case _:
+            raise ValueError(what)
+    sys.stdout.write(json.dumps(ends))
+
+
+def run(what: str, folder: Path, *numbers: int) -> dict[str, str]:
+    """Run this file as a program, and say how each of the children ended."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.ledger.children", what, str(folder), *map(str, numbers)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+        cwd=Path(__file__).parents[2],
+    )
+    ends: dict[str, str] = json.loads(done.stdout)
+    return ends
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,252 @@
+"""The file: what was written is read again, and a full disk or a lost secret is told plainly."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.errors import InvalidArgument, LedgerBusy, LedgerTampered, LedgerUnavailable
+from holdfast.ledger.store import Store
+from tests.holdout.tables import made, opened, table
+from tests.ledger.reading import rows_of
+
+# What is in the file ---------------------------------------------------------------------------
+
+
+def test_entries_are_an_opening_and_two_for_each_question(ledger: Path) -> None:
+    kinds = [json.loads(text)["kind"] for _, text, _ in rows_of(ledger)]
+    assert kinds == ["open/1", *["reserve/1", "settle/1"] * 3]
+
+
+def test_commits_are_durable(ledger: Path) -> None:
+    with closing(Store.open(ledger)) as store:
+        pragmas = [
+            store._connection.execute(f"PRAGMA {pragma}").fetchone()[0]
+            for pragma in ("journal_mode", "synchronous")
+        ]
+    assert pragmas == ["wal", 2]  # 2 is FULL
+
+
+def test_news_are_what_was_not_seen_yet(ledger: Path) -> None:
+    rows = rows_of(ledger)
+    with closing(Store.open(ledger)) as store, closing(Store.open(ledger)) as other:
+        assert store.news(5, rows[4][2]) == rows[5:]
+        assert store.news(7, rows[6][2]) == []
+        with other.exclusive(1.0):
+            added = other.append({"kind": "note/1"}, 7, rows[6][2])
+        assert store.news(7, rows[6][2]) == [added]
+
+
+def test_the_secret_is_for_the_owner_only_and_nowhere_else(ledger: Path) -> None:
+    secret = ledger.with_name("t.ledger-secret")
+    assert secret.stat().st_mode & 0o777 == 0o600
+    content = secret.read_bytes()
+    assert len(content) == 32
+    with opened(ledger.parent, table()) as holdout:
+        holdout.ask("avg(x > 50)")  # now there is a write-ahead log, too
+        others = [path for path in ledger.parent.iterdir() if path != secret]
+        assert {path.suffix for path in others} >= {".ledger", ".ledger-wal", ".ledger-newest"}
+        for path in others:
+            stored = path.read_bytes()
+            assert content not in stored
+            assert content.hex().encode() not in stored
+
+
+def test_two_ledgers_have_two_secrets(tmp_path: Path) -> None:
+    secrets = {
+        made(tmp_path, name=name).with_name(f"{name}.ledger-secret").read_bytes()
+        for name in ("a", "b")
+    }
+    assert len(secrets) == 2
+
+
+# The secret --------------------------------------------------------------------------------------
+
+
+def test_a_missing_secret_is_asked_for(ledger: Path) -> None:
+    ledger.with_name("t.ledger-secret").unlink()
+    with pytest.raises(LedgerUnavailable, match=r"secret .* is missing.* Restore it beside"):
+        holdfast.open(table(), ledger=ledger)
+
+
+def test_a_wrong_secret_is_noticed(ledger: Path) -> None:
+    ledger.with_name("t.ledger-secret").write_bytes(b"x" * 32)
+    with pytest.raises(LedgerTampered, match="its seal is of another entry, or of another secret"):
+        holdfast.open(table(), ledger=ledger)
+    ledger.with_name("t.ledger-secret").write_bytes(b"short")
+    with pytest.raises(LedgerTampered, match="has 5 bytes, not 32"):
+        holdfast.open(table(), ledger=ledger)
+
+
+def test_a_removed_ledger_is_not_replaced_unasked(ledger: Path) -> None:
+    ledger.unlink()
+    with pytest.raises(InvalidArgument, match=r"there is a secret .* without its ledger"):
+        holdfast.open(table(), ledger=ledger, tolerance=0.2)
+    assert not ledger.exists()
+    ledger.with_name("t.ledger-secret").unlink()  # as the text says
+    with holdfast.open(table(), ledger=ledger, tolerance=0.2) as holdout:
+        assert holdout.budget.asked == 0
+
+
+# Making one, whole or not at all ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["_insert", "_write_secret", "_sync_folder"])
+def test_an_interrupted_making_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"holdfast.ledger.store.{step}", stop)
+        with pytest.raises(KeyboardInterrupt):
+            made(tmp_path)
+    path = made(tmp_path)
+    assert len(rows_of(path)) == 1
+    assert sorted(each.name for each in tmp_path.iterdir()) == [
+        "t.ledger",
+        "t.ledger-lock",
+        "t.ledger-secret",
+    ]
+
+
+def test_a_secret_left_by_an_interrupted_making_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", stop)
+        with pytest.raises(KeyboardInterrupt):
+            made(tmp_path)
+    assert (tmp_path / "t.ledger-secret").exists()
+    assert not (tmp_path / "t.ledger").exists()
+    assert len(rows_of(made(tmp_path))) == 1
+
+
+def test_a_second_maker_keeps_the_first_ledger(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    before = rows_of(path)
+    Store.create(path, {"kind": "open/1"}, 1.0)
+    assert rows_of(path) == before
+
+
+# Disk and folder ---------------------------------------------------------------------------------
+
+
+def test_a_folder_that_cannot_be_written() -> None:
+    with pytest.raises(LedgerUnavailable, match="check that its folder can be written"):
+        holdfast.open(table(), ledger="/proc/t.ledger", tolerance=0.2)
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in ("file", "nowhere"):
+        with pytest.raises(InvalidArgument, match="there is no folder"):
+            holdfast.open(table(), ledger=tmp_path / folder / "t.ledger", tolerance=0.2)
+
+
+def test_a_ledger_that_cannot_be_written_loses_nothing(ledger: Path) -> None:
+    with opened(ledger.parent, table()) as holdout:
+        holdout._store._connection.execute("PRAGMA query_only = ON")
+        for _ in range(2):
+            with pytest.raises(LedgerUnavailable, match=r"readonly.* Nothing that was recorded is"):
+                holdout.ask("avg(x > 50)")
+        assert holdout.ask("avg(late)").status == "repeated"
+        holdout._store._connection.execute("PRAGMA query_only = OFF")
+        assert holdout.ask("avg(x > 50)").number == 4
+    assert len(rows_of(ledger)) == 9
+
+
+def test_a_commit_that_fails_leaves_no_transaction_open(ledger: Path) -> None:
+    class Failing:
+        """The disk is full at the very end."""
+
+        def __init__(self, connection: sqlite3.Connection) -> None:
+            self.real = connection
+
+        def execute(self, statement: str, *args: object) -> sqlite3.Cursor:
+            if statement == "COMMIT":
+                error = sqlite3.OperationalError("database or disk is full")
+                error.sqlite_errorcode = sqlite3.SQLITE_FULL
+                raise error
+            return self.real.execute(statement, *args)  # type: ignore[arg-type]
+
+        @property
+        def in_transaction(self) -> bool:
+            return self.real.in_transaction
+
+    with closing(Store.open(ledger)) as store, closing(Store.open(ledger)) as other:
+        rows = store.news()
+        head, connection = rows[-1][2], store._connection
+        store._connection = Failing(connection)  # type: ignore[assignment]
+        with store.exclusive(1.0), pytest.raises(LedgerUnavailable, match="disk is full"):
+            store.append({"kind": "note/1"}, 7, head)
+        store._connection = connection
+        with other.exclusive(1.0):  # nothing is locked, and nothing was written
+            assert other.append({"kind": "note/1"}, 7, head)[0] == 8
+        assert len(store.news()) == 8
+
+
+FULL = """
+    import resource, signal, sys
+    from pathlib import Path
+    from tests.holdout.tables import opened, table
+    from holdfast.errors import LedgerUnavailable
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with opened(Path(sys.argv[1]), table()) as holdout:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
+        for number in range(1_000):
+            try:
+                answer = holdout.check(f"avg(x > {number})", guess=0.5)
+            except LedgerUnavailable as error:
+                print(error)
+                break
+            print(answer.receipt)
+"""
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
+    """No file may grow beyond 150 kB: the log is full after some answers."""
+    path = made(tmp_path, table(), questions=1_000, tolerance=0.45)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(FULL), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *receipts, said = done.stdout.splitlines()
+    assert "check that its folder can be written and that the disk has room" in said
+    assert len(receipts) >= 3
+    stored = {receipt for _, _, receipt in rows_of(path)}
+    assert set(receipts) <= stored
+    with opened(tmp_path, table()) as holdout:  # there is room again
+        finished = holdout.check("avg(x > 999)", guess=0.5)
+        assert [answer.receipt for answer in holdout.ledger][: len(receipts)] == receipts
+        assert finished.number in (len(receipts) + 1, len(receipts) + 2)
+
+
+def test_another_program_in_the_way_is_busy_not_broken(ledger: Path) -> None:
+    with closing(Store.open(ledger)) as store, closing(sqlite3.connect(ledger)) as other:
+        store._connection.execute("PRAGMA busy_timeout = 20")
+        other.execute("BEGIN IMMEDIATE")
+        with store.exclusive(1.0), pytest.raises(LedgerBusy, match="what was recorded is kept"):
+            store.append({"kind": "note/1"}, 7, store.news()[-1][2])
+
+
+def test_a_closed_ledger_says_so(ledger: Path) -> None:
+    with opened(ledger.parent, table()) as holdout:
+        pass
+    with pytest.raises(LedgerUnavailable, match="closed"):
+        holdout.ask("avg(late)")

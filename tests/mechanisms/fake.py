@@ -1,0 +1,121 @@
+"""A sample made of numbers: all that a mechanism may see of a table, without a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+import pytest
+
+from holdfast.data.sample import Moments
+from holdfast.ledger.transcript import MECHANISMS
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish
+from holdfast.mechanisms.noise import Noise
+from holdfast.question.columns import Schema
+from holdfast.question.expression import ColumnType
+from holdfast.question.row import GRID, RowValue
+from holdfast.question.statistic import Mean, bind
+from holdfast.theory.concentration import BoundedMean, SubGaussian
+from holdfast.theory.leakage import LeakageAccount
+
+SCHEMA = Schema({"b": ColumnType.BOOLEAN, "x": ColumnType.FLOAT}).declare({"x": (0.0, 1.0)})
+CONDITION, NUMBER, CONSTANT = (bind(f"avg({what})", SCHEMA) for what in ("b", "x", "x * 0"))
+SECRET = bytes(range(32))
+ALL = list(MECHANISMS.values())
+every_mechanism = pytest.mark.parametrize("mechanism", ALL, ids=lambda each: each.name)
+every_question = pytest.mark.parametrize(
+    "question", [CONDITION, NUMBER, CONSTANT], ids=lambda question: question.text
+)
+GUESSES = [0.0, 0.1, 0.5, 1.0]
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """`n` rows of which only the exact sums are known, computed when they are asked for."""
+
+    n: int
+    total: Callable[[RowValue], Moments]
+    types: Mapping[str, ColumnType] = field(default_factory=lambda: SCHEMA.types)
+
+    def sums(self, rows: Sequence[RowValue]) -> list[int]:
+        return [self.total(row)[0] for row in rows]
+
+    def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
+        return [self.total(row) for row in rows]
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        raise AssertionError("a mechanism sees sums, never rows")
+
+
+def of_units(units: Sequence[int]) -> Sums:
+    """The sample whose rows have these grid units, whatever is asked."""
+    moments = (sum(units), sum(unit * unit for unit in units))
+    return Sums(len(units), lambda _: moments)
+
+
+def of_count(n: int, count: int) -> Sums:
+    """The sample in which `count` of n rows are true, whatever is asked."""
+    return Sums(n, lambda _: (count * GRID, count * GRID**2))
+
+
+def independent(
+    n: int, *, tolerance: float = 0.3, questions: int | None = 10, confidence_level: float = 0.95
+) -> Terms:
+    return Terms(n, tolerance, confidence_level, questions, BoundedMean(n), True)
+
+
+def dependent(
+    n: int,
+    *,
+    sigma: float = 0.05,
+    tolerance: float = 0.3,
+    questions: int | None = 10,
+    confidence_level: float = 0.95,
+) -> Terms:
+    return Terms(n, tolerance, confidence_level, questions, SubGaussian(sigma), False)
+
+
+def leaked(nats: float, *, asked: int = 0, checks: int = 0, surprises: int = 0) -> Account:
+    return Account(LeakageAccount(asked, nats), checks, surprises)
+
+
+def about(question: Mean, guess: float, tolerance: float) -> Wish:
+    return Wish(question, tolerance, (guess - tolerance, guess + tolerance), guess)
+
+
+def wish_for(mechanism: Mechanism, question: Mean, guess: float = 0.5, t: float = 0.3) -> Wish:
+    """What this mechanism is wished for: a claim for the one that checks claims."""
+    return Wish(question, t) if isinstance(mechanism, BoundedNoise) else about(question, guess, t)
+
+
+def noise_of(secret: bytes) -> Callable[[int], Noise]:
+    return lambda number: Noise(secret, number)
+
+
+@dataclass(slots=True)
+class Session:
+    """One analyst, one sample's terms, one account: offer, respond, settle, advance."""
+
+    terms: Terms
+    secret: bytes = SECRET
+    charging: bool = True
+    account: Account = field(default_factory=Account)
+
+    def put(self, mechanism: Mechanism, wish: Wish, sample: Sums) -> Release:
+        (offer,) = mechanism.offer(self.terms, self.account, [wish])
+        return self.finish(mechanism, offer, wish.question, sample)
+
+    def finish(self, mechanism: Mechanism, offer: Offer, question: Mean, sample: Sums) -> Release:
+        release = mechanism.settle(offer, self.respond(mechanism, offer, question, sample))
+        self.account = mechanism.advance(self.account, [offer], [release])
+        if not self.charging:  # sabotage: answers are free
+            self.account = leaked(0.0, asked=self.account.asked)
+        return release
+
+    def respond(self, mechanism: Mechanism, offer: Offer, question: Mean, sample: Sums) -> Symbol:
+        noise = noise_of(self.secret)
+        (symbol,) = mechanism.respond(self.terms, [offer], [question], sample, noise)
+        return symbol

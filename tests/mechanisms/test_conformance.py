@@ -1,0 +1,264 @@
+"""One suite for every mechanism: one door, public memory, charges and addressed noise."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from holdfast.errors import BudgetExhausted, ToleranceTooTight
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.guess_and_check import GuessAndCheck
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol
+from holdfast.mechanisms.noise import Noise
+from holdfast.question.row import GRID_ERROR
+from holdfast.question.statistic import Mean
+from tests.mechanisms.fake import (
+    ALL,
+    CONDITION,
+    CONSTANT,
+    GUESSES,
+    NUMBER,
+    SECRET,
+    Session,
+    Sums,
+    every_mechanism,
+    every_question,
+    independent,
+    leaked,
+    noise_of,
+    of_count,
+    wish_for,
+)
+
+
+def alphabet(mechanism: Mechanism, offer: Offer) -> list[Symbol]:
+    """The symbols at the ends of the offer's public alphabet, and some inside."""
+    cells: list[Symbol] = [-offer.reach, 0, offer.cells // 3, offer.cells + offer.reach]
+    return cells if offer.claim is None else [CONFIRMED, *cells]
+
+
+def test_the_suite_covers_all_mechanisms() -> None:
+    assert {type(mechanism) for mechanism in ALL} == {BoundedNoise, GuessAndCheck}
+
+
+# Invariant 1: one door ------------------------------------------------------------------------
+
+
+@every_mechanism
+def test_only_respond_receives_the_sample(mechanism: Mechanism) -> None:
+    for name in ("offer", "respond", "settle", "advance"):
+        parameters = inspect.signature(getattr(mechanism, name)).parameters.values()
+        given_data = {p.name for p in parameters if "Sample" in str(p.annotation)}
+        assert given_data == ({"sample"} if name == "respond" else set())
+
+
+@every_mechanism
+@every_question
+def test_one_scan_answers_a_batch(mechanism: Mechanism, question: Mean) -> None:
+    scans: list[int] = []
+
+    class Counting(Sums):
+        def sums(self, rows):  # type: ignore[no-untyped-def]
+            scans.append(len(rows))
+            return super().sums(rows)
+
+        def moments(self, rows):  # type: ignore[no-untyped-def]
+            scans.append(len(rows))
+            return super().moments(rows)
+
+    terms, wishes = independent(500), [wish_for(mechanism, question)] * 3
+    offers = mechanism.offer(terms, Account(), wishes)
+    sample = Counting(500, lambda _: (0, 0))
+    symbols = mechanism.respond(
+        terms, offers, [wish.question for wish in wishes], sample, noise_of(SECRET)
+    )
+    assert scans == [3]
+    assert len(symbols) == 3
+
+
+# Invariant 2: public memory -------------------------------------------------------------------
+
+
+@every_mechanism
+@given(nats=st.floats(0, 20), asked=st.integers(0, 9), data=st.data())
+def test_offers_are_functions_of_the_transcript(
+    mechanism: Mechanism, nats: float, asked: int, data: st.DataObject
+) -> None:
+    question = data.draw(st.sampled_from([CONDITION, NUMBER, CONSTANT]))
+    checks = data.draw(st.integers(0, asked))
+    account = leaked(nats, asked=asked, checks=checks, surprises=data.draw(st.integers(0, checks)))
+    wish = wish_for(mechanism, question, data.draw(st.sampled_from(GUESSES)))
+    (offer,) = mechanism.offer(independent(2_000), account, [wish])
+    assert [offer] == mechanism.offer(independent(2_000), account, [wish])
+    assert offer.number == asked + 1
+    # And they survive the ledger: written and read, the same offer.
+    assert Offer.from_dict(json.loads(json.dumps(offer.to_dict()))) == offer
+
+
+@every_mechanism
+@every_question
+def test_accounts_are_folds_of_symbols_whatever_the_sample(
+    mechanism: Mechanism, question: Mean
+) -> None:
+    terms, accounts = independent(500), []
+    for _ in range(2):
+        account = Account()
+        for place in range(4):
+            (offer,) = mechanism.offer(terms, account, [wish_for(mechanism, question)])
+            choice = alphabet(mechanism, offer)
+            release = mechanism.settle(offer, choice[place % len(choice)])
+            account = mechanism.advance(account, [offer], [release])
+        accounts.append(account)
+    assert accounts[0] == accounts[1]
+    assert accounts[0].asked == 4
+    assert accounts[0].nats > 0
+
+
+# Invariant 3: charge first, and enough --------------------------------------------------------
+
+
+@every_mechanism
+@given(
+    nats=st.floats(0, 30),
+    n=st.integers(300, 10**6),
+    place=st.floats(0, 1),
+    checks=st.integers(0, 50),
+    data=st.data(),
+)
+@example(nats=0.0, n=300, place=0.0, checks=0, data=None)
+@example(nats=0.0, n=300, place=1.0, checks=0, data=None)
+@example(nats=0.0, n=300, place=0.5, checks=0, data=None)
+def test_no_symbol_is_under_charged(
+    mechanism: Mechanism,
+    nats: float,
+    n: int,
+    place: float,
+    checks: int,
+    data: st.DataObject | None,
+) -> None:
+    """Theorem L's condition, counted exactly for a population with this truth.
+
+    Outside bad_j the sample's value is within the radius of the truth, so the noisy cell has
+    probability 1/(2m + 1) on cells of a known stretch; W is uniform on that stretch.
+    """
+    surprises = data.draw(st.integers(0, checks)) if data else 0
+    account = leaked(nats, checks=checks, surprises=surprises)
+    question = data.draw(st.sampled_from([CONDITION, NUMBER])) if data else CONDITION
+    (offer,) = mechanism.offer(independent(n), account, [wish_for(mechanism, question)])
+    theta, alpha, G, m = Fraction(place), Fraction(offer.radius), offer.cells, offer.reach
+    first = math.floor(max(Fraction(0), theta - alpha) * G + Fraction(1, 2))
+    last = math.floor(min(Fraction(1), theta + alpha) * G + Fraction(1, 2))
+    log_kappa = math.log1p((last - first) / (2 * m + 1))
+    needed: dict[Symbol, float] = dict.fromkeys((first, last), log_kappa)
+    if offer.claim is not None:
+        assert offer.prior is not None
+        needed = {cell: log - math.log(offer.prior) for cell, log in needed.items()}
+        needed[CONFIRMED] = -math.log1p(-offer.prior)
+    for symbol, least in needed.items():
+        charge = mechanism.settle(offer, symbol).charge
+        assert least <= charge <= offer.worst_charge
+        if alpha <= theta <= 1 - alpha:  # nor is it over-charged, away from the ends
+            assert charge <= least + 1e-5
+
+
+@every_mechanism
+@every_question
+def test_the_worst_charge_covers_every_symbol(mechanism: Mechanism, question: Mean) -> None:
+    for checks, surprises in ((0, 0), (9, 0), (9, 9)):
+        account = leaked(1.0, checks=checks, surprises=surprises)
+        (offer,) = mechanism.offer(independent(900), account, [wish_for(mechanism, question)])
+        for symbol in alphabet(mechanism, offer):
+            release = mechanism.settle(offer, symbol)
+            assert 0 < release.charge <= offer.worst_charge
+            after = mechanism.advance(account, [offer], [release])
+            assert after.nats >= account.nats + release.charge
+            assert after.asked == account.asked + 1
+
+
+@every_mechanism
+@every_question
+def test_what_has_leaked_lowers_the_level(mechanism: Mechanism, question: Mean) -> None:
+    wish = wish_for(mechanism, question)
+    offers = [
+        mechanism.offer(independent(900), leaked(nats), [wish])[0] for nats in (0.0, 1.0, 10.0)
+    ]
+    for offer, nats in zip(offers, (0.0, 1.0, 10.0), strict=True):
+        # Level and radius of a mean of [0, 1] values, by Hoeffding and by hand.
+        assert math.log(0.05 / 10) - nats + math.log(0.9) - 1e-9 <= offer.log_p
+        assert offer.log_p < math.log(0.05 / 10) - nats
+        hoeffding = math.sqrt((math.log(2) - offer.log_p) / (2 * 900))
+        assert hoeffding <= offer.radius <= hoeffding + GRID_ERROR + 1e-12
+        if not question.row.is_condition:
+            assert offer.radius >= hoeffding + GRID_ERROR
+        assert Fraction(2 * offer.reach + 1, 2 * offer.cells) + Fraction(offer.radius) <= Fraction(
+            wish.tolerance
+        )
+
+
+@every_mechanism
+def test_a_batch_shares_one_leakage_and_pays_for_all(mechanism: Mechanism) -> None:
+    terms, account = independent(900), leaked(2.0, asked=1, checks=1)
+    wishes = [wish_for(mechanism, question) for question in (CONDITION, CONDITION, NUMBER)]
+    offers = mechanism.offer(terms, account, wishes)
+    assert [offer.number for offer in offers] == [2, 3, 4]
+    assert offers[0].log_p == offers[1].log_p
+    assert len({offer.prior for offer in offers}) == 1
+    releases = [mechanism.settle(offer, 0) for offer in offers]
+    after = mechanism.advance(account, offers, releases)
+    assert after.nats >= account.nats + sum(release.charge for release in releases)
+    assert after.asked == 4
+
+
+@every_mechanism
+def test_refusals_come_before_anything_is_computed(mechanism: Mechanism) -> None:
+    wish = wish_for(mechanism, CONDITION)
+    with pytest.raises(BudgetExhausted, match=r"requested 3 more questions; remaining 2 .* 1\."):
+        mechanism.offer(independent(900), leaked(0.0, asked=8), [wish] * 3)
+    with pytest.raises(BudgetExhausted, match="requested 1 more question; remaining 0"):
+        mechanism.offer(independent(900), leaked(0.0, asked=10), [wish])
+    with pytest.raises(ToleranceTooTight, match=r"half-width 0\.3 .* missing\. Ask for a larger"):
+        mechanism.offer(independent(20), Account(), [wish])
+    with pytest.raises(BudgetExhausted, match=r"after 3 questions \(500 nats\)"):
+        mechanism.offer(independent(900), leaked(500.0, asked=3), [wish])
+
+
+# Invariant 4: addressed noise -----------------------------------------------------------------
+
+
+@every_mechanism
+@given(count=st.integers(0, 400), secret=st.binary(min_size=32, max_size=32))
+def test_an_unfinished_entry_repeats_itself(
+    mechanism: Mechanism, count: int, secret: bytes
+) -> None:
+    session = Session(independent(400), secret)
+    wish = wish_for(mechanism, CONDITION)
+    (offer,) = mechanism.offer(session.terms, Account(), [wish])
+    first, again = (
+        session.respond(mechanism, offer, CONDITION, of_count(400, count)) for _ in range(2)
+    )
+    assert first == again
+
+
+@every_mechanism
+def test_noise_is_fresh_for_every_question_of_a_batch(mechanism: Mechanism) -> None:
+    terms = independent(400)
+    wishes = [wish_for(mechanism, CONDITION, guess=1.0)] * 8
+    offers = mechanism.offer(terms, Account(), wishes)
+    symbols = mechanism.respond(terms, offers, [CONDITION] * 8, of_count(400, 0), noise_of(SECRET))
+    assert len(set(symbols)) == 8
+
+
+@every_mechanism
+def test_noise_is_added_to_the_cell_of_the_sample(mechanism: Mechanism) -> None:
+    terms, wish = independent(400), wish_for(mechanism, CONDITION, guess=1.0)
+    (offer,) = mechanism.offer(terms, Account(), [wish])
+    (symbol,) = mechanism.respond(terms, [offer], [CONDITION], of_count(400, 100), noise_of(SECRET))
+    noise = Noise(SECRET, 1).uniform(-offer.reach, offer.reach)
+    assert symbol == math.floor(Fraction(offer.cells, 4) + Fraction(1, 2)) + noise

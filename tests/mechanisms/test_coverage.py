@@ -1,0 +1,196 @@
+"""Adaptive analysts against `ask` and `check`: all intervals stay true together; sabotage shows.
+
+Labels are fair coins that no feature knows anything of, so the truth of every question is 1/2. The
+analyst learns on which side of 1/2 each feature fell in the sample, turns the features round
+accordingly, lets them vote, and asks for the vote's agreement with the labels. In the sample that
+agreement is far above 1/2. A trial fails when any of its intervals misses 1/2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import blake2b
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from holdfast.errors import BudgetExhausted
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.guess_and_check import GuessAndCheck
+from holdfast.mechanisms.mechanism import CONFIRMED, Release, Wish
+from holdfast.theory.concentration import BoundedMean
+from holdfast.theory.equal_width import bounded_noise_half_width, check_half_width
+from tests.mechanisms.fake import (
+    CONDITION,
+    SECRET,
+    Session,
+    Sums,
+    independent,
+    noise_of,
+    of_count,
+)
+from tests.theory.coverage import LEVELS, most_failures, too_many
+
+ROWS, FEATURES, TRIALS, TRUTH = 1_000, 160, 24, 0.5
+QUESTIONS = FEATURES + 1
+BETAS = [0.05, 0.001]
+Signs = NDArray[np.int64]
+Analyst = Callable[[Session, float, Signs], bool]
+
+
+def features(trial: int) -> Signs:
+    """For each row and feature, +1 where the feature agrees with the label and -1 where not."""
+    rng = np.random.default_rng([20_26, trial])
+    return 2 * rng.integers(0, 2, (ROWS, FEATURES)) - 1
+
+
+def agreeing(votes: NDArray[np.int64]) -> Sums:
+    return of_count(ROWS, int(np.count_nonzero(votes > 0)))
+
+
+def missed(release: Release) -> bool:
+    return not release.interval.low <= TRUTH <= release.interval.high
+
+
+def by_asking(session: Session, t: float, agreement: Signs) -> bool:
+    """Ask every feature; the answer's side of 1/2 is the feature's weight."""
+    lies, weights = [], []
+    for column in agreement.T:
+        release = session.put(BoundedNoise(), Wish(CONDITION, t), agreeing(column))
+        weights.append(1 if release.value > TRUTH else -1)
+        lies.append(missed(release))
+    vote = agreement @ np.array(weights)
+    last = session.put(BoundedNoise(), Wish(CONDITION, t), agreeing(vote))
+    return any(lies) or missed(last)
+
+
+def by_checking(session: Session, t: float, agreement: Signs) -> bool:
+    """Check "at most 1/2 + radius": confirmed tells that the sample's value is at most 1/2.
+
+    Half of the guesses are refuted, so that every check gives one bit away: the worst analyst.
+    """
+    mechanism, lies, weights = GuessAndCheck(), [], []
+    for column in agreement.T:
+        (offer,) = mechanism.offer(session.terms, session.account, [claim(1.0, t)])
+        bound = TRUTH + offer.radius - 2.0**-45
+        offer = replace(offer, claim=(0.0, bound), guess=bound)
+        release = session.finish(mechanism, offer, CONDITION, agreeing(column))
+        weights.append(-1 if release.status == "confirmed" else 1)
+        lies.append(missed(release))
+    vote = agreement @ np.array(weights)
+    last = session.put(BoundedNoise(), Wish(CONDITION, t), agreeing(vote))
+    return any(lies) or missed(last)
+
+
+def claim(bound: float, t: float) -> Wish:
+    return Wish(CONDITION, t, (0.0, bound), bound)
+
+
+def terms_for(t: float, beta: float) -> Terms:
+    # Hoeffding's radius for the checks too, so that the boundary of "confirmed" is easy to aim at.
+    return Terms(ROWS, t, 1 - beta, QUESTIONS, BoundedMean(ROWS), False)
+
+
+def failures(analyst: Analyst, t: float, beta: float, *, charging: bool) -> list[bool]:
+    found = []
+    for trial in range(TRIALS):
+        secret = blake2b(f"{trial}".encode(), digest_size=32).digest()
+        session = Session(terms_for(t, beta), secret, charging)
+        found.append(analyst(session, t, features(trial)))
+    return found
+
+
+def honest_width(analyst: Analyst, beta: float) -> float:
+    profile, log_beta = BoundedMean(ROWS), math.log(beta)
+    if analyst is by_asking:
+        return bounded_noise_half_width(profile, QUESTIONS, log_beta) * 1.001
+    surprises = QUESTIONS // 2 + 30  # far more than half of the coins fall on one side
+    return 1.05 * check_half_width(profile, QUESTIONS, surprises, log_beta)
+
+
+def careless_width(beta: float) -> float:
+    """A little more than what one question needs: enough if answers leaked nothing."""
+    return 1.1 * BoundedMean(ROWS).radius(math.log(beta / QUESTIONS))
+
+
+ANALYSTS = pytest.mark.parametrize(
+    "analyst", [by_asking, by_checking], ids=lambda each: each.__name__
+)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("beta", BETAS)
+@ANALYSTS
+def test_intervals_stay_true_together(analyst: Analyst, beta: float) -> None:
+    t = honest_width(analyst, beta)
+    assert t < 0.5
+    assert not too_many(failures(analyst, t, beta, charging=True), beta)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("beta", BETAS)
+@ANALYSTS
+def test_without_charges_they_do_not(analyst: Analyst, beta: float) -> None:
+    assert too_many(failures(analyst, careless_width(beta), beta, charging=False), beta)
+
+
+@pytest.mark.parametrize("beta", BETAS)
+@ANALYSTS
+def test_with_charges_that_width_is_refused(analyst: Analyst, beta: float) -> None:
+    session = Session(terms_for(careless_width(beta), beta))
+    with pytest.raises(BudgetExhausted):
+        analyst(session, careless_width(beta), features(0))
+    assert 0 < session.account.asked < QUESTIONS
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("beta", BETAS)
+def test_plain_intervals_of_the_sample_fail(beta: float) -> None:
+    """Sabotage by a naive width: exact sample values with Bonferroni intervals."""
+    width, failed = BoundedMean(ROWS).radius(math.log(beta / QUESTIONS)), []
+    for trial in range(TRIALS):
+        agreement = features(trial)
+        vote = agreement @ np.where(agreement.sum(0) > 0, 1, -1)
+        failed.append(abs(float(np.mean(vote > 0)) - TRUTH) > width)
+    assert too_many(failed, beta)
+
+
+# The step where `check` is tight: one fixed question, confirmed on the wrong side --------------
+
+
+def confirmed_counts(n: int, bound: float, log_p: float | None, beta: float) -> NDArray[np.bool_]:
+    """For every count of n, whether "at most `bound`" is confirmed; `log_p` sabotages the level."""
+    terms = independent(n, tolerance=0.4, questions=1, confidence_level=1 - beta)
+    (offer,) = GuessAndCheck().offer(terms, Account(), [claim(bound, 0.4)])
+    if log_p is not None:
+        offer = replace(offer, log_p=log_p)
+
+    def status(count: int) -> bool:
+        (symbol,) = GuessAndCheck().respond(
+            terms, [offer], [CONDITION], of_count(n, count), noise_of(SECRET)
+        )
+        return symbol == CONFIRMED
+
+    return np.array([status(count) for count in range(n + 1)])
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("beta", "trials"), LEVELS)
+@pytest.mark.parametrize("truth", [0.1, 0.5])
+def test_a_false_claim_is_confirmed_no_more_often_than_promised(
+    beta: float, trials: int, truth: float
+) -> None:
+    n = 200
+    counts = np.random.default_rng(7).binomial(n, truth, trials)
+    bound = truth - 1e-6  # the claim "at most this" is false
+    table = confirmed_counts(n, bound, None, beta)
+    failed = int(np.count_nonzero(table[counts]))
+    assert failed <= most_failures(trials, beta / 2)  # one of the two sides has half of the level
+    assert failed > 0.1 * beta * trials  # and the instance is tight enough to tell
+    # Sabotage: half of the nats that the level should have.
+    careless = confirmed_counts(n, bound, math.log(beta) / 2, beta)
+    assert too_many(careless[counts], beta)

@@ -1,0 +1,275 @@
+"""Rules R1 to R3 for every mechanism: only symbols leave, and every release contains CI(X)."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.stats import beta
+
+from holdfast.errors import Refused
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.guess_and_check import GuessAndCheck, _interval
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
+from holdfast.question.row import GRID, GRID_ERROR
+from holdfast.question.statistic import Mean
+from tests.mechanisms.fake import (
+    CONDITION,
+    CONSTANT,
+    GUESSES,
+    NUMBER,
+    SECRET,
+    Session,
+    about,
+    dependent,
+    every_mechanism,
+    independent,
+    leaked,
+    noise_of,
+    of_count,
+    of_units,
+    wish_for,
+)
+
+
+def kl(a: float, p: float) -> float:
+    return sum(u * math.log(u / v) for u, v in ((a, p), (1 - a, 1 - p)) if u > 0)
+
+
+def chernoff(n: int, mean: float, log_p: float) -> tuple[float, float]:
+    """{p : n kl(mean, p) <= ln 2 - log_p} by plain bisection, rounded inwards."""
+    ends = []
+    for edge in (0.0, 1.0):
+        inside, outside = mean, edge
+        for _ in range(60):
+            middle = (inside + outside) / 2
+            if 0 < middle < 1 and n * kl(mean, middle) <= math.log(2) - log_p:
+                inside = middle
+            else:
+                outside = middle
+        ends.append(inside)
+    return ends[0], ends[1]
+
+
+def fixed_interval(
+    terms: Terms, offer: Offer, question: Mean, units: list[int]
+) -> tuple[float, float]:
+    """CI(X) by independent means: a fixed question's interval, not wider than the code's.
+
+    The rows' own values may be off the grid by GRID_ERROR to either side.
+    """
+    n, q = len(units), sum(units) / (len(units) * GRID)
+    reach = (max(0.0, q - offer.radius), min(1.0, q + offer.radius))
+    if not terms.independent:
+        return reach
+    if question.row.is_condition:
+        count, side = round(q * n), math.exp(offer.log_p) / 2
+        return (
+            float(beta.ppf(side, count, n - count + 1)) if count else 0.0,
+            float(beta.isf(side, count + 1, n - count)) if count < n else 1.0,
+        )
+    mean_square = sum((unit / GRID - q) ** 2 for unit in units) / (n - 1)
+    L = math.log(4) - (offer.log_p + math.log(0.1 / 0.9))
+    bernstein = math.sqrt(2 * mean_square * L / n) + 7 * L / (3 * (n - 1))
+    least, most = max(0.0, q - GRID_ERROR), min(1.0, q + GRID_ERROR)
+    return (
+        max(reach[0], chernoff(n, least, offer.log_p)[0], least - bernstein),
+        min(reach[1], chernoff(n, most, offer.log_p)[1], most + bernstein),
+    )
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[Terms, Mean, list[int]]:
+    """Terms, a question, and the grid units of a sample of its rows."""
+    question = draw(st.sampled_from([CONDITION, NUMBER, CONSTANT]))
+    n = draw(st.sampled_from([2, 3, 25, 60, 200]))
+    if question is CONDITION:
+        count = draw(st.integers(0, n))
+        units = [GRID] * count + [0] * (n - count)
+    elif question is NUMBER:
+        middle, width = draw(st.floats(0, 1)), draw(st.sampled_from([0.0, 0.01, 1.0]))
+        rng = draw(st.randoms(use_true_random=False))
+        draws = (middle + width * (rng.random() - 0.5) for _ in range(n))
+        units = [math.floor(min(1.0, max(0.0, value)) * GRID) for value in draws]
+    else:
+        units = [0] * n
+    t = draw(st.sampled_from([0.2, 0.49]))
+    level = 0.05 if n < 20 else 0.95
+    build = draw(st.sampled_from([independent, dependent]))
+    return build(n, tolerance=t, questions=1, confidence_level=level), question, units
+
+
+@st.composite
+def claims(draw: st.DrawFn, question: Mean, t: float) -> Wish:
+    guess = draw(st.one_of(st.sampled_from(GUESSES), st.floats(0, 1)))
+    kind = draw(st.sampled_from(["about", "at most", "at least"]))
+    if kind == "about":
+        return about(question, guess, t)
+    return Wish(question, t, (0.0, guess) if kind == "at most" else (guess, 1.0), guess)
+
+
+@given(world=worlds(), nats=st.sampled_from([0.0, 0.3, 2.0]))
+def test_the_interval_inside_the_door_is_valid_and_within_the_radius(
+    world: tuple[Terms, Mean, list[int]], nats: float
+) -> None:
+    """Rule R1: one event, at the offer's level, inside the radius that is charged."""
+    terms, question, units = world
+    try:
+        (offer,) = GuessAndCheck().offer(terms, leaked(nats), [about(question, 0.5, 0.49)])
+    except Refused:
+        assume(False)
+    n, squares = len(units), sum(unit * unit for unit in units)
+    inside = _interval(terms, offer, question, n, sum(units), squares)
+    low, high = fixed_interval(terms, offer, question, units)
+    assert inside.low <= low + 1e-12
+    assert high - 1e-12 <= inside.high
+    q = sum(units) / (n * GRID)
+    assert q - offer.radius - 2.0**-50 <= inside.low <= q <= inside.high
+    assert inside.high <= q + offer.radius + 2.0**-50
+
+
+@every_mechanism
+@given(world=worlds(), nats=st.sampled_from([0.0, 0.3, 2.0]), data=st.data())
+def test_every_release_contains_what_the_sample_says(
+    mechanism: Mechanism, world: tuple[Terms, Mean, list[int]], nats: float, data: st.DataObject
+) -> None:
+    terms, question, units = world
+    t = terms.tolerance
+    checks = isinstance(mechanism, GuessAndCheck)
+    wish = data.draw(claims(question, t)) if checks else Wish(question, t)
+    try:
+        (offer,) = mechanism.offer(terms, leaked(nats), [wish])
+    except Refused:
+        assume(False)
+    sample = of_units(units)
+    (symbol,) = mechanism.respond(terms, [offer], [question], sample, noise_of(SECRET))
+    release = mechanism.settle(offer, symbol)
+    assert 0.0 <= release.interval.low <= release.value <= release.interval.high <= 1.0
+    q, alpha = Fraction(sum(units), len(units) * GRID), Fraction(offer.radius)
+    if symbol == CONFIRMED:
+        low, high = fixed_interval(terms, offer, question, units)
+        assert release.interval.low <= low + 1e-12
+        assert high - 1e-12 <= release.interval.high
+        assert wish.claim is not None
+        assert release.interval.low == max(0.0, wish.claim[0])
+        assert release.interval.high == min(1.0, wish.claim[1])
+    else:
+        assert isinstance(symbol, int)
+        reach = Fraction(2 * offer.reach + 1, 2 * offer.cells)
+        assert abs(Fraction(symbol, offer.cells) - q) <= reach
+        assert reach + alpha <= Fraction(t)
+        assert Fraction(release.interval.low) <= max(Fraction(0), q - alpha)
+        assert min(Fraction(1), q + alpha) <= Fraction(release.interval.high)
+        # CI(X) is inside q -+ alpha, so a claim that contains all of that was confirmed.
+        if wish.claim is not None:
+            low_free, high_free = wish.claim[0] <= 0, wish.claim[1] >= 1
+            slack = Fraction(1, 2**49)
+            assert not (
+                (low_free or q - alpha - slack >= Fraction(wish.claim[0]))
+                and (high_free or q + alpha + slack <= Fraction(wish.claim[1]))
+            )
+
+
+@every_mechanism
+@given(first=worlds(), data=st.data())
+def test_samples_with_the_same_symbol_have_the_same_release(
+    mechanism: Mechanism, first: tuple[Terms, Mean, list[int]], data: st.DataObject
+) -> None:
+    """Whatever else differs between two samples does not show: not in value, interval or charge."""
+    terms, question, units = first
+    other = [min(GRID, unit + 1) for unit in units] if question is NUMBER else units[::-1]
+    wish = wish_for(mechanism, question, data.draw(st.sampled_from(GUESSES)), terms.tolerance)
+    session = Session(terms)
+    try:
+        (offer,) = mechanism.offer(terms, session.account, [wish])
+    except Refused:
+        assume(False)
+    symbols = [
+        session.respond(mechanism, offer, question, of_units(each)) for each in (units, other)
+    ]
+    assume(symbols[0] == symbols[1])
+    releases = [Session(terms).put(mechanism, wish, of_units(each)) for each in (units, other)]
+    assert releases[0] == releases[1] == mechanism.settle(offer, symbols[0])
+
+
+# The ends --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("count", "guess"), [(0, 0.0), (400, 1.0)])
+def test_a_guess_at_the_end_of_the_range_can_be_confirmed(count: int, guess: float) -> None:
+    release = Session(independent(400)).put(
+        GuessAndCheck(), about(CONDITION, guess, 0.3), of_count(400, count)
+    )
+    assert release.status == "confirmed"
+    assert release.value == guess
+    assert release.interval == ((0.0, 0.3) if guess == 0.0 else (0.7, 1.0))
+
+
+@pytest.mark.parametrize(("count", "status"), [(100, "confirmed"), (200, "surprise")])
+@pytest.mark.parametrize("side", ["at most", "at least"])
+def test_one_sided_claims(count: int, status: str, side: str) -> None:
+    bound, claim = (0.4, (0.0, 0.4)) if side == "at most" else (0.6, (0.6, 1.0))
+    seen = count if side == "at most" else 400 - count
+    release = Session(independent(400)).put(
+        GuessAndCheck(), Wish(CONDITION, 0.3, claim, bound), of_count(400, seen)
+    )
+    assert release.status == status
+    if status == "confirmed":
+        assert release.interval == claim
+    else:  # a surprise of a one-sided claim has the two-sided event, and so a two-sided interval
+        assert release.interval.low <= seen / 400 <= release.interval.high
+        assert release.interval.high - release.interval.low == pytest.approx(0.6, abs=1e-9)
+
+
+def test_a_claim_about_all_of_the_range_is_always_confirmed() -> None:
+    for count in (0, 200, 400):
+        release = Session(independent(400)).put(
+            GuessAndCheck(), Wish(CONDITION, 0.3, (0.0, 1.0), 1.0), of_count(400, count)
+        )
+        assert (release.status, release.interval) == ("confirmed", (0.0, 1.0))
+
+
+def test_rare_events_are_confirmed_where_hoeffding_would_be_surprised() -> None:
+    # 4 of 400: the exact interval at level 0.005 ends near 0.04, q + alpha is near 0.096.
+    wish = Wish(CONDITION, 0.3, (0.0, 0.05), 0.05)
+    exact = Session(independent(400)).put(GuessAndCheck(), wish, of_count(400, 4))
+    rough = Session(dependent(400, sigma=0.025)).put(GuessAndCheck(), wish, of_count(400, 4))
+    assert (exact.status, rough.status) == ("confirmed", "surprise")
+
+
+def test_quiet_numbers_are_confirmed_where_chernoff_would_be_surprised() -> None:
+    # All values are 1/2: the empirical Bernstein interval is narrower than the Chernoff one.
+    n = 20_000
+    units = [GRID // 2] * n
+    terms = independent(n, tolerance=0.02, questions=10)
+    wish = Wish(NUMBER, 0.02, (0.49, 0.51), 0.5)
+    (offer,) = GuessAndCheck().offer(terms, Account(), [wish])
+    low, high = chernoff(n, 0.5, offer.log_p)
+    assert low < 0.49
+    assert high > 0.51
+    assert Session(terms).put(GuessAndCheck(), wish, of_units(units)).status == "confirmed"
+
+
+def test_surprises_are_expected_the_more_the_more_there_were() -> None:
+    session, priors = Session(independent(5_000, questions=30)), []
+    for guess in (0.5, 0.5, 0.9, 0.9, 0.5):
+        priors.append(session.account.surprise_prior)
+        session.put(GuessAndCheck(), about(CONDITION, guess, 0.1), of_count(5_000, 2_500))
+    assert priors == [1 / 2, 1 / 4, 1 / 6, 3 / 8, 1 / 2]
+    assert (session.account.checks, session.account.surprises) == (5, 2)
+
+
+@every_mechanism
+def test_an_open_ended_schedule_gives_falling_shares(mechanism: Mechanism) -> None:
+    terms = independent(900, questions=None)
+    shares = [
+        mechanism.offer(terms, leaked(0.0, asked=asked), [wish_for(mechanism, CONDITION)])[
+            0
+        ].log_share
+        for asked in range(200)
+    ]
+    assert math.fsum(map(math.exp, shares)) <= 0.05
+    assert math.exp(shares[3]) == pytest.approx(0.05 / 20)
