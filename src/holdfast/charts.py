@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidArgument, MissingExtra
+from holdfast.plan_table import percent
 from holdfast.theory.planning import Method, check_method, methods
 
 if TYPE_CHECKING:
@@ -89,14 +90,16 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
         title=alt.Title(
             f"What {rows:,} rows can answer",
             subtitle=[
-                f"all intervals together at {100 * plan.confidence_level:.10g} %; {plan.sampling}",
+                f"all intervals together at {percent(plan.confidence_level)}; {plan.sampling}",
                 "dashed: published methods; dotted: not valid when questions follow answers",
             ],
         ),
     )
 
 
-def answers_chart(name: str, answers: Sequence[Recorded]) -> altair.VConcatChart:
+def answers_chart(
+    name: str, answers: Sequence[Recorded], confidence_level: float
+) -> altair.VConcatChart:
     """Every answer with its interval, in the order asked; one panel for each range of values."""
     alt = _altair()
     panels: dict[Interval, list[dict[str, Any]]] = {}
@@ -112,7 +115,8 @@ def answers_chart(name: str, answers: Sequence[Recorded]) -> altair.VConcatChart
     return alt.vconcat(  # type: ignore[no-any-return]
         *(_answers_panel(alt, range_, points) for range_, points in panels.items()),
         title=alt.Title(
-            f"{name}: {len(answers):,} answers", subtitle="all intervals are true together"
+            f"{name}: {len(answers):,} answers",
+            subtitle=f"simultaneous {percent(confidence_level)}: all intervals together",
         ),
     )
 

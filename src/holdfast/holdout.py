@@ -130,7 +130,8 @@ class Holdout:
         from holdfast.charts import answers_chart, save
 
         self._refresh()
-        picture = answers_chart(self.name, self._transcript.answers)
+        level = self._transcript.terms.confidence_level
+        picture = answers_chart(self.name, self._transcript.answers, level)
         if path is not None:
             save(picture, path)
         return picture

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from holdfast.theory.theorem import registry
-
-
-def holdfast(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from holdfast.cli import main; main()", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+from tests.cli.run import holdfast
 
 
 def test_plan_ends_with_what_to_do_next() -> None:
@@ -105,6 +95,8 @@ def test_theorems_can_be_listed_found_and_shown() -> None:
     assert "near matches: pure_composition" in near.stderr
 
 
-@pytest.mark.parametrize("command", ["plan", "theorems"])
+@pytest.mark.parametrize(
+    "command", ["plan", "theorems", "init", "check", "ask", "budget", "ledger", "audit"]
+)
 def test_help_has_an_example(command: str) -> None:
     assert "Example: holdfast" in holdfast(command, "--help").stdout

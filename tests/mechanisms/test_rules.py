@@ -251,6 +251,13 @@ def test_quiet_numbers_are_confirmed_where_chernoff_would_be_surprised() -> None
     assert low < 0.49
     assert high > 0.51
     assert Session(terms).put(GuessAndCheck(), wish, of_units(units)).status == "confirmed"
+    # And the interval is that of the tenth of the level that is left for it, no narrower.
+    inside = _interval(terms, offer, NUMBER, n, sum(units), sum(unit * unit for unit in units))
+    left = 0.05 / 10 - math.exp(offer.log_p)
+    bernstein = 7 * (math.log(4) - math.log(left)) / (3 * (n - 1))
+    assert 0.5 - inside.low == pytest.approx(bernstein, rel=1e-3)
+    assert inside.low <= 0.5 - bernstein
+    assert inside.high >= 0.5 + bernstein
 
 
 def test_surprises_are_expected_the_more_the_more_there_were() -> None:

@@ -1,0 +1,117 @@
+"""`holdfast init | check | ask | budget | ledger | audit`, as custodian and analyst run them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.cli.run import holdfast
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table and its ledger, as `init` makes it."""
+    folder = tmp_path_factory.mktemp("session")
+    rng = np.random.default_rng(3)
+    pl.DataFrame(
+        {"delay": rng.normal(5, 30, 4_000), "origin": rng.choice(["JFK", "LGA"], 4_000)}
+    ).write_parquet(folder / "hold.parquet")
+    (folder / "bounds.toml").write_text("[bounds]\ndelay = [-60, 180]\n", encoding="utf-8")
+    words = ("--name", "flights", "--questions", "40", "--tolerance", "0.1")
+    done = holdfast("init", "hold.parquet", *words, "--schema", "bounds.toml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "Protected 4,000 rows" in done.stdout
+    assert 'Next: holdfast ask flights "avg(' in done.stdout
+    return folder
+
+
+def facts(*words: str, cwd: Path) -> dict[str, object]:
+    done = holdfast(*words, "--json", cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def test_a_session(folder: Path) -> None:
+    table = pl.read_parquet(folder / "hold.parquet")
+    truth = float(table.select((pl.col("delay") > 15).mean()).item())
+    cost = facts("ask", "flights", "avg(delay > 15)", "--dry-run", cwd=folder)
+    asked = facts("ask", "flights", "avg(delay > 15)", "--why", "baseline", cwd=folder)
+    assert asked["cost"] == cost["most"]
+    assert asked["low"] <= truth <= asked["high"]  # type: ignore[operator]
+    again = facts("check", "flights", "AVG(15 < delay)", "--guess", "0.9", cwd=folder)
+    assert (again["status"], again["value"], again["cost"]) == ("repeated", asked["value"], 0.0)
+    checked = holdfast("check", "flights", "avg(origin = 'JFK')", "--guess", "0.5", cwd=folder)
+    assert "confirmed 0.5 [0.4, 0.6] · simultaneous 95 %" in checked.stdout
+    one_side = facts("check", "flights", "avg(delay > 150)", "--at-most", "0.2", cwd=folder)
+    assert (one_side["status"], one_side["high"]) == ("confirmed", pytest.approx(0.2))
+    unit = facts("ask", "flights", "avg(delay)", cwd=folder)
+    assert unit["half_width"] == pytest.approx(24, rel=1e-9)
+    left = facts("budget", "flights", cwd=folder)
+    assert (left["asked"], left["questions"]) == (4, 40)
+
+    listed = holdfast("ledger", "flights", "--output", "answers.csv", cwd=folder)
+    assert "(baseline)" in listed.stdout
+    assert pl.read_csv(folder / "answers.csv").height == 4
+    explained = holdfast("ledger", "flights", "--explain", cwd=folder)
+    assert "Theorem L" in explained.stdout
+    for ending in ("json", "parquet"):
+        assert holdfast("ledger", "flights", "--output", f"a.{ending}", cwd=folder).returncode == 0
+        assert (folder / f"a.{ending}").stat().st_size > 100
+
+    audited = holdfast("audit", "flights", cwd=folder)
+    assert audited.returncode == 0
+    assert "4 derived again from the ledger alone" in audited.stdout
+    assert "The promise is intact." in audited.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("ask", "flights", "avg(delai > 15)"), 2, "did you mean 'delay'"),
+        (("ask", "flights", "drop table x"), 2, "cannot be used in a question"),
+        (("ask", "nowhere", "avg(delay > 15)"), 2, "there is no ledger 'nowhere.ledger'"),
+        (("check", "flights", "avg(delay > 15)"), 2, "one of guess=, at_most= and at_least="),
+        (("check", "flights", "avg(delay > 99)", "--guess", "2"), 2, "guess is 2"),
+        (("ask", "flights", "avg(delay > 7)", "--tolerance", "0.001"), 3, "missing"),
+        (("init", "hold.parquet", "--name", "flights"), 2, "already a ledger"),
+        (("init", "absent.parquet"), 2, "names no file"),
+        (("ledger", "flights", "--output", "a.xlsx"), 2, "must end in .csv, .json or .parquet"),
+        (("audit", "nowhere"), 2, "nothing to audit"),
+    ],
+)
+def test_errors_are_one_sentence_and_an_exit_code(
+    folder: Path, words: tuple[str, ...], code: int, text: str
+) -> None:
+    before = (folder / "flights.ledger").read_bytes()
+    done = holdfast(*words, cwd=folder)
+    assert done.returncode == code, done.stderr
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (folder / "flights.ledger").read_bytes() == before
+
+
+def test_an_audit_that_fails_exits_with_four(tmp_path: Path) -> None:
+    pl.DataFrame({"x": list(range(500))}).write_csv(tmp_path / "t.csv")
+    assert holdfast("init", "t.csv", "--tolerance", "0.3", cwd=tmp_path).returncode == 0
+    assert holdfast("ask", "t", "avg(x > 250)", cwd=tmp_path).returncode == 0
+
+    moved = pl.DataFrame({"x": [0, *range(1, 499), 7]})
+    moved.write_csv(tmp_path / "other.csv")
+    changed = holdfast("audit", "t", "--data", "other.csv", cwd=tmp_path)
+    assert changed.returncode == 4
+    assert "FAILED  data" in changed.stdout
+    asked = holdfast("ask", "t", "avg(x > 9)", "--data", "other.csv", cwd=tmp_path)
+    assert asked.returncode == 2
+    assert "is not the one of the ledger" in asked.stderr
+
+    with sqlite3.connect(tmp_path / "t.ledger") as ledger:
+        ledger.execute("UPDATE entries SET text = replace(text, '0.3', '0.2') WHERE seq = 1")
+    ledger.close()
+    broken = holdfast("audit", "t", "--json", cwd=tmp_path)
+    assert broken.returncode == 4
+    assert json.loads(broken.stdout)["fine"] is False
