@@ -14,7 +14,7 @@ from holdfast.errors import InvalidQuestion
 from holdfast.guesses import other_rows
 from holdfast.question.columns import Schema
 from holdfast.question.conditional import Conditional, conditional, group
-from holdfast.question.statistic import MeanOf, bind
+from holdfast.question.statistic import MeanOf, MeansBy, bind
 from holdfast.theory.conditional import conditional_mean_interval
 from holdfast.theory.intervals import Interval
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from holdfast.holdout import Holdout
 
-__all__ = ["Groups", "answer_groups", "is_grouped"]
+__all__ = ["Groups", "answer_groups", "answer_where"]
 
 Member = bool | int | str
 
@@ -83,33 +83,29 @@ class Groups:
         return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
-def is_grouped(question: object) -> bool:
-    """Whether the question is about groups."""
-    return isinstance(question, MeanOf) and (question.where, question.by) != (None, None)
+def answer_where(
+    holdout: Holdout, question: MeanOf, guess: Any, why: str | None, tolerance: float | None
+) -> Answer:
+    """The mean among the rows where a condition holds."""
+    value = bind(replace(question, where=None), holdout.schema)
+    statistic = conditional(value, question.where or "", holdout.schema)
+    return _answers(holdout, [statistic], guess, why, tolerance)[0]
 
 
 def answer_groups(
-    holdout: Holdout,
-    question: Any,
-    guess: Any,
-    why: str | None,
-    tolerance: float | None,
-) -> Any:
-    """The mean where a condition holds (an `Answer`), or for each value of a column (`Groups`)."""
-    schema, train = holdout.schema, holdout.train
-    value = bind(replace(question, where=None, by=None), schema)
-    if question.by is None:
-        where = conditional(value, question.where or "", schema)
-        return _answers(holdout, [where], guess, why, tolerance)[0]
-    if question.where is not None:
+    holdout: Holdout, question: MeansBy, guess: Any, why: str | None, tolerance: float | None
+) -> Groups:
+    """The mean for each value of a column."""
+    schema, by = holdout.schema, question.by
+    if question.mean.where is not None:
         raise InvalidQuestion("give where= or by=, not both; put the condition into the value.")
-    others = (
-        train if guess is None or isinstance(guess, Real) else other_rows(guess, holdout.opening)
-    )
-    members = _members(others, question.by, schema)
-    statistics = [group(value, question.by, member, schema) for member in members]
+    value = bind(question.mean, schema)
+    table = guess is not None and not isinstance(guess, Real)
+    others = other_rows(guess, holdout.opening) if table else holdout.train
+    members = _members(others, by, schema)
+    statistics = [group(value, by, member, schema) for member in members]
     answers = _answers(holdout, statistics, guess, why, tolerance)
-    return Groups(question.by, tuple(zip(members, answers, strict=True)))
+    return Groups(by, tuple(zip(members, answers, strict=True)))
 
 
 def _members(others: Sample | None, by: str, schema: Schema) -> list[Member]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from holdfast import require
 from holdfast.answer import Answer
 from holdfast.budget import Budget, Cost
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.groups import answer_groups, is_grouped
+from holdfast.groups import Groups, answer_groups, answer_where
 from holdfast.guesses import averages, checks_about, fraction, guesses_of
 from holdfast.ledger.entries import Asked, Opening, abandonment, reservation, settlement
 from holdfast.ledger.store import Store
@@ -27,7 +27,7 @@ from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.question.columns import Schema
-from holdfast.question.statistic import Mean, Question, bind
+from holdfast.question.statistic import Mean, MeanOf, MeansBy, Question, bind
 from holdfast.sampling import sampling_from_dict
 
 if TYPE_CHECKING:
@@ -58,8 +58,6 @@ class Holdout:
         self._sample = sample
         self.train = train
         self._timeout = timeout
-
-    # What is public ------------------------------------------------------------------------
 
     @property
     def opening(self) -> Opening:
@@ -146,17 +144,26 @@ class Holdout:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # The two verbs -------------------------------------------------------------------------
-
+    @overload
     def ask(
         self, question: Question, *, why: str | None = None, tolerance: float | None = None
-    ) -> Answer:
-        """The value of a question. With a training split attached it is guessed from that first.
-
-        A mean with `where=` gives the mean inside the group, one with `by=` a table of `Groups`.
-        """
-        if is_grouped(question):
-            return answer_groups(self, question, None, why, tolerance)  # type: ignore[no-any-return]
+    ) -> Answer: ...
+    @overload
+    def ask(
+        self, question: MeansBy, *, why: str | None = None, tolerance: float | None = None
+    ) -> Groups: ...
+    def ask(
+        self,
+        question: Question | MeansBy,
+        *,
+        why: str | None = None,
+        tolerance: float | None = None,
+    ) -> Answer | Groups:
+        """The value of a question. With a training split attached it is guessed from that first."""
+        if isinstance(question, MeansBy):
+            return answer_groups(self, question, None, why, tolerance)
+        if isinstance(question, MeanOf) and question.where is not None:
+            return answer_where(self, question, None, why, tolerance)
         return self.ask_many([question], why=why, tolerance=tolerance)[0]
 
     def ask_many(
@@ -173,6 +180,7 @@ class Holdout:
             return self._answer([Wish(question, t) for question in bound], why)
         return self._answer(checks_about(bound, averages(self.train, bound, self.schema), t), why)
 
+    @overload
     def check(
         self,
         question: Question,
@@ -182,18 +190,41 @@ class Holdout:
         at_least: float | None = None,
         why: str | None = None,
         tolerance: float | None = None,
-    ) -> Answer:
+    ) -> Answer: ...
+    @overload
+    def check(
+        self,
+        question: MeansBy,
+        guess: Any,
+        *,
+        why: str | None = None,
+        tolerance: float | None = None,
+    ) -> Groups: ...
+    def check(
+        self,
+        question: Question | MeansBy,
+        guess: Any = None,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        why: str | None = None,
+        tolerance: float | None = None,
+    ) -> Answer | Groups:
         """Is it about `guess`? Almost free when confirmed; a surprise is answered as an ask.
 
         `guess` is a number, or a table to compute it from (such as a training split). `at_most` or
-        `at_least` instead of a guess checks one side: "is it at most 0.3?". A mean with `by=` gives
-        a table of `Groups`.
+        `at_least` instead of a guess checks one side: "is it at most 0.3?".
         """
-        if guess is not None and is_grouped(question):
-            return answer_groups(self, question, guess, why, tolerance)  # type: ignore[no-any-return]
-        bound = bind(question, self.schema)
-        if sum(claim is not None for claim in (guess, at_most, at_least)) != 1:
+        if [guess is None, at_most is None, at_least is None].count(False) != 1:
             raise InvalidArgument("check takes one of guess=, at_most= and at_least=.")
+        grouped = isinstance(question, MeansBy) or getattr(question, "where", None) is not None
+        if grouped and guess is None:
+            raise InvalidArgument("where= and by= are checked with guess=, not with one side.")
+        if isinstance(question, MeansBy):
+            return answer_groups(self, question, guess, why, tolerance)
+        if isinstance(question, MeanOf) and question.where is not None:
+            return answer_where(self, question, guess, why, tolerance)
+        bound = bind(question, self.schema)
         return self._answer([self._wish(bound, guess, at_most, at_least, tolerance)], why)[0]
 
     def check_many(
@@ -220,8 +251,6 @@ class Holdout:
         else:
             middles = guesses_of(guesses, bound, self.schema, self.opening)
         return self._answer(checks_about(bound, middles, self._half_width(tolerance)), why)
-
-    # Inside --------------------------------------------------------------------------------
 
     def _answer(self, wishes: Sequence[Wish], why: str | None) -> list[Answer]:
         if why is not None and not isinstance(why, str):

@@ -60,7 +60,7 @@ def test_one_sided_checks(holdout: Holdout) -> None:
 @pytest.mark.parametrize("claims", [{}, {"guess": 0.2, "at_most": 0.3}])
 def test_a_check_takes_one_claim(holdout: Holdout, claims: dict[str, float]) -> None:
     with pytest.raises(InvalidArgument, match="one of guess=, at_most= and at_least="):
-        holdout.check(LATE, **claims)  # type: ignore[arg-type]
+        holdout.check(LATE, **claims)  # type: ignore[call-overload]
 
 
 def test_a_constant_question_has_its_value(holdout: Holdout) -> None:
@@ -116,7 +116,7 @@ def test_refusals_compute_nothing_and_spend_nothing(holdout: Holdout) -> None:
         (InvalidQuestion, lambda: holdout.ask_many([LATE, "sum(x)"])),
         (NotBounded, lambda: holdout.ask("avg(unit)")),
         (InvalidArgument, lambda: holdout.ask(LATE, tolerance=0.5)),
-        (InvalidArgument, lambda: holdout.ask(LATE, why=3)),  # type: ignore[arg-type]
+        (InvalidArgument, lambda: holdout.ask(LATE, why=3)),  # type: ignore[call-overload]
         (InvalidArgument, lambda: holdout.ask(LATE, why="\ud800")),
         (InvalidArgument, lambda: holdout.check(LATE, guess=1.5)),
         (InvalidArgument, lambda: holdout.check(LATE, guess=float("nan"))),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
@@ -17,7 +17,7 @@ from holdfast.question.row import RowValue, row_value
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Mean", "MeanOf", "Question", "bind", "mean", "parse_average"]
+__all__ = ["Mean", "MeanOf", "MeansBy", "Question", "bind", "mean", "parse_average"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +49,41 @@ class MeanOf:
     what: str | Expression | RowFunction | pl.Expr
     bounds: tuple[float, float] | None
     where: str | None = None
-    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeansBy:
+    """A mean for each value of a column: made by `mean` with `by=`."""
+
+    mean: MeanOf
+    by: str
 
 
 Question: TypeAlias = str | MeanOf | Mean
 
 
+@overload
+def mean(
+    what: str | Expression | RowFunction | pl.Expr,
+    *,
+    bounds: tuple[float, float] | None = None,
+    where: str | None = None,
+) -> MeanOf: ...
+@overload
+def mean(
+    what: str | Expression | RowFunction | pl.Expr,
+    *,
+    bounds: tuple[float, float] | None = None,
+    where: str | None = None,
+    by: str,
+) -> MeansBy: ...
 def mean(
     what: str | Expression | RowFunction | pl.Expr,
     *,
     bounds: tuple[float, float] | None = None,
     where: str | None = None,
     by: str | None = None,
-) -> MeanOf:
+) -> MeanOf | MeansBy:
     """The average of a row expression.
 
     `what` is text (``"arr_delay > 15"``), a Polars expression, or a `row_function`. With `bounds`
@@ -69,7 +91,8 @@ def mean(
     the mean among the rows where a condition holds, `by` for each value of a column.
     """
     pair = None if bounds is None else bounds_pair(bounds)
-    return MeanOf(what, None if pair is None else (pair.low, pair.high), where, by)
+    made = MeanOf(what, None if pair is None else (pair.low, pair.high), where)
+    return made if by is None else MeansBy(made, by)
 
 
 def parse_average(text: str, schema: Schema) -> Mean:
@@ -86,8 +109,8 @@ def bind(question: Question, schema: Schema) -> Mean:
             schema.column(column, quoted=True)
         return question
     if isinstance(question, MeanOf):
-        if question.where is not None or question.by is not None:
-            raise InvalidQuestion("A mean with where= or by= is asked by itself: ask or check it.")
+        if question.where is not None:
+            raise InvalidQuestion("A mean with where= is asked by itself, with ask or check.")
         return Mean(_row(question, schema))
     raise InvalidQuestion(
         f"A question is text such as avg(delay > 15), or mean(...), not {type(question).__name__}."
