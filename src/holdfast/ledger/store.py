@@ -12,6 +12,7 @@ import os
 import secrets
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -67,6 +68,9 @@ class Store:
         except BaseException:
             self._lock.close()
             raise
+        # A store that nobody holds any more lets go of its files by itself, and quietly.
+        for connection in (self._connection, self._lock):
+            weakref.finalize(self, connection.close)
 
     @classmethod
     def create(cls, path: Path, body: dict[str, Any], timeout: float) -> None:
