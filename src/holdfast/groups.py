@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from holdfast import require
 from holdfast.answer import Answer
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidQuestion
@@ -133,6 +134,8 @@ def _answers(
     shares = [statistic.share() for statistic in statistics]
     residuals = [statistic.residual() for statistic in statistics]
     if isinstance(guess, Real):
+        for statistic in statistics:
+            require.between("guess", guess, statistic.value.low, statistic.value.high)
         # A guess of the group's mean says nothing of its share, so that one is asked first.
         sizes = holdout.ask_many(shares, why=why, tolerance=tolerance)
         middles = [

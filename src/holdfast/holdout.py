@@ -256,15 +256,17 @@ class Holdout:
         if why is not None and not isinstance(why, str):
             raise InvalidArgument(f"why is {why!r}; it must be text.")
         wanted = {wish.question.text: wish for wish in wishes}
-        self._refresh()
         asked: list[Wish] = []
         if self._unknown(wanted):
             with self._store.exclusive(self._timeout):
                 self._refresh()
-                self._finish_pending(wanted)
+                if self._unknown(wanted):
+                    self._finish_pending(wanted)
                 asked = self._unknown(wanted)
                 if asked:
                     self._ask_afresh(asked, why)
+        else:
+            self._refresh()
         new = {wish.question.text for wish in asked}
         left, answers = self._budget(), []
         for text in (wish.question.text for wish in wishes):

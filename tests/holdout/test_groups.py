@@ -112,6 +112,8 @@ def test_what_cannot_be_done_gets_one_sentence(holdout: holdfast.Holdout, tmp_pa
         holdout.ask(holdfast.mean("late", where="x + 1"))
     with pytest.raises(InvalidQuestion, match="where= or by=, not both"):
         holdout.ask(holdfast.mean("late", where="site = 'a'", by="site"))
+    with pytest.raises(InvalidArgument, match=r"guess is 1\.5"):
+        holdout.check(holdfast.mean("late", where="site = 'a'"), guess=1.5)
     with pytest.raises(InvalidArgument, match="not with one side"):
         holdout.check(holdfast.mean("late", where="site = 'a'"), at_most=0.5)
     with pytest.raises(InvalidQuestion, match="whole numbers or booleans"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +10,10 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument, LedgerBusy
-from holdfast.question.statistic import MeanOf
+from holdfast.ledger.entries import Asked, reservation
+from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.mechanism import Wish
+from holdfast.question.statistic import MeanOf, bind
 from tests.holdout.tables import LATE, made, opened, sample_value, table, watch
 
 
@@ -85,6 +89,20 @@ def test_without_rows_a_crash_is_left_to_others(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgument, match=r"needs the rows of 't'.* Nothing was spent"):
             blind.ask("avg(x > 3)")
         assert len(one.ledger) == 1
+
+
+def test_a_text_that_reads_as_another_question_is_not_answered(tmp_path: Path) -> None:
+    """Written by another version, say: the answer would be recorded for what was not asked."""
+    made(tmp_path)
+    with opened(tmp_path, table()) as one, opened(tmp_path, table()) as two:
+        terms, account = one.budget.terms, one.budget.account
+        (offer,) = BoundedNoise().offer(terms, account, [Wish(bind(LATE, one.schema), 0.2)])
+        asked = [Asked(replace(offer, question="AVG(late)"), 0.0, 1.0)]
+        with one._store.exclusive(1.0):
+            one._write(reservation("2026", BoundedNoise().name, None, asked))
+        assert two.ask("avg(x > 20)").number == 2
+        assert [each.question for each in two.ledger] == ["avg(x > 20)"]
+        assert two.budget.nats > two.ledger[0].charge  # the other keeps its charge
 
 
 def doubled(frame: pl.DataFrame) -> pl.Series:

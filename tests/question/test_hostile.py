@@ -328,7 +328,7 @@ def test_what_is_not_text_is_refused() -> None:
         with pytest.raises(InvalidQuestion):
             bind(wrong, SCHEMA)  # type: ignore[arg-type]
         with pytest.raises(InvalidQuestion):
-            bind(mean(wrong), SCHEMA)  # type: ignore[arg-type]
+            bind(mean(wrong), SCHEMA)  # type: ignore[call-overload]
 
 
 PIECES = """
