@@ -29,7 +29,7 @@ lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/pip install --quiet uv
 	$(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes \
-	  --no-annotate --no-header --no-emit-index-url $(foreach extra,$(EXTRAS),--extra $(extra)) \
+	  --no-annotate --no-header $(foreach extra,$(EXTRAS),--extra $(extra)) \
 	  --upgrade --output-file requirements.lock pyproject.toml
 
 $(STAMP): requirements.lock pyproject.toml
