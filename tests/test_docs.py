@@ -1,11 +1,13 @@
-"""The generated pages are up to date, and what the README shows is what the code says."""
+"""The generated pages are up to date, and the README's figures are the planner's."""
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
 
+import holdfast
 from holdfast.theory.theorem import registry
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,3 +30,22 @@ def test_the_errata_page_names_every_slip() -> None:
     for slip in slips:
         assert slip.place in page
         assert slip.right in page
+
+
+def test_the_half_widths_of_the_readme_are_the_planners() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    plan = holdfast.plan(rows=163_673, questions=500)
+    for row in (
+        (
+            "guess and check, 0 surprises",
+            "guess and check, 5 surprises",
+            "guess and check, 50 surprises",
+        ),
+        ("Gaussian noise", "bounded noise"),
+        ("Rogers et al. 2020 (published)", "Jung et al. 2020 (published)"),
+        ("sample splitting",),
+    ):
+        widths = [plan[name].half_width or math.nan for name in row]
+        assert " / ".join(f"{math.ceil(width * 1e4) / 1e4:.4f}" for width in widths) in page
+    assert plan.recommended.name == "median noise"
+    assert f"**{math.ceil((plan.half_width or 0) * 1e4) / 1e4:.4f}**" in page

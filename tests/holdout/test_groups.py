@@ -93,15 +93,24 @@ def test_training_rows_name_the_groups(tmp_path: Path) -> None:
     assert groups._repr_html_().count("<tr>") == 4
 
 
-def test_coverage_of_many_groups_on_fresh_tables(tmp_path: Path) -> None:
+def test_groups_of_fresh_tables_are_covered_and_the_share_of_the_group_is_needed(
+    tmp_path: Path,
+) -> None:
+    """A demonstration: the interval has slack. Its twin forgets to divide by the group's share."""
     truths = {"a": 0.1, "b": 0.5, "c": 0.9}
-    for seed in range(10, 20):
-        holdout = holdfast.open(
+    sabotaged = 0
+    for seed in range(10, 16):
+        with holdfast.open(
             table(seed), ledger=tmp_path / f"{seed}.ledger", questions=10, tolerance=0.05
-        )
-        groups = holdout.check(holdfast.mean("late", by="site"), guess=TRAIN)
-        for member, answer in groups:
-            assert answer.interval.low <= truths[str(member)] <= answer.interval.high
+        ) as holdout:
+            groups = holdout.check(holdfast.mean("late", by="site"), guess=TRAIN)
+            residuals = [each for each in holdout.ledger if each.question.startswith("avg(case")]
+        for (member, answer), residual in zip(groups, residuals, strict=True):
+            truth = truths[str(member)]
+            assert answer.interval.low <= truth <= answer.interval.high
+            low, high = (0.5 + end for end in residual.interval)
+            sabotaged += not low <= truth <= high
+    assert sabotaged >= 12  # of 18: groups a and c are far from the pivot every time
 
 
 def test_what_cannot_be_done_gets_one_sentence(holdout: holdfast.Holdout, tmp_path: Path) -> None:
