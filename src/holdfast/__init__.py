@@ -25,13 +25,34 @@ if TYPE_CHECKING:
         Refused,
         ToleranceTooTight,
     )
+    from holdfast.groups import Groups
     from holdfast.holdout import Holdout
     from holdfast.opening import open
     from holdfast.plan_table import Plan
     from holdfast.planner import plan
     from holdfast.question.functions import row_function
-    from holdfast.question.statistic import mean
     from holdfast.sampling import clustered, declared, m_dependent
+    from holdfast.statistics.call import (
+        accuracy,
+        auc,
+        brier,
+        correlation,
+        count,
+        covariance,
+        difference,
+        error,
+        f1,
+        histogram,
+        log_loss,
+        mean,
+        median,
+        proportion,
+        quantile,
+        std,
+        sum,
+        variance,
+    )
+    from holdfast.statistics.whole import statistic
 
 __version__ = "0.1.0"
 
@@ -39,6 +60,7 @@ __all__ = [
     "Answer",
     "BudgetExhausted",
     "DataChanged",
+    "Groups",
     "HoldfastError",
     "Holdout",
     "InvalidArgument",
@@ -51,28 +73,70 @@ __all__ = [
     "Plan",
     "Refused",
     "ToleranceTooTight",
+    "accuracy",
+    "auc",
+    "brier",
     "clustered",
+    "correlation",
+    "count",
+    "covariance",
     "declared",
+    "difference",
+    "error",
+    "f1",
+    "histogram",
+    "log_loss",
     "m_dependent",
     "mean",
+    "median",
     "open",
     "plan",
+    "proportion",
+    "quantile",
     "row_function",
     "split",
+    "statistic",
+    "std",
+    "sum",
+    "variance",
 ]
 
 _HOMES = {
     "Answer": "answer",
+    "Groups": "groups",
     "Holdout": "holdout",
     "Plan": "plan_table",
     "clustered": "sampling",
     "declared": "sampling",
     "m_dependent": "sampling",
-    "mean": "question.statistic",
     "open": "opening",
     "plan": "planner",
     "row_function": "question.functions",
     "split": "data.split",
+    "statistic": "statistics.whole",
+    **dict.fromkeys(
+        (
+            "accuracy",
+            "auc",
+            "brier",
+            "correlation",
+            "count",
+            "covariance",
+            "difference",
+            "error",
+            "f1",
+            "histogram",
+            "log_loss",
+            "mean",
+            "median",
+            "proportion",
+            "quantile",
+            "std",
+            "sum",
+            "variance",
+        ),
+        "statistics.call",
+    ),
 }
 
 

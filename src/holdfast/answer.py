@@ -23,17 +23,33 @@ class Answer(float):
     it.
     """
 
-    __slots__ = ("left", "recorded", "status")
+    __slots__ = ("better", "left", "recorded", "status")
     recorded: Recorded
     left: Budget
     status: str
+    better: str | None
 
     def __new__(cls, recorded: Recorded, left: Budget, *, repeated: bool = False) -> Answer:
         answer = super().__new__(cls, recorded.value)
         answer.recorded = recorded
         answer.left = left
         answer.status = "repeated" if repeated else recorded.status
+        answer.better = None
         return answer
+
+    def judged(self, better: str | None) -> Answer:
+        """The same answer about a difference, of which `better` says which sign is good."""
+        self.better = better
+        return self
+
+    @property
+    def verdict(self) -> str | None:
+        """For a difference with `better=`: better, worse, or cannot tell."""
+        if self.better is None:
+            return None
+        if self.interval.low <= 0 <= self.interval.high:
+            return "cannot tell"
+        return "better" if (self.interval.low > 0) == (self.better == "higher") else "worse"
 
     @property
     def value(self) -> float:
@@ -73,7 +89,7 @@ class Answer(float):
 
     @property
     def assumes(self) -> str:
-        return self.left.sampling
+        return self.left.terms.assumption
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -93,13 +109,15 @@ class Answer(float):
             "receipt": self.receipt,
             "assumes": self.assumes,
             "rows": self.left.terms.rows,
+            "verdict": self.verdict,
             "questions_left": self.left.questions_left,
             "surprises_left": self.left.surprises_left,
         }
 
     def __str__(self) -> str:
+        said = f"{self.verdict}: " if self.verdict else ""
         return (
-            f"{self.status} {_short(self.value)} {self.interval} · simultaneous "
+            f"{said}{self.status} {_short(self.value)} {self.interval} · simultaneous "
             f"{percent(self.left.terms.confidence_level)} · {self.left.terms.rows:,} rows · "
             f"question {self.number:,} · {self.left.questions_left:,} left"
         )
@@ -107,7 +125,7 @@ class Answer(float):
     __repr__ = __str__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.recorded, self.left, self.status == "repeated")
+        return _again, (self.recorded, self.left, self.status == "repeated", self.better)
 
     def _repr_html_(self) -> str:
         return (
@@ -119,8 +137,8 @@ class Answer(float):
         )
 
 
-def _again(recorded: Recorded, left: Budget, repeated: bool) -> Answer:
-    return Answer(recorded, left, repeated=repeated)
+def _again(recorded: Recorded, left: Budget, repeated: bool, better: str | None) -> Answer:
+    return Answer(recorded, left, repeated=repeated).judged(better)
 
 
 def _short(number: float) -> str:

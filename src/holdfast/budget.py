@@ -7,33 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.bounded_noise import declared_left
 from holdfast.mechanisms.guess_and_check import LEAST_LEVEL
+from holdfast.mechanisms.mechanism import Mechanism
 from holdfast.plan_table import percent
 from holdfast.question.row import GRID_ERROR
-from holdfast.theory.concentration import Concentration
-from holdfast.theory.equal_width import asks_fit
 from holdfast.theory.guess_and_check import kt_surprise_prior
 from holdfast.theory.leakage import ask_log_cost, surprise_log_charge
-from holdfast.theory.planning import MOST_QUESTIONS
 from holdfast.theory.release import discrete_uniform_overhead
-from holdfast.theory.safeside import largest_integer, round_up
+from holdfast.theory.safeside import round_up
 
 __all__ = ["Budget", "Cost"]
 
 _MOST_SURPRISES = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class _OnGrid:
-    """A concentration with the rounding of row values to the grid added, as offers add it."""
-
-    profile: Concentration
-
-    def log_tail(self, radius: float) -> float:
-        return self.profile.log_tail(max(0.0, radius - GRID_ERROR))
-
-    def radius(self, log_p: float) -> float:
-        return round_up(self.profile.radius(log_p) + GRID_ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +28,7 @@ class Budget:
 
     terms: Terms
     account: Account
-    sampling: str
+    mechanism: Mechanism
 
     @property
     def asked(self) -> int:
@@ -55,38 +41,19 @@ class Budget:
         return self.account.nats
 
     @property
-    def _declared_left(self) -> int:
-        if self.terms.questions is None:
-            return MOST_QUESTIONS
-        return self.terms.questions - self.account.asked
-
-    @property
     def questions_left(self) -> int:
         """How many more questions can surely be asked at the declared tolerance."""
-        terms, account = self.terms, self.account
-        if self._declared_left <= 0:
-            return 0
-        return largest_integer(
-            lambda k: asks_fit(
-                _OnGrid(terms.concentration),
-                k,
-                terms.tolerance,
-                terms.log_share(account.asked + k),
-                account.nats,
-            ),
-            most=self._declared_left,
-        )
+        return self.mechanism.questions_left(self.terms, self.account)
 
     @property
     def surprises_left(self) -> int:
         """How many guesses in a row may be refuted before the tolerance is out of reach."""
         terms, nats = self.terms, self.account.nats
-        profile = _OnGrid(terms.concentration)
         log_level = math.log(LEAST_LEVEL) if terms.independent else 0.0
         count = 0
-        while count < min(self._declared_left, _MOST_SURPRISES):
+        while count < min(declared_left(terms, self.account), _MOST_SURPRISES):
             log_p = terms.log_share(self.account.asked + count + 1) + log_level - nats
-            radius = profile.radius(min(0.0, log_p))
+            radius = round_up(terms.concentration.radius(min(0.0, log_p)) + GRID_ERROR)
             if radius >= terms.tolerance:
                 break
             prior = kt_surprise_prior(self.account.checks + count, self.account.surprises + count)
@@ -101,7 +68,7 @@ class Budget:
         return (
             f"with probability {percent(self.terms.confidence_level)} every interval given from "
             f"this ledger contains the truth, all together, however the questions were chosen; "
-            f"assumed: {self.sampling}"
+            f"assumed: {self.terms.assumption}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,7 +85,7 @@ class Budget:
             "rows": self.terms.rows,
             "nats": self.nats,
             "promise": self.promise,
-            "assumes": self.sampling,
+            "assumes": self.terms.assumption,
         }
 
     def __str__(self) -> str:
@@ -140,13 +107,22 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a question would cost, before it is asked. Free to know, and nothing of the data."""
+    """What a question would cost, before it is asked. Free to know, and nothing of the data.
+
+    `questions` counts the new ledger questions it takes, 0 for a repeat; `half_width` is None where
+    it follows from answers that are not known yet.
+    """
 
     question: str
-    half_width: float
+    half_width: float | None
     least: float
     most: float
-    repeated: bool
+    questions: int
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it has been answered before."""
+        return self.questions == 0
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -154,6 +130,7 @@ class Cost:
             "half_width": self.half_width,
             "least": self.least,
             "most": self.most,
+            "questions": self.questions,
             "repeated": self.repeated,
         }
 
@@ -165,6 +142,10 @@ class Cost:
             if self.least == self.most
             else f"{self.least:.4g} if confirmed, {self.most:.4g} if a surprise"
         )
-        return f"{self.question}: half-width {self.half_width:.5g}; costs {price} nats"
+        if self.half_width is None:
+            many = f"takes up to {self.questions:,} question{'s' * (self.questions > 1)}"
+        else:
+            many = f"half-width {self.half_width:.5g}"
+        return f"{self.question}: {many}; costs {price} nats"
 
     __repr__ = __str__

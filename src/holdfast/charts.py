@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from holdfast.ledger.entries import Recorded
     from holdfast.plan_table import Plan
-    from holdfast.theory.intervals import Interval
 
 __all__ = ["answers_chart", "plan_chart", "save"]
 
@@ -100,20 +99,19 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
 def answers_chart(
     name: str, answers: Sequence[Recorded], confidence_level: float
 ) -> altair.VConcatChart:
-    """Every answer with its interval, in the order asked; one panel for each range of values."""
+    """Every answer with its interval, in the order asked.
+
+    There is a panel for each range of values, and one for each statistic that took several
+    questions, such as a quantile.
+    """
     alt = _altair()
-    panels: dict[Interval, list[dict[str, Any]]] = {}
+    if not answers:
+        raise InvalidArgument("no question has been answered yet, so there is nothing to draw.")
+    panels: dict[str, list[Recorded]] = {}
     for recorded in answers:
-        point = {
-            "question": f"{recorded.number}. {recorded.question}",
-            "value": recorded.value,
-            "low": recorded.interval.low,
-            "high": recorded.interval.high,
-            "status": recorded.status,
-        }
-        panels.setdefault(recorded.range, []).append(point)
+        panels.setdefault(_panel_title(recorded), []).append(recorded)
     return alt.vconcat(  # type: ignore[no-any-return]
-        *(_answers_panel(alt, range_, points) for range_, points in panels.items()),
+        *(_answers_panel(alt, title, shown) for title, shown in panels.items()),
         title=alt.Title(
             f"{name}: {len(answers):,} answers",
             subtitle=f"simultaneous {percent(confidence_level)}: all intervals together",
@@ -121,20 +119,47 @@ def answers_chart(
     )
 
 
-def _answers_panel(alt: Any, range_: Interval, points: list[dict[str, Any]]) -> Any:
+def _panel_title(recorded: Recorded) -> str:
+    if recorded.part_of is not None:
+        return f"asked for {recorded.part_of}"
+    return f"value with its interval, range {recorded.range.low:g} to {recorded.range.high:g}"
+
+
+def _answers_panel(alt: Any, title: str, shown: list[Recorded]) -> Any:
+    points = [
+        {
+            "question": f"{recorded.number}. {recorded.question}",
+            "value": recorded.value,
+            "low": recorded.interval.low,
+            "high": recorded.interval.high,
+            "status": recorded.status,
+        }
+        for recorded in shown
+    ]
     base = alt.Chart(alt.Data(values=points)).encode(
         y=alt.Y("question:N", sort=None, title=None).axis(labelLimit=420),
         color=alt.Color("status:N", title=None).scale(
             domain=list(_STATUS_COLOURS), range=list(_STATUS_COLOURS.values())
         ),
     )
-    title = f"value with its interval, range {range_.low:g} to {range_.high:g}"
+    axis = alt.X("low:Q", title=title).axis(titleLimit=560)
     intervals = base.mark_rule(strokeWidth=3).encode(
-        x=alt.X("low:Q", title=title).scale(zero=False), x2="high:Q"
+        x=axis.scale(domain=_domain(shown), nice=False), x2="high:Q"
     )
-    return alt.layer(
-        intervals, base.mark_point(filled=True, size=50, opacity=1).encode(x="value:Q")
-    ).properties(width=560)
+    layers = [intervals, base.mark_point(filled=True, size=50, opacity=1).encode(x="value:Q")]
+    if any(recorded.range.low < 0 < recorded.range.high for recorded in shown):
+        zero = alt.Chart(alt.Data(values=[{"value": 0}])).encode(x="value:Q")
+        layers.insert(0, zero.mark_rule(strokeDash=[4, 3], color="#555555"))
+    return alt.layer(*layers).properties(width=560)
+
+
+def _domain(shown: list[Recorded]) -> list[float]:
+    """What an axis shows: the intervals with room around them, and 0 where it separates signs."""
+    lows, highs = zip(*(recorded.interval for recorded in shown), strict=True)
+    room = max(high - low for low, high in zip(lows, highs, strict=True))
+    least, most = (end([each.range[i] for each in shown]) for i, end in enumerate((min, max)))
+    low, high = max(least, min(lows) - room), min(most, max(highs) + room)
+    return [min(low, 0.0), max(high, 0.0)] if least < 0 < most else [low, high]
 
 
 def _altair() -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from numbers import Real
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from holdfast import require
@@ -12,23 +11,13 @@ from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.entries import Opening
-from holdfast.mechanisms.mechanism import Wish
-from holdfast.question.columns import Schema
-from holdfast.question.row import GRID
-from holdfast.question.statistic import Mean
+from holdfast.question.row import GRID, RowValue, row_value
+from holdfast.statistics.mean import GroupMean
+from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.table import Table
+from holdfast.statistics.whole import Auc, TableFunction
 
-__all__ = ["averages", "checks_about", "fraction", "guesses_of", "other_rows"]
-
-
-def guesses_of(
-    guess: Any, questions: Sequence[Mean], schema: Schema, opening: Opening
-) -> list[float]:
-    """Guesses as fractions of the range: a number, or computed from a table of other rows."""
-    if guess is None:
-        raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
-    if isinstance(guess, Real):
-        return [fraction("guess", guess, question) for question in questions]
-    return averages(other_rows(guess, opening), questions, schema)
+__all__ = ["averages", "fraction", "other_rows"]
 
 
 def other_rows(data: Any, opening: Opening) -> Sample:
@@ -42,29 +31,47 @@ def other_rows(data: Any, opening: Opening) -> Sample:
     return sample
 
 
-def averages(others: Sample, questions: Sequence[Mean], schema: Schema) -> list[float]:
-    """The questions' values on other rows, as fractions of the range."""
-    for column in {column for question in questions for column in question.row.columns}:
+def averages(others: Sample, statistics: Sequence[Statistic], table: Table) -> list[float]:
+    """The statistics' values on other rows, as fractions of the range."""
+    rows = [row for statistic in statistics for row in _rows(statistic)]
+    columns = {column for row in rows for column in row.columns}
+    for statistic in statistics:
+        if isinstance(statistic, Auc | TableFunction):
+            columns.update(statistic.columns)
+    _require_columns(others, columns, table)
+    totals = iter(others.sums(rows) if rows else [])
+    return [_value(others, statistic, totals) for statistic in statistics]
+
+
+def _rows(statistic: Statistic) -> list[RowValue]:
+    """What is summed: the value, and for a group, which has another size there, its share."""
+    if statistic.row is None:
+        return []
+    if isinstance(statistic, GroupMean):
+        return [statistic.row, row_value(statistic.condition)]
+    return [statistic.row]
+
+
+def _value(others: Sample, statistic: Statistic, totals: Iterator[int]) -> float:
+    if statistic.row is None:
+        return statistic.read(others).value
+    total = next(totals)
+    among = next(totals) if isinstance(statistic, GroupMean) else others.n * GRID
+    return min(1.0, total / among) if among else 0.5
+
+
+def _require_columns(others: Sample, columns: Iterable[str], table: Table) -> None:
+    for column in columns:
         kind = others.types[column].kind if column in others.types else None
-        if kind is not schema.types[column].kind:
+        if kind is not table.schema.types[column].kind:
             raise InvalidArgument(
                 f"the table to guess from has no column {column!r} of the type it has in the "
                 "holdout; give rows of the same columns. Nothing was spent."
             )
-    totals = others.sums([question.row for question in questions])
-    return [total / (others.n * GRID) for total in totals]
 
 
-def checks_about(questions: Sequence[Mean], middles: Sequence[float], t: float) -> list[Wish]:
-    """Checks that each question is within t of its guess."""
-    return [
-        Wish(question, t, (middle - t, middle + t), middle)
-        for question, middle in zip(questions, middles, strict=True)
-    ]
-
-
-def fraction(name: str, value: object, question: Mean) -> float:
-    """A number in the question's own unit as a fraction of its range."""
-    number = require.between(name, value, question.low, question.high)
-    width = question.high - question.low
-    return (number - question.low) / width if width else 0.0
+def fraction(name: str, value: object, statistic: Statistic) -> float:
+    """A number in the statistic's own unit as a fraction of its range."""
+    number = require.between(name, value, statistic.low, statistic.high)
+    width = statistic.high - statistic.low
+    return (number - statistic.low) / width if width else 0.0

@@ -1,41 +1,38 @@
-"""The holdout: protected rows with their ledger. `open` makes or resumes one; ask and check use it.
-
-The walk of a question: parsed and bound to the table's columns (public); asked before? the stored
-answer, free; an offer on the account (public), or a refusal that computes nothing; the offer's
-worst charge reserved, durable; one symbol through the mechanism's door; the answer settled,
-durable.
-"""
+"""The holdout: protected rows with their ledger, made by `open`; the two verbs, ask and check."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from holdfast import require
 from holdfast.answer import Answer
+from holdfast.answering import Guesses, answer_all, answer_quantile
 from holdfast.budget import Budget, Cost
+from holdfast.costs import Guessed, cost_of, cost_of_all
+from holdfast.data.design import Value
 from holdfast.data.sample import Sample
-from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.groups import Groups, answer_groups, answer_where
-from holdfast.guesses import averages, checks_about, fraction, guesses_of
-from holdfast.ledger.entries import Asked, Opening, abandonment, reservation, settlement
-from holdfast.ledger.store import Store
-from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.bounded_noise import BoundedNoise
-from holdfast.mechanisms.guess_and_check import GuessAndCheck
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish
-from holdfast.mechanisms.noise import Noise
+from holdfast.desk import Desk
+from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, Refused
+from holdfast.groups import Groups
+from holdfast.guesses import fraction, other_rows
+from holdfast.ledger.entries import Opening
+from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.columns import Schema
-from holdfast.question.statistic import Mean, MeanOf, MeansBy, Question, bind
-from holdfast.sampling import sampling_from_dict
+from holdfast.question.expression import Column
+from holdfast.statistics.bind import Labelled, Question, bind, labelled, read_question
+from holdfast.statistics.call import Better, Call, TableCall
+from holdfast.statistics.derived import Derived, is_single
+from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.statistic import Statistic
+from holdfast.theory.safeside import largest_integer
 
 if TYPE_CHECKING:
     import altair
 
     from holdfast.ledger.view import LedgerView
 
-__all__ = ["TIMEOUT", "Holdout", "now"]
+__all__ = ["TIMEOUT", "Holdout"]
 
 TIMEOUT = 60.0
 
@@ -43,26 +40,14 @@ TIMEOUT = 60.0
 class Holdout:
     """Protected rows and their ledger. Made by `holdfast.open`."""
 
-    def __init__(
-        self,
-        store: Store,
-        transcript: Transcript,
-        schema: Schema,
-        sample: Sample | None,
-        train: Sample | None = None,
-        timeout: float = TIMEOUT,
-    ) -> None:
-        self._store = store
-        self._transcript = transcript
-        self.schema = schema
-        self._sample = sample
-        self.train = train
-        self._timeout = timeout
+    def __init__(self, desk: Desk, frame_kind: str = "polars") -> None:
+        self._desk = desk
+        self._frame_kind = frame_kind
 
     @property
     def opening(self) -> Opening:
         """What was declared, and what the table was."""
-        return self._transcript.opening
+        return self._desk.opening
 
     @property
     def name(self) -> str:
@@ -70,73 +55,68 @@ class Holdout:
 
     @property
     def rows(self) -> int:
-        return self._transcript.terms.rows
+        return self.opening.rows
+
+    @property
+    def schema(self) -> Schema:
+        """The columns, their types and their declared bounds."""
+        return self._desk.table.schema
 
     @property
     def source(self) -> str | None:
         """Where the data was when the ledger was opened; None for data in memory."""
-        return self._transcript.opening.source
+        return self.opening.source
 
     @property
     def budget(self) -> Budget:
         """What is left, after everything that any process has asked."""
-        self._refresh()
-        return self._budget()
+        self._desk.refresh()
+        return self._desk.budget()
 
     @property
     def ledger(self) -> LedgerView:
         """Every question and answer so far."""
         from holdfast.ledger.view import LedgerView
 
-        self._refresh()
-        return LedgerView(tuple(self._transcript.answers))
+        self._desk.refresh()
+        return LedgerView(tuple(self._desk.transcript.answers))
 
     def cost(
         self,
-        question: Question,
+        question: Question | TableCall,
         guess: Any = None,
         *,
         at_most: float | None = None,
         at_least: float | None = None,
         tolerance: float | None = None,
     ) -> Cost:
-        """What a question would cost now. Free; touches no data."""
-        self._refresh()
-        bound = bind(question, self.schema)
-        if guess is None and self.train is not None:
-            guess = bound.low  # `ask` will guess from the training rows; any guess costs the same
-        wish = self._wish(bound, guess, at_most, at_least, tolerance)
-        width = (bound.high - bound.low) * wish.tolerance
-        if bound.text in self._transcript.by_question:
-            return Cost(bound.text, width, 0.0, 0.0, True)
-        mechanism = _mechanism([wish])
-        (offer,) = mechanism.offer(self._transcript.terms, self._transcript.committed, [wish])
-        least = offer.worst_charge
-        if wish.claim is not None:
-            least = mechanism.settle(offer, "confirmed").charge
-        return Cost(bound.text, width, least, offer.worst_charge, False)
+        """What a question would cost now, at most. Free; touches no data."""
+        self._desk.refresh()
+        number = next((each for each in (at_most, at_least, guess) if isinstance(each, Real)), None)
+        found = self._bound(question, guess)
+        return cost_of(self._desk, found, self._guessed(guess, number), tolerance)
 
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""
         from holdfast.ledger.view import explanation
 
-        self._refresh()
-        return explanation(self._transcript)
+        self._desk.refresh()
+        return explanation(self._desk.transcript)
 
     def chart(self, path: str | None = None) -> altair.VConcatChart:
         """Every answer with its interval, in the order asked; saved if a path is given."""
         from holdfast.charts import answers_chart, save
 
-        self._refresh()
-        level = self._transcript.terms.confidence_level
-        picture = answers_chart(self.name, self._transcript.answers, level)
+        self._desk.refresh()
+        transcript = self._desk.transcript
+        picture = answers_chart(self.name, transcript.answers, transcript.terms.confidence_level)
         if path is not None:
             save(picture, path)
         return picture
 
     def close(self) -> None:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""
-        self._store.close()
+        self._desk.store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -150,21 +130,17 @@ class Holdout:
     ) -> Answer: ...
     @overload
     def ask(
-        self, question: MeansBy, *, why: str | None = None, tolerance: float | None = None
+        self, question: TableCall, *, why: str | None = None, tolerance: float | None = None
     ) -> Groups: ...
     def ask(
         self,
-        question: Question | MeansBy,
+        question: Question | TableCall,
         *,
         why: str | None = None,
         tolerance: float | None = None,
     ) -> Answer | Groups:
         """The value of a question. With a training split attached it is guessed from that first."""
-        if isinstance(question, MeansBy):
-            return answer_groups(self, question, None, why, tolerance)
-        if isinstance(question, MeanOf) and question.where is not None:
-            return answer_where(self, question, None, why, tolerance)
-        return self.ask_many([question], why=why, tolerance=tolerance)[0]
+        return self._put(question, None, why, tolerance)
 
     def ask_many(
         self,
@@ -174,11 +150,13 @@ class Holdout:
         tolerance: float | None = None,
     ) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
-        bound = [bind(question, self.schema) for question in questions]
-        t = self._half_width(tolerance)
-        if self.train is None:
-            return self._answer([Wish(question, t) for question in bound], why)
-        return self._answer(checks_about(bound, averages(self.train, bound, self.schema), t), why)
+        asked = list(questions)
+        bound = [self._one_batch(question) for question in asked]
+        answers = answer_all(self._desk, bound, None, why, tolerance)
+        return [
+            answer.judged(_better(question))
+            for question, answer in zip(asked, answers, strict=True)
+        ]
 
     @overload
     def check(
@@ -194,7 +172,7 @@ class Holdout:
     @overload
     def check(
         self,
-        question: MeansBy,
+        question: TableCall,
         guess: Any,
         *,
         why: str | None = None,
@@ -202,7 +180,7 @@ class Holdout:
     ) -> Groups: ...
     def check(
         self,
-        question: Question | MeansBy,
+        question: Question | TableCall,
         guess: Any = None,
         *,
         at_most: float | None = None,
@@ -217,15 +195,17 @@ class Holdout:
         """
         if [guess is None, at_most is None, at_least is None].count(False) != 1:
             raise InvalidArgument("check takes one of guess=, at_most= and at_least=.")
-        grouped = isinstance(question, MeansBy) or getattr(question, "where", None) is not None
-        if grouped and guess is None:
-            raise InvalidArgument("where= and by= are checked with guess=, not with one side.")
-        if isinstance(question, MeansBy):
-            return answer_groups(self, question, guess, why, tolerance)
-        if isinstance(question, MeanOf) and question.where is not None:
-            return answer_where(self, question, guess, why, tolerance)
-        bound = bind(question, self.schema)
-        return self._answer([self._wish(bound, guess, at_most, at_least, tolerance)], why)[0]
+        if guess is not None:
+            return self._put(question, guess, why, tolerance)
+        found = self._bound(question, None)
+        if not is_single(found):
+            raise InvalidArgument(
+                "one side can be checked of a mean over all rows or over a design group; check "
+                "this with guess=."
+            )
+        wish = self._one_sided(found, at_most, at_least, tolerance)
+        (answer,) = self._desk.answer([wish], why)
+        return answer.judged(_better(question))
 
     def check_many(
         self,
@@ -236,162 +216,139 @@ class Holdout:
         tolerance: float | None = None,
     ) -> list[Answer]:
         """Checks chosen together; `guesses` are as many numbers, or a table to guess from."""
-        bound = [bind(question, self.schema) for question in questions]
+        bound = [self._one_batch(question) for question in questions]
         if isinstance(guesses, Sequence) and not isinstance(guesses, str):
             if len(guesses) != len(bound):
                 raise InvalidArgument(
                     f"there are {len(bound)} questions and {len(guesses)} guesses; give one each."
                 )
-            pairs = zip(guesses, bound, strict=True)
-            middles = [
-                middle
-                for guess, each in pairs
-                for middle in guesses_of(guess, [each], self.schema, self.opening)
-            ]
+            found: Guesses = [_number(guess) for guess in guesses]
         else:
-            middles = guesses_of(guesses, bound, self.schema, self.opening)
-        return self._answer(checks_about(bound, middles, self._half_width(tolerance)), why)
-
-    def _answer(self, wishes: Sequence[Wish], why: str | None) -> list[Answer]:
-        if why is not None and not isinstance(why, str):
-            raise InvalidArgument(f"why is {why!r}; it must be text.")
-        wanted = {wish.question.text: wish for wish in wishes}
-        asked: list[Wish] = []
-        if self._unknown(wanted):
-            with self._store.exclusive(self._timeout):
-                self._refresh()
-                if self._unknown(wanted):
-                    self._finish_pending(wanted)
-                asked = self._unknown(wanted)
-                if asked:
-                    self._ask_afresh(asked, why)
-        else:
-            self._refresh()
-        new = {wish.question.text for wish in asked}
-        left, answers = self._budget(), []
-        for text in (wish.question.text for wish in wishes):
-            recorded = self._transcript.by_question[text]
-            answers.append(Answer(recorded, left, repeated=text not in new))
-            new.discard(text)  # named twice in one batch, it is paid for once
-        return answers
-
-    def _unknown(self, wanted: Mapping[str, Wish]) -> list[Wish]:
-        """The wishes that no stored answer fulfils."""
-        return [wish for text, wish in wanted.items() if text not in self._transcript.by_question]
-
-    def _ask_afresh(self, wishes: Sequence[Wish], why: str | None) -> None:
-        transcript = self._transcript
-        mechanism = _mechanism(wishes)
-        offers = mechanism.offer(transcript.terms, transcript.account, wishes)
-        sample = self._needed_sample()
-        asked = [
-            Asked(offer, wish.question.low, wish.question.high)
-            for offer, wish in zip(offers, wishes, strict=True)
+            found = self._guesses(guesses, len(bound))
+        answers = answer_all(self._desk, bound, found, why, tolerance)
+        return [
+            answer.judged(_better(question))
+            for question, answer in zip(questions, answers, strict=True)
         ]
-        self._write(reservation(now(), mechanism.name, why, asked))
-        self._settle(mechanism, offers, [wish.question for wish in wishes], sample)
 
-    def _settle(
-        self,
-        mechanism: Mechanism,
-        offers: Sequence[Offer],
-        questions: Sequence[Mean],
-        sample: Sample,
-    ) -> None:
-        pending = self._transcript.pending
-        if pending is None:
-            raise InvalidArgument("no batch is reserved.")
-        symbols = mechanism.respond(
-            self._transcript.terms,
-            offers,
-            questions,
-            sample,
-            lambda number: Noise(self._store.secret, number),
+    def _put(
+        self, question: Question | TableCall, guess: Any, why: str | None, tolerance: float | None
+    ) -> Answer | Groups:
+        found = self._bound(question, guess)
+        if isinstance(found, Labelled):
+            return self._labelled(found, guess, why, tolerance)
+        if isinstance(found, Quantile):
+            number = None if guess is None else _number(guess)
+            return answer_quantile(self._desk, found, number, why, tolerance)
+        guesses = None if guess is None else self._guesses(guess, 1)
+        (answer,) = answer_all(self._desk, [found], guesses, why, tolerance)
+        return answer.judged(_better(question))
+
+    def _labelled(
+        self, found: Labelled, guess: Any, why: str | None, tolerance: float | None
+    ) -> Groups:
+        questions = [question for _, question in found.members]
+        guesses = None if guess is None else self._guesses(guess, len(questions))
+        self._desk.refresh()
+        number = guess if isinstance(guess, Real) else None
+        self._fits(found, self._guessed(guess, number), tolerance)
+        answers = answer_all(self._desk, questions, guesses, why, tolerance)
+        labels = [label for label, _ in found.members]
+        return Groups(found.by, tuple(zip(labels, answers, strict=True)), self._frame_kind)
+
+    def _bound(
+        self, question: Question | TableCall, guess: Any
+    ) -> Statistic | Derived | Quantile | Labelled:
+        """The question as statistics of this table."""
+        if isinstance(question, str):
+            question = read_question(question)
+        if not isinstance(question, TableCall):
+            return bind(question, self._desk.table)
+        return labelled(question, self._desk.table, lambda column: self._members(column, guess))
+
+    def _one_batch(self, question: Question) -> Statistic | Derived:
+        found = self._bound(question, None)
+        if isinstance(found, Labelled | Quantile):
+            raise InvalidQuestion(
+                "A quantile, a histogram and by= groups are asked by themselves, not in a list."
+            )
+        return found
+
+    def _guesses(self, guess: Any, count: int) -> Guesses:
+        """Numbers in the questions' own units, or a sample of other rows."""
+        if guess is None:
+            raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
+        if isinstance(guess, Real):
+            return [_number(guess)] * count
+        return other_rows(guess, self.opening)
+
+    def _members(self, column: Column, guess: Any) -> Sequence[Value]:
+        """The groups: from the design, or from other rows, never from the protected ones."""
+        if column.name in self._desk.table.design.columns:
+            return self._desk.table.design.members(column.name)
+        table = guess is not None and not isinstance(guess, Real)
+        others = other_rows(guess, self.opening) if table else self._desk.train
+        if others is None or column.name not in others.types:
+            raise InvalidQuestion(
+                f"by={column.name!r} needs to know the groups without looking at the protected "
+                "rows: give a table to guess from, attach train=, declare design=, or ask each "
+                "group with where=."
+            )
+        return _values(others, column.name)
+
+    def _guessed(self, guess: Any, number: Real | None) -> Guessed:
+        table = guess is not None and not isinstance(guess, Real)
+        return Guessed(
+            None if number is None else float(number), table or self._desk.train is not None
         )
-        releases = [
-            mechanism.settle(offer, symbol) for offer, symbol in zip(offers, symbols, strict=True)
-        ]
-        self._write(settlement(now(), pending.seq, symbols, releases))
 
-    def _finish_pending(self, wanted: Mapping[str, Wish]) -> None:
-        """Complete what a crashed process reserved, with the same noise; or give it up for good."""
-        pending = self._transcript.pending
-        if pending is None:
+    def _fits(self, found: Labelled, guessed: Guessed, tolerance: float | None) -> None:
+        """Refuse a table of answers that the budget does not cover, with the number that fits."""
+        questions = [question for _, question in found.members]
+
+        def covered(count: int) -> bool:
+            try:
+                cost_of_all(self._desk, questions[:count], guessed, tolerance)
+            except Refused:
+                return False
+            return True
+
+        if covered(len(questions)):
             return
-        sample = self._needed_sample()
-        offers = [asked.offer for asked in pending.asked]
-        try:
-            questions = [self._again(offer.question, wanted) for offer in offers]
-        except InvalidQuestion:
-            self._write(
-                abandonment(now(), pending.seq, "the question is a Python function that is gone")
-            )
-            return
-        self._settle(pending.mechanism, offers, questions, sample)
+        most = largest_integer(covered, most=len(questions))
+        raise BudgetExhausted(
+            f"requested {len(questions):,} groups by {found.by}; remaining budget for {most:,}; "
+            f"missing {len(questions) - most:,}. Ask for fewer groups, one by one with "
+            "where=, or with a larger tolerance=."
+        )
 
-    def _again(self, text: str, wanted: Mapping[str, Wish]) -> Mean:
-        """The question that the ledger knows by this text."""
-        if text in wanted:
-            return wanted[text].question
-        question = bind(text, self.schema)
-        if question.text != text:
-            raise InvalidQuestion("The text in the ledger now reads as another question.")
-        return question
-
-    def _write(self, body: dict[str, Any]) -> None:
-        transcript = self._transcript
-        transcript.apply([self._store.append(body, transcript.count, transcript.head)])
-
-    def _refresh(self) -> None:
-        with self._store.guard:
-            transcript = self._transcript
-            transcript.apply(self._store.news(transcript.count, transcript.head))
-
-    def _budget(self) -> Budget:
-        transcript = self._transcript
-        sampling = sampling_from_dict(transcript.opening.sampling)
-        return Budget(transcript.terms, transcript.committed, str(sampling))
-
-    def _needed_sample(self) -> Sample:
-        if self._sample is None:
-            raise InvalidArgument(
-                f"a new question needs the rows of {self.name!r}, and the ledger was opened "
-                "without them; open it with its data. Nothing was spent."
-            )
-        return self._sample
-
-    def _wish(
+    def _one_sided(
         self,
-        question: Mean,
-        guess: Any,
+        statistic: Statistic,
         at_most: float | None,
         at_least: float | None,
         tolerance: float | None,
     ) -> Wish:
-        t = self._half_width(tolerance)
+        t = self._desk.half_width(tolerance)
         if at_most is not None:
-            bound = fraction("at_most", at_most, question)
-            return Wish(question, t, (0.0, bound), bound)
-        if at_least is not None:
-            bound = fraction("at_least", at_least, question)
-            return Wish(question, t, (bound, 1.0), bound)
-        if guess is None:
-            return Wish(question, t)
-        (wish,) = checks_about(
-            [question], guesses_of(guess, [question], self.schema, self.opening), t
-        )
-        return wish
-
-    def _half_width(self, tolerance: float | None) -> float:
-        if tolerance is None:
-            return self._transcript.terms.tolerance
-        return require.between("tolerance", tolerance, 0.0, 0.5, open_low=True, open_high=True)
+            bound = fraction("at_most", at_most, statistic)
+            return Wish(statistic, t, (0.0, bound), bound)
+        bound = fraction("at_least", at_least, statistic)
+        return Wish(statistic, t, (bound, 1.0), bound)
 
 
-def _mechanism(wishes: Sequence[Wish]) -> Mechanism:
-    return BoundedNoise() if wishes[0].claim is None else GuessAndCheck()
+def _better(question: Question | TableCall) -> Better | None:
+    return question.better if isinstance(question, Call) else None
 
 
-def now() -> str:
-    """The time, as the ledger writes it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _number(guess: Any) -> float:
+    if isinstance(guess, bool) or not isinstance(guess, Real):
+        raise InvalidArgument(f"guess is {type(guess).__name__}; it must be a number here.")
+    return float(guess)
+
+
+def _values(others: Sample, column: str) -> list[Value]:
+    found: set[Value] = set()
+    for frame in others.frames([column]):
+        found.update(frame[column].drop_nulls().unique().to_list())
+    return sorted(found, key=lambda member: (str(type(member)), member))

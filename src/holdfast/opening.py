@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -12,24 +11,27 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.clusters import cluster_sizes
+from holdfast.data.design import NO_DESIGN, Design, design_of
 from holdfast.data.sample import Sample
 from holdfast.data.source import files_of, open_sample, stamps
+from holdfast.desk import Desk, now
 from holdfast.errors import DataChanged, InvalidArgument, LedgerUnavailable
 from holdfast.guesses import other_rows
-from holdfast.holdout import TIMEOUT, Holdout, now
+from holdfast.holdout import TIMEOUT, Holdout
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
+from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.kind import Wanted
 from holdfast.question.columns import Schema, declared_bounds
 from holdfast.question.expression import ColumnType
 from holdfast.sampling import Clustered, Sampling, sampling_of, sampling_to_dict
-from holdfast.theory.equal_width import bounded_noise_half_width
+from holdfast.statistics.table import Table
 
 __all__ = ["open"]
 
 _CONFIDENCE_LEVEL = 0.95
-_TOLERANCE = 0.05
 
 
 def open(
@@ -42,6 +44,9 @@ def open(
     confidence_level: float | None = None,
     sampling: str | Sampling | None = None,
     schema: Any = None,
+    design: Sequence[str] | None = None,
+    mechanism: str | None = None,
+    options: Mapping[str, Any] | None = None,
     train: Any = None,
     table: str | None = None,
     timeout: float = TIMEOUT,
@@ -57,7 +62,11 @@ def open(
     * `questions`: how many will be asked (default: open-ended);
     * `confidence_level`: the probability that all intervals are true together (default 0.95);
     * `sampling`: how the rows came about (default: independent);
-    * `schema`: the bounds of columns, {name: (low, high)} or a TOML file.
+    * `schema`: the bounds of columns, {name: (low, high)} or a TOML file;
+    * `design`: columns that somebody decided (arm, site, category, label): they become public, so
+      that their groups have known sizes, and every promise is for the design as it is;
+    * `mechanism`: how questions without a guess are answered, by its name in `holdfast mechanisms`
+      (default: bounded noise), with its `options`.
 
     `train` attaches other rows, from which `ask` then guesses by itself.
     """
@@ -70,6 +79,9 @@ def open(
         "confidence_level": confidence_level,
         "sampling": None if sampling is None else sampling_of(sampling),
         "schema": schema,
+        "design": design,
+        "mechanism": mechanism,
+        "options": options or {},
     }
     sample = None if data is None else open_sample(data, table=table)
 
@@ -90,7 +102,9 @@ def open(
     known = Schema({column: ColumnType(kind) for column, kind in opening.columns.items()}).declare(
         opening.bounds
     )
-    return Holdout(store, transcript, known, sample, training, timeout)
+    public = NO_DESIGN if opening.design is None else Design.from_dict(opening.design)
+    desk = Desk(store, transcript, Table(known, public), sample, training, timeout)
+    return Holdout(desk, type(data).__module__.partition(".")[0])
 
 
 def _ledger_path(data: Any, name: str | None, ledger: str | Path | None) -> Path:
@@ -134,17 +148,28 @@ def _opening(
     questions = declared["questions"]
     if questions is not None:
         questions = require.positive_integer("questions", questions)
+    wanted = declared["tolerance"]
+    if wanted is not None:
+        wanted = require.between("tolerance", wanted, 0.0, 0.5, open_low=True, open_high=True)
+    design = _design(declared["design"], sample, sampling)
+    kind = kind_of(declared["mechanism"] or "bounded noise")
+    planned = kind.plan(
+        Wanted(sample.n, wanted, level, questions, sampling, design is not None),
+        declared["options"],
+    )
     opening = Opening(
         at=now(),
         name=declared["name"] or path.stem,
         rows=sample.n,
-        tolerance=_tolerance(declared["tolerance"], questions, level, sampling, sample.n),
+        tolerance=planned.tolerance,
         confidence_level=level,
         questions=questions,
         sampling=sampling_to_dict(sampling),
         fingerprint=fingerprint(),
         columns={column: str(kind) for column, kind in sample.types.items()},
         bounds={column: (pair.low, pair.high) for column, pair in bounds.items()},
+        design=design,
+        mechanism={"name": kind.name, "parameters": planned.parameters},
         source=str(data) if isinstance(data, str | Path) else None,
     )
     # What cannot be read again must not be written.
@@ -152,21 +177,13 @@ def _opening(
     return opening
 
 
-def _tolerance(
-    wanted: object, questions: int | None, level: float, sampling: Sampling, rows: int
-) -> float:
-    if wanted is not None:
-        return require.between("tolerance", wanted, 0.0, 0.5, open_low=True, open_high=True)
-    if questions is None:
-        return _TOLERANCE
-    planned = bounded_noise_half_width(sampling.profile(rows), questions, math.log1p(-level))
-    rounded = math.ceil(planned * 1_000) / 1_000
-    if rounded >= 0.5:
-        raise InvalidArgument(
-            f"{rows:,} rows cannot answer {questions:,} questions with any half-width below 0.5; "
-            f"see what they can: holdfast plan --rows {rows} --tolerance 0.1"
-        )
-    return rounded
+def _design(
+    columns: Sequence[str] | None, sample: Sample, sampling: Sampling
+) -> dict[str, Any] | None:
+    if not columns:
+        return None
+    unit = sampling.column if isinstance(sampling, Clustered) else None
+    return design_of(sample, columns, unit).to_dict()
 
 
 def _measured(sampling: Sampling, sample: Sample) -> Sampling:
@@ -208,6 +225,18 @@ def _same_declarations(
     if declared["schema"] is not None:
         bounds = declared_bounds(declared["schema"])
         said["bounds"] = {column: (pair.low, pair.high) for column, pair in bounds.items()}
+    if declared["mechanism"] not in (None, opening.mechanism["name"]):
+        raise InvalidArgument(
+            f"mechanism is {declared['mechanism']!r}, and the ledger {str(path)!r} was opened with "
+            f"{opening.mechanism['name']!r}; leave it out, or use another ledger."
+        )
+    if declared["design"] is not None:
+        named = [] if opening.design is None else opening.design["columns"]
+        if sorted(set(declared["design"])) != named:
+            raise InvalidArgument(
+                f"design is {list(declared['design'])!r}, and the ledger {str(path)!r} was opened "
+                f"with {named!r}; leave it out, or use another ledger."
+            )
     for what, value in said.items():
         stored = getattr(opening, what)
         if value is not None and value != stored:

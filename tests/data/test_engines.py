@@ -20,12 +20,14 @@ from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
-from holdfast.question import Schema, bind, build, mean, parse_average, row_function
+from holdfast.question import Schema, build, parse_row, row_function
 from holdfast.question.bounds import range_of
 from holdfast.question.expression import Column, ColumnType, Expression, Kind, Op
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.question.text import identifier
+from holdfast.statistics.call import mean
 from tests.question.interpreter import conditions, evaluate, numbers, tables
+from tests.statistics.asked import asked
 
 POLARS_TYPES: dict[str, Any] = {
     "f": pl.Float64,
@@ -98,6 +100,13 @@ def bounded(expression: Expression) -> RowValue | None:
         return None
 
 
+def moments(row: RowValue, values: Sequence[float]) -> tuple[int, int]:
+    """What engines should find, one row at a time."""
+    steps = [row.grid.steps(value) for value in values]
+    assert all(0 <= step <= row.grid.top for step in steps), row.text
+    return row.grid.moments(sum(steps), sum(step * step for step in steps))
+
+
 @settings(max_examples=80)
 @given(tables, st.lists(numbers(3) | conditions(2), min_size=6, max_size=12))
 def test_sums_and_moments_are_exact_and_inside_the_range(
@@ -113,9 +122,7 @@ def test_sums_and_moments_are_exact_and_inside_the_range(
         values = [evaluate(row.source, each) for each in table]  # type: ignore[arg-type]
         known = [row.missing if value is None else float(value) for value in values]
         assert all(row.low <= value <= row.high for value in known), row.text
-        units = [row.grid(value) for value in known]
-        assert all(0 <= unit <= GRID for unit in units), row.text
-        expected.append((sum(units), sum(unit * unit for unit in units)))
+        expected.append(moments(row, known))
     for sample in engines(table, [], [], folder, connection):
         assert sample.n == len(table)
         assert sample.moments(rows) == expected, [row.text for row in rows]
@@ -178,11 +185,9 @@ def test_ranges_far_from_zero_and_tiny_and_huge_ones(
     frame = pl.DataFrame({"x": [*values, None, low, high]})
     path = folder / "far.parquet"
     frame.write_parquet(path)
-    row = bind(mean("x", bounds=bounds), Schema({"x": ColumnType.FLOAT})).row
-    units = [
-        row.grid(row.missing if each is None else min(max(each, low), high)) for each in frame["x"]
-    ]
-    expected = [(sum(units), sum(unit * unit for unit in units))]
+    row = asked(mean("x", bounds=bounds), Schema({"x": ColumnType.FLOAT})).row
+    known = [row.missing if each is None else min(max(each, low), high) for each in frame["x"]]
+    expected = [moments(row, known)]
     for sample in (
         PolarsSample(frame),
         PolarsSample(pl.scan_parquet(path)),
@@ -192,9 +197,30 @@ def test_ranges_far_from_zero_and_tiny_and_huge_ones(
         assert sample.sums([row]) == [expected[0][0]]
 
 
+@pytest.mark.parametrize("low", [0.0, -1.0, -0.3, 4096.1, 1e6, -1e9])
+def test_half_steps_and_sums_of_more_than_64_bits(
+    low: float, folder: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    # From 4096 on, rows are 2^43 steps above 0: three million of them take 65 bits.
+    row = row_value(build.clip(Column("x", ColumnType.FLOAT), low, low + 1.5))
+    grid, halves = row.grid, np.random.default_rng(2).integers(0, 2**32, 3_000_000)
+    values = np.clip(low + halves * (grid.step / 2), row.low, row.high)
+    steps = np.rint((values - grid.origin) / grid.step).astype(int) - grid.first
+    few = values[:200].tolist()
+    assert [grid.steps(value) for value in few] == steps[:200].tolist()
+    frame = pl.DataFrame({"x": values})
+    path = folder / "halves.parquet"
+    frame.write_parquet(path)
+    samples: list[Sample] = [PolarsSample(frame), PolarsSample(pl.scan_parquet(path))]
+    samples.append(DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")))
+    for sample in samples:
+        assert sample.sums([row]) == [grid.moments(int(steps.sum()), 0)[0]]
+    assert PolarsSample(frame.head(200)).moments([row]) == [moments(row, few)]
+
+
 def test_a_divisor_that_is_the_same_in_every_row_divides() -> None:
     frame = pl.DataFrame({"x": [49.0] * 5}).with_columns(y=pl.lit(49.0))
-    rows = [parse_average(f"avg({text})", Schema(PolarsSample(frame).types)).row
+    rows = [row_value(parse_row(text, Schema(PolarsSample(frame).types)))
             for text in ("x / y >= 1", "x / 49 = 1", "y / x = 1", "49 / y = 1")]  # fmt: skip
     for sample in (PolarsSample(frame), PolarsSample(frame.lazy())):
         assert sample.sums(rows) == [5 * GRID] * 4
@@ -209,7 +235,7 @@ def test_parquet_statistics_do_not_hide_nan(
     sample = DuckDBSample(connection.sql(f"SELECT * FROM '{path}'"))
     schema = Schema(sample.types)
     texts = ["x is null", "x > 1", "x < 3", "clip(x, 0, 2) = 2", "x = x"]
-    rows = [parse_average(f"avg({text})", schema).row for text in texts]
+    rows = [row_value(parse_row(text, schema)) for text in texts]
     assert [total // GRID for total in sample.sums(rows)] == [1, 1, 2, 1, 2]
 
 
@@ -274,7 +300,7 @@ def test_every_type_has_one_meaning(
     ]
     assert samples[0].types == samples[2].types
     for sample in samples:
-        row = parse_average(f"avg({question})", Schema(sample.types)).row
+        row = row_value(parse_row(question, Schema(sample.types)))
         assert sample.sums([row]) == [expected * GRID]
 
 
@@ -294,15 +320,15 @@ def test_what_only_one_engine_can_hold(connection: duckdb.DuckDBPyConnection) ->
     schema = Schema(sample.types)
     texts = ["name = 'AB'", "name like 'a%'", "day is null", "moment is null", "zone is null"]
     texts += ["year(second) = 2013", "year(day) > 0", "moment > '2000-01-01'"]
-    rows = [parse_average(f"avg({text})", schema).row for text in texts]
+    rows = [row_value(parse_row(text, schema)) for text in texts]
     assert [total // GRID for total in sample.sums(rows)] == [0, 0, 2, 2, 2, 1, 0, 0]
     with pytest.raises(InvalidQuestion, match="type that questions cannot use"):
-        parse_average("avg(huge > 1)", schema)
+        parse_row("huge > 1", schema)
     far = pl.Series([2**62, -(2**62), 5], dtype=pl.Int64).cast(pl.Datetime("ms"))
     days = pl.Series([2**31 - 1, -(2**31), 5], dtype=pl.Int32).cast(pl.Date)
     polars = PolarsSample(pl.DataFrame({"far": far, "days": days}))
     rows = [
-        parse_average(f"avg({name} is null)", Schema(polars.types)).row for name in ("far", "days")
+        row_value(parse_row(f"{name} is null", Schema(polars.types))) for name in ("far", "days")
     ]
     assert polars.sums(rows) == [2 * GRID, 2 * GRID]
 
@@ -328,7 +354,7 @@ def test_settings_of_a_connection_change_no_answer(setting: str, folder: Path) -
     texts = ["x * 10 > 5", "1 / x > 0", "x / 0 is null", "x - x = 0", "t = 'AB'", "t like 'a%'"]
     texts += ["t < 'a'", "lower(t) = 'ab'", "hour(d) = 0", "clip(x / 2, 0, 2)"]
     schema = Schema(PolarsSample(frame).types)
-    rows = [parse_average(f"avg({text})", schema).row for text in texts]
+    rows = [row_value(parse_row(text, schema)) for text in texts]
     connection = duckdb.connect()
     connection.execute(f"SET {setting}")
     sample = DuckDBSample(connection.sql(f"SELECT * FROM '{path}'"))
@@ -342,7 +368,7 @@ def test_names_are_only_names(folder: Path, connection: duckdb.DuckDBPyConnectio
     frame.write_parquet(path)
     schema = Schema(PolarsSample(frame).types)
     rows = [
-        bind(mean(f"{identifier(name)} / {identifier('c0')} * {place} > 1e-9"), schema).row
+        asked(mean(f"{identifier(name)} / {identifier('c0')} * {place} > 1e-9"), schema).row
         for place, name in enumerate(names)
     ]
     expected = [2 * GRID * (place > 0) for place in range(len(names))]
@@ -372,7 +398,7 @@ def test_functions_and_polars_expressions_are_the_same_on_every_engine(
         PolarsSample(pl.scan_parquet(path)),
         DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
     ):
-        rows = [bind(question, Schema(sample.types)).row for question in questions]
+        rows = [asked(question, Schema(sample.types)).row for question in questions]
         found.append(sample.moments(rows))
         assert sample.sums(rows) == [total for total, _ in found[-1]]
     assert found[0] == found[1] == found[2]
@@ -387,10 +413,13 @@ def test_functions_and_polars_expressions_are_the_same_on_every_engine(
 def test_nothing_overflows_and_every_run_is_the_same() -> None:
     frame = pl.DataFrame({"x": np.full(1_500_000, 1.0)})
     sample = PolarsSample(frame)
-    rows = [bind(mean("x", bounds=(0, 1)), Schema(sample.types)).row,
-            bind(mean("x", bounds=(-3, 1.5)), Schema(sample.types)).row]  # fmt: skip
-    unit = rows[1].grid(1.0)
-    expected = [(1_500_000 * GRID, 1_500_000 * GRID**2), (1_500_000 * unit, 1_500_000 * unit**2)]
+    rows = [asked(mean("x", bounds=(0, 1)), Schema(sample.types)).row,
+            asked(mean("x", bounds=(-3, 1.5)), Schema(sample.types)).row]  # fmt: skip
+    steps = rows[1].grid.steps(1.0)
+    expected = [
+        (1_500_000 * GRID, 1_500_000 * GRID**2),
+        rows[1].grid.moments(1_500_000 * steps, 1_500_000 * steps**2),
+    ]
     assert sample.moments(rows) == sample.moments(rows) == expected
     assert PolarsSample(frame.lazy()).moments(rows) == expected
 
@@ -399,7 +428,7 @@ def test_a_table_that_cannot_be_read_says_nothing_of_its_content(folder: Path) -
     path = folder / "vanishing.parquet"
     pl.DataFrame({"secret": [1.0, 2.0]}).write_parquet(path)
     sample = PolarsSample(pl.scan_parquet(path))
-    row = bind("avg(secret > 1)", Schema(sample.types)).row
+    row = asked("avg(secret > 1)", Schema(sample.types)).row
     path.write_bytes(b"PAR1 broken")
     with pytest.raises(HoldfastError, match="could not be read") as raised:
         sample.sums([row])

@@ -16,7 +16,7 @@ from holdfast.data.fingerprint import fingerprint
 from holdfast.data.polars import PolarsSample
 from holdfast.data.source import files_of, open_sample, stamps
 from holdfast.errors import InvalidArgument
-from holdfast.question import GRID, ColumnType, Schema, parse_average
+from holdfast.question import GRID, ColumnType, Schema, parse_row, row_value
 
 FRAME = pl.DataFrame(
     {
@@ -105,8 +105,8 @@ def test_every_kind_of_table_is_the_same_table(tmp_path: Path) -> None:
         sample = open_sample(data)
         assert sample.n == 4, name
         assert dict(sample.types) == TYPES, name
-        rows = [parse_average(f"avg({text})", Schema(sample.types)).row for text in QUESTIONS]
-        third = rows[-1].grid(0.0)
+        rows = [row_value(parse_row(text, Schema(sample.types))) for text in QUESTIONS]
+        third, _ = rows[-1].grid.moments(rows[-1].grid.steps(0.0), 0)
         expected = [2 * GRID, 2 * GRID, GRID, GRID, 2 * GRID, GRID, 2 * GRID + third]
         assert sample.sums(rows) == expected, name
         prints[name] = fingerprint(sample)
@@ -132,10 +132,10 @@ def test_pandas_types() -> None:
     schema = Schema(sample.types)
     texts = ["int32 = 1", "bool", "f32 = 0.5", "text = 'a'", "cat = 'a'", "s = '2013-01-31 17:45'"]
     texts += ["ns = s", "hour(zone) = 8", '"7" = 2']
-    rows = [parse_average(f"avg({text})", schema).row for text in texts]
+    rows = [row_value(parse_row(text, schema)) for text in texts]
     assert sample.sums(rows) == [GRID] * len(rows)
     missing = [
-        parse_average(f'avg("{name}" is null)', schema).row for name in list(sample.types)[:-1]
+        row_value(parse_row(f'"{name}" is null', schema)) for name in list(sample.types)[:-1]
     ]
     assert sample.sums(missing) == [GRID] * len(missing)
     assert open_sample(pd.DataFrame({"o": [1, 2.5, None]})).types["o"] is ColumnType.FLOAT
@@ -150,7 +150,7 @@ def test_types_in_csv_are_found_from_all_rows(tmp_path: Path) -> None:
     path.write_text("k,n\n" + "1,1\n" * 5000 + "surprise,2.5\n")
     sample = open_sample(path)
     assert dict(sample.types) == {"k": ColumnType.TEXT, "n": ColumnType.FLOAT}
-    row = parse_average("avg(k = 'surprise')", Schema(sample.types)).row
+    row = row_value(parse_row("k = 'surprise'", Schema(sample.types)))
     assert sample.sums([row]) == [GRID]
 
 

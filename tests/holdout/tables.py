@@ -93,8 +93,8 @@ class Watched:
 
 def watch(holdout: Holdout, before: Callable[[], None] = lambda: None) -> Watched:
     """Put a watch on the holdout's data."""
-    assert holdout._sample is not None
-    holdout._sample = watched = Watched(holdout._sample, before)
+    assert holdout._desk._sample is not None
+    holdout._desk._sample = watched = Watched(holdout._desk._sample, before)
     return watched
 
 

@@ -130,7 +130,7 @@ def test_refusals_compute_nothing_and_spend_nothing(holdout: Holdout) -> None:
             ask()  # type: ignore[operator]
     assert holdout.budget.to_dict() == before
     assert len(holdout.ledger) == 0
-    assert holdout._transcript.count == 1  # nothing but the opening was written
+    assert holdout._desk.transcript.count == 1  # nothing but the opening was written
 
 
 def test_an_exhausted_ledger_says_the_numbers_and_what_to_do(tmp_path: Path) -> None:

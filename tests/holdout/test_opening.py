@@ -152,7 +152,7 @@ def test_two_ledgers_in_one_folder(tmp_path: Path) -> None:
         first, second = one.ask(LATE), two.ask(LATE)
         assert first.number == second.number == 1
         assert first.value != second.value
-        assert one._store.secret != two._store.secret
+        assert one._desk.store.secret != two._desk.store.secret
     with pytest.raises(DataChanged):
         holdfast.open(table(seed=2), ledger=tmp_path / "one.ledger")
 
@@ -227,7 +227,7 @@ def test_clusters_are_measured_in_the_table(tmp_path: Path) -> None:
 def test_a_size_that_was_planned_with_is_not_believed(tmp_path: Path) -> None:
     sampling = holdfast.clustered("unit", size=1)
     with opened(tmp_path, table(), tolerance=0.4, sampling=sampling) as holdout:
-        assert "units of 4 rows" in holdout.budget.sampling
+        assert "units of 4 rows" in holdout.budget.terms.assumption
     with opened(tmp_path, table(), sampling=sampling) as holdout:  # the same declaration again
         assert holdout.rows == 400
 
@@ -312,7 +312,7 @@ def test_nothing_about_the_rows_is_written_but_their_print(tmp_path: Path) -> No
 def test_a_ledger_of_a_newer_version_is_not_guessed_at(tmp_path: Path) -> None:
     path = made(tmp_path)
     with opened(tmp_path, table()) as holdout:
-        store, transcript = holdout._store, holdout._transcript
+        store, transcript = holdout._desk.store, holdout._desk.transcript
         with store.exclusive(1.0):
             store.append({"kind": "median/2"}, transcript.count, transcript.head)
         for _ in range(2):  # it does not get over it

@@ -13,8 +13,9 @@ from holdfast.errors import InvalidArgument, LedgerBusy
 from holdfast.ledger.entries import Asked, reservation
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.mechanism import Wish
-from holdfast.question.statistic import MeanOf, bind
+from holdfast.statistics.call import Call
 from tests.holdout.tables import LATE, made, opened, sample_value, table, watch
+from tests.statistics.asked import asked
 
 
 class Crash(BaseException):
@@ -96,10 +97,10 @@ def test_a_text_that_reads_as_another_question_is_not_answered(tmp_path: Path) -
     made(tmp_path)
     with opened(tmp_path, table()) as one, opened(tmp_path, table()) as two:
         terms, account = one.budget.terms, one.budget.account
-        (offer,) = BoundedNoise().offer(terms, account, [Wish(bind(LATE, one.schema), 0.2)])
-        asked = [Asked(replace(offer, question="AVG(late)"), 0.0, 1.0)]
-        with one._store.exclusive(1.0):
-            one._write(reservation("2026", BoundedNoise().name, None, asked))
+        (offer,) = BoundedNoise().offer(terms, account, [Wish(asked(LATE, one.schema), 0.2)])
+        batch = [Asked(replace(offer, question="AVG(late)"), 0.0, 1.0)]
+        with one._desk.store.exclusive(1.0):
+            one._desk._write(reservation("2026", BoundedNoise().name, None, batch))
         assert two.ask("avg(x > 20)").number == 2
         assert [each.question for each in two.ledger] == ["avg(x > 20)"]
         assert two.budget.nats > two.ledger[0].charge  # the other keeps its charge
@@ -109,7 +110,7 @@ def doubled(frame: pl.DataFrame) -> pl.Series:
     return frame["x"] * 2
 
 
-def function_question(version: str = "1") -> MeanOf:
+def function_question(version: str = "1") -> Call:
     return holdfast.mean(
         holdfast.row_function(
             doubled, columns=["x"], bounds=(-100, 300), name="doubled", version=version

@@ -23,6 +23,7 @@ from typing import Any
 
 from holdfast.answer import Answer
 from holdfast.data.sample import Moments
+from holdfast.desk import Desk
 from holdfast.errors import BudgetExhausted
 from holdfast.holdout import Holdout
 from holdfast.ledger import store as store_module
@@ -31,6 +32,7 @@ from holdfast.ledger.store import Row, Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.witness import Witness
 from holdfast.question.row import GRID, RowValue
+from holdfast.statistics.table import Table
 from tests.mechanisms.fake import SCHEMA, Sums
 
 ROWS = 1_000_000
@@ -68,6 +70,8 @@ def create(path: Path, questions: int = 10_000) -> None:
         fingerprint="0" * 32,
         columns={name: str(kind) for name, kind in SCHEMA.types.items()},
         bounds={name: (pair.low, pair.high) for name, pair in SCHEMA.bounds.items()},
+        design=None,
+        mechanism={"name": "bounded noise", "parameters": {}},
         source=None,
     )
     Store.create(path, opening.body(), 60.0)
@@ -77,7 +81,8 @@ def create(path: Path, questions: int = 10_000) -> None:
 def resumed(path: Path, timeout: float = 60.0) -> Iterator[Holdout]:
     store, transcript = Store.open(path), Transcript()
     transcript.apply(store.news())
-    with Holdout(store, transcript, SCHEMA, Sums(ROWS, total), None, timeout) as holdout:
+    desk = Desk(store, transcript, Table(SCHEMA), Sums(ROWS, total), None, timeout)
+    with Holdout(desk) as holdout:
         yield holdout
 
 
@@ -95,7 +100,7 @@ def ask_batch(holdout: Holdout, number: int) -> list[Answer]:
 
 def next_batch(holdout: Holdout) -> int:
     """The first batch that is not in the ledger: each has a reserve entry, and then one more."""
-    return holdout._transcript.count // 2
+    return holdout._desk.transcript.count // 2
 
 
 def play(holdout: Holdout, batches: int) -> None:
@@ -147,7 +152,7 @@ def arm(holdout: Holdout, point: str) -> None:
     Store.append = dying_append  # type: ignore[method-assign]
     store_module._insert = dying_insert
     Witness.note = dying_note  # type: ignore[method-assign]
-    holdout._sample = Sums(ROWS, dying_total)
+    holdout._desk._sample = Sums(ROWS, dying_total)
 
 
 def killed_at(path: Path, point: str, batch: int) -> None:

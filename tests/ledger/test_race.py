@@ -115,7 +115,7 @@ def test_a_question_inside_a_question_is_refused(path: Path) -> None:
             inner.append(refused.value)
             return total(row)
 
-        holdout._sample = Sums(ROWS, asking)
+        holdout._desk._sample = Sums(ROWS, asking)
         assert holdout.ask("avg(b)").number == 1
         assert len(inner) == 1
         assert holdout.budget.asked == 1
@@ -126,7 +126,7 @@ def test_the_lock_is_free_after_a_failure(path: Path) -> None:
         raise KeyboardInterrupt
 
     with resumed(path) as holdout:
-        holdout._sample = Sums(ROWS, broken)
+        holdout._desk._sample = Sums(ROWS, broken)
         with pytest.raises(KeyboardInterrupt):
             holdout.ask("avg(b)")
     with closing(sqlite3.connect(path.with_name("t.ledger-lock"), timeout=0.0)) as lock:
@@ -190,22 +190,19 @@ def test_news_that_another_thread_is_reading_are_not_missed(
     assert second.leaked >= first.charge
 
 
-def test_a_reader_never_sees_half_of_a_commit(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between reading the entries and reading the seal another process adds an entry."""
+def test_a_reader_never_sees_half_of_a_commit(path: Path) -> None:
+    """Between reading the seal and reading the entries another process adds an entry."""
     with resumed(path) as holdout, resumed(path) as other:
-        connection = holdout._store._connection
+        connection = holdout._desk.store._connection
 
         class Interleaved:
             def execute(self, statement: str, *args: Any) -> sqlite3.Cursor:
-                if "SELECT seal" in statement:
-                    other.ask("avg(x > 1)")
-                return connection.execute(statement, *args)
+                cursor = connection.execute(statement, *args)  # reads the first row: the seal
+                assert "FROM head" in statement
+                other.ask("avg(x > 1)")
+                return cursor
 
-            @property
-            def in_transaction(self) -> bool:
-                return connection.in_transaction
-
-        holdout._store._connection = Interleaved()  # type: ignore[assignment]
+        holdout._desk.store._connection = Interleaved()  # type: ignore[assignment]
         assert holdout.budget.asked == 0
-        holdout._store._connection = connection
+        holdout._desk.store._connection = connection
         assert holdout.budget.asked == 1

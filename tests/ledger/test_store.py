@@ -35,6 +35,40 @@ def test_commits_are_durable(ledger: Path) -> None:
     assert pragmas == ["wal", 2]  # 2 is FULL
 
 
+def test_the_log_is_written_over_in_place(ledger: Path) -> None:
+    """Each entry is two pages of the log, and more; it begins again after a hundred or so."""
+    log = ledger.with_name("t.ledger-wal")
+    with closing(Store.open(ledger)) as store, store.exclusive(1.0):
+        seq, _, head = store.news()[-1]
+        sizes = []
+        for _ in range(80):
+            seq, _, head = store.append({"kind": "note/1"}, seq, head)
+            sizes.append(log.stat().st_size)
+        assert len(store.news()) == 87
+    assert sizes[10] < sizes[-20] == sizes[-1] < 120 * 4_200
+
+
+def test_the_lock_writes_nothing(ledger: Path) -> None:
+    """A file made and removed for each question would be one more thing to wait for."""
+    lock = ledger.with_name("t.ledger-lock")
+    with closing(Store.open(ledger)) as store:
+        names = {path.name for path in ledger.parent.iterdir()}
+        with store.exclusive(1.0), closing(sqlite3.connect(lock, timeout=0.0)) as other:
+            assert {path.name for path in ledger.parent.iterdir()} == names
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("BEGIN IMMEDIATE")
+    assert lock.stat().st_size == 0
+
+
+def test_a_ledger_opens_while_another_asks(ledger: Path) -> None:
+    with closing(Store.open(ledger)) as first, first.exclusive(1.0):
+        other = Store.open(ledger)
+        assert other.news() == first.news()
+        held = pytest.raises(LedgerBusy, match=r"someone else has held .* for 0\.02 s")
+        with closing(other), held, other.exclusive(0.02):
+            pass
+
+
 def test_news_are_what_was_not_seen_yet(ledger: Path) -> None:
     rows = rows_of(ledger)
     with closing(Store.open(ledger)) as store, closing(Store.open(ledger)) as other:
@@ -158,12 +192,12 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 
 def test_a_ledger_that_cannot_be_written_loses_nothing(ledger: Path) -> None:
     with opened(ledger.parent, table()) as holdout:
-        holdout._store._connection.execute("PRAGMA query_only = ON")
+        holdout._desk.store._connection.execute("PRAGMA query_only = ON")
         for _ in range(2):
             with pytest.raises(LedgerUnavailable, match=r"readonly.* Nothing that was recorded is"):
                 holdout.ask("avg(x > 50)")
         assert holdout.ask("avg(late)").status == "repeated"
-        holdout._store._connection.execute("PRAGMA query_only = OFF")
+        holdout._desk.store._connection.execute("PRAGMA query_only = OFF")
         assert holdout.ask("avg(x > 50)").number == 4
     assert len(rows_of(ledger)) == 9
 

@@ -9,22 +9,24 @@ import polars as pl
 import pytest
 
 from holdfast.data.sample import Moments
-from holdfast.ledger.transcript import MECHANISMS
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID, RowValue
-from holdfast.question.statistic import Mean, bind
-from holdfast.theory.concentration import BoundedMean, SubGaussian
+from holdfast.sampling import Independent, declared
+from holdfast.statistics.mean import Mean
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.leakage import LeakageAccount
+from tests.statistics.asked import asked
 
 SCHEMA = Schema({"b": ColumnType.BOOLEAN, "x": ColumnType.FLOAT}).declare({"x": (0.0, 1.0)})
-CONDITION, NUMBER, CONSTANT = (bind(f"avg({what})", SCHEMA) for what in ("b", "x", "x * 0"))
+CONDITION, NUMBER, CONSTANT = (asked(f"avg({what})", SCHEMA) for what in ("b", "x", "x * 0"))
 SECRET = bytes(range(32))
-ALL = list(MECHANISMS.values())
+ALL: list[Mechanism] = [BoundedNoise(), GuessAndCheck()]
 every_mechanism = pytest.mark.parametrize("mechanism", ALL, ids=lambda each: each.name)
 every_question = pytest.mark.parametrize(
     "question", [CONDITION, NUMBER, CONSTANT], ids=lambda question: question.text
@@ -64,7 +66,7 @@ def of_count(n: int, count: int) -> Sums:
 def independent(
     n: int, *, tolerance: float = 0.3, questions: int | None = 10, confidence_level: float = 0.95
 ) -> Terms:
-    return Terms(n, tolerance, confidence_level, questions, BoundedMean(n), True)
+    return Terms(n, tolerance, confidence_level, questions, Independent())
 
 
 def dependent(
@@ -75,7 +77,7 @@ def dependent(
     questions: int | None = 10,
     confidence_level: float = 0.95,
 ) -> Terms:
-    return Terms(n, tolerance, confidence_level, questions, SubGaussian(sigma), False)
+    return Terms(n, tolerance, confidence_level, questions, declared(sigma=sigma))
 
 
 def leaked(nats: float, *, asked: int = 0, checks: int = 0, surprises: int = 0) -> Account:
@@ -108,14 +110,18 @@ class Session:
         (offer,) = mechanism.offer(self.terms, self.account, [wish])
         return self.finish(mechanism, offer, wish.question, sample)
 
-    def finish(self, mechanism: Mechanism, offer: Offer, question: Mean, sample: Sums) -> Release:
+    def finish(
+        self, mechanism: Mechanism, offer: Offer, question: Statistic, sample: Sums
+    ) -> Release:
         release = mechanism.settle(offer, self.respond(mechanism, offer, question, sample))
         self.account = mechanism.advance(self.account, [offer], [release])
         if not self.charging:  # sabotage: answers are free
             self.account = leaked(0.0, asked=self.account.asked)
         return release
 
-    def respond(self, mechanism: Mechanism, offer: Offer, question: Mean, sample: Sums) -> Symbol:
+    def respond(
+        self, mechanism: Mechanism, offer: Offer, question: Statistic, sample: Sums
+    ) -> Symbol:
         noise = noise_of(self.secret)
         (symbol,) = mechanism.respond(self.terms, [offer], [question], sample, noise)
         return symbol

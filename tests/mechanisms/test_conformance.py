@@ -18,7 +18,7 @@ from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol
 from holdfast.mechanisms.noise import Noise
 from holdfast.question.row import GRID_ERROR
-from holdfast.question.statistic import Mean
+from holdfast.statistics.mean import Mean
 from tests.mechanisms.fake import (
     ALL,
     CONDITION,

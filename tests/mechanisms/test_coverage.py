@@ -22,6 +22,7 @@ from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import CONFIRMED, Release, Wish
+from holdfast.sampling import declared
 from holdfast.theory.concentration import BoundedMean
 from holdfast.theory.equal_width import bounded_noise_half_width, check_half_width
 from tests.mechanisms.fake import (
@@ -92,7 +93,7 @@ def claim(bound: float, t: float) -> Wish:
 
 def terms_for(t: float, beta: float) -> Terms:
     # Hoeffding's radius for the checks too, so that the boundary of "confirmed" is easy to aim at.
-    return Terms(ROWS, t, 1 - beta, QUESTIONS, BoundedMean(ROWS), False)
+    return Terms(ROWS, t, 1 - beta, QUESTIONS, declared(sigma=BoundedMean(ROWS).sigma))
 
 
 def failures(analyst: Analyst, t: float, beta: float, *, charging: bool) -> list[bool]:

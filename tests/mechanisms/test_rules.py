@@ -15,7 +15,8 @@ from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.guess_and_check import GuessAndCheck, _interval
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.question.statistic import Mean
+from holdfast.statistics.mean import Mean
+from holdfast.statistics.statistic import Measured
 from tests.mechanisms.fake import (
     CONDITION,
     CONSTANT,
@@ -122,7 +123,7 @@ def test_the_interval_inside_the_door_is_valid_and_within_the_radius(
     except Refused:
         assume(False)
     n, squares = len(units), sum(unit * unit for unit in units)
-    inside = _interval(terms, offer, question, n, sum(units), squares)
+    inside = _interval(terms, offer, question, Measured(sum(units), n * GRID, n, squares))
     low, high = fixed_interval(terms, offer, question, units)
     assert inside.low <= low + 1e-12
     assert high - 1e-12 <= inside.high
@@ -252,7 +253,8 @@ def test_quiet_numbers_are_confirmed_where_chernoff_would_be_surprised() -> None
     assert high > 0.51
     assert Session(terms).put(GuessAndCheck(), wish, of_units(units)).status == "confirmed"
     # And the interval is that of the tenth of the level that is left for it, no narrower.
-    inside = _interval(terms, offer, NUMBER, n, sum(units), sum(unit * unit for unit in units))
+    measured = Measured(sum(units), n * GRID, n, sum(unit * unit for unit in units))
+    inside = _interval(terms, offer, NUMBER, measured)
     left = 0.05 / 10 - math.exp(offer.log_p)
     bernstein = 7 * (math.log(4) - math.log(left)) / (3 * (n - 1))
     assert 0.5 - inside.low == pytest.approx(bernstein, rel=1e-3)

@@ -11,8 +11,10 @@ import pytest
 
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import InvalidQuestion
-from holdfast.question import GRID, ColumnType, Schema, bind, mean, parse_average
+from holdfast.question import GRID, ColumnType, Schema
 from holdfast.question.gate import MAX_DEPTH, MAX_LENGTH, MAX_NESTING, MAX_TOKENS
+from holdfast.statistics.call import mean
+from tests.statistics.asked import asked
 
 FRAME = pl.DataFrame(
     {
@@ -35,7 +37,10 @@ STATEMENTS = [
     "SELECT avg(x) FROM t",
     "avg(x) FROM t",
     "avg(x) FROM read_csv('/etc/passwd')",
-    "avg(x) WHERE flag",
+    "avg(x) WHERE",
+    "avg(x) WHERE flag WHERE flag",
+    "avg(x) WHERE avg(x) > 1",
+    "avg(x) WHERE flag; drop table x",
     "avg(x) GROUP BY name",
     "avg(x) ORDER BY 1",
     "avg(x) LIMIT 1",
@@ -128,7 +133,19 @@ AGGREGATES = [
     "count(x)",
     "avg(count(x))",
     "avg(x > max(x))",
-    "median(x)",
+    "median(x, 1, 2, 3)",
+    "median(avg(x))",
+    "quantile(x)",
+    "quantile(x, 2)",
+    "histogram(x, 1)",
+    "histogram(x, 2, 1)",
+    "difference(x)",
+    "difference(avg(x) where flag, x)",
+    "correlation(x, name)",
+    "sum(x, -1)",
+    "count(x, 10)",
+    "auc(x, flag)",
+    "nonsense(x)",
     "stddev(x)",
     "string_agg(name, ',')",
     "list(name)",
@@ -314,7 +331,7 @@ def test_there_are_enough_of_them() -> None:
 def test_hostile_text_is_refused_in_one_sentence(text: str) -> None:
     started = time.perf_counter()
     with pytest.raises(InvalidQuestion) as raised:
-        parse_average(text, SCHEMA)
+        asked(text, SCHEMA)
     said = str(raised.value)
     assert said.endswith((".", "?"))
     assert "\n" not in said
@@ -326,9 +343,9 @@ def test_hostile_text_is_refused_in_one_sentence(text: str) -> None:
 def test_what_is_not_text_is_refused() -> None:
     for wrong in (None, 3, b"avg(x)", ["avg(x)"], object()):
         with pytest.raises(InvalidQuestion):
-            bind(wrong, SCHEMA)  # type: ignore[arg-type]
+            asked(wrong, SCHEMA)  # type: ignore[arg-type]
         with pytest.raises(InvalidQuestion):
-            bind(mean(wrong), SCHEMA)  # type: ignore[call-overload]
+            asked(mean(wrong), SCHEMA)  # type: ignore[call-overload]
 
 
 PIECES = """
@@ -381,13 +398,13 @@ def test_ten_thousand_fuzzed_questions() -> None:
     for _ in range(10_000):
         text = fuzzed(chance)
         try:
-            question = parse_average(text, SCHEMA)
+            question = asked(text, SCHEMA)
         except InvalidQuestion as refusal:
             said = str(refusal)
             assert said.endswith((".", "?"))
             assert "\n" not in said
         else:
-            assert parse_average(question.text, SCHEMA) == question
+            assert asked(question.text, SCHEMA) == question
             understood.append(question.row)
     assert len(understood) > 1_000  # the fuzzing reaches the meaning, not only the gates
     distinct = list(dict.fromkeys(understood))
@@ -399,6 +416,6 @@ def test_ten_thousand_fuzzed_questions() -> None:
 def test_refusals_name_near_columns_and_say_how_to_bound() -> None:
     schema = Schema({"arr_delay": ColumnType.FLOAT, "dep_delay": ColumnType.FLOAT})
     with pytest.raises(InvalidQuestion, match=r"did you mean 'arr_delay'"):
-        parse_average("avg(ar_delay > 15)", schema)
+        asked("avg(ar_delay > 15)", schema)
     with pytest.raises(InvalidQuestion, match=r"its columns are 'arr_delay', 'dep_delay'"):
-        parse_average("avg(zzz > 15)", schema)
+        asked("avg(zzz > 15)", schema)

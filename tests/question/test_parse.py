@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import InvalidQuestion
-from holdfast.question import ColumnType, Schema, parse_average
+from holdfast.question import ColumnType, Schema, row_value
 from holdfast.question.expression import Column, Expression, walk
 from holdfast.question.parse import parse_row
 from holdfast.question.row import RowValue
 from holdfast.question.text import identifier, text
 from tests.question.interpreter import COLUMNS, conditions, evaluate, numbers
+from tests.statistics.asked import asked
 
 SCHEMA = Schema(
     {
@@ -125,7 +126,7 @@ SAME = [
 
 
 def row(question: str, schema: Schema = SCHEMA) -> RowValue:
-    return parse_average(f"avg({question})", schema).row
+    return row_value(parse_row(question, schema))
 
 
 @pytest.mark.parametrize("spellings", SAME, ids=[each[0] for each in SAME])
@@ -161,7 +162,7 @@ def test_different_questions_are_different() -> None:
 )  # fmt: skip
 def test_canonical_text_is_what_it_was(question: str, canonical: str) -> None:
     # Ledgers hold these texts: a change here makes old questions unknown.
-    assert parse_average(f"avg({question})", SCHEMA).text == canonical
+    assert asked(f"avg({question})", SCHEMA).text == canonical
 
 
 @settings(max_examples=300)

@@ -26,13 +26,19 @@ from holdfast.theory.concentration import (
     sub_exponential_log_tail_printed,
     sub_gaussian_log_tail_printed,
 )
-from holdfast.theory.dependence import ClusteredRows, ClusteredUnits, MDependent
+from holdfast.theory.dependence import (
+    ClusteredDifferences,
+    ClusteredRows,
+    ClusteredUnits,
+    MDependent,
+)
 from tests.theory.coverage import LEVELS, too_many
 
 LAWS = (
     "Bernstein",
     "BoundedDifferences",
     "BoundedMean",
+    "ClusteredDifferences",
     "ClusteredRows",
     "ClusteredUnits",
     "Declared",
@@ -66,6 +72,7 @@ WRITTEN_OUT: list[tuple[Concentration, Callable[[mpmath.mpf], mpmath.mpf]]] = [
     (MDependent(400, 3), _sub_gaussian("0.0025")),
     (ClusteredUnits(16), _sub_gaussian("0.015625")),
     (ClusteredRows(10, 28), _sub_gaussian("0.07")),
+    (ClusteredDifferences(28, 0.5), _sub_gaussian("1.75")),
     (SubExponential(3.0, 0.5), _sub_exponential),
     (Bernstein(10, 0.5, 2.0), lambda a: mpmath.log(2) - 5 * a**2 / (0.5 + 2 * a / 3)),
 ]
@@ -157,6 +164,8 @@ def test_profiles_agree_where_they_describe_the_same(
     whole = MDependent(n, n - 1).radius(log_p)
     assert whole == pytest.approx(BoundedMean(1).radius(log_p), rel=1e-14)
     assert MDependent(n, 5 * n).radius(log_p) == whole
+    rows = BoundedDifferences(n, width).radius(log_p)
+    assert ClusteredDifferences(n, width).radius(log_p) == pytest.approx(rows, rel=1e-14)
 
 
 @given(sizes=st.lists(st.integers(1, 50), min_size=1, max_size=30), log_p=LOG_P)
@@ -166,6 +175,9 @@ def test_clusters_count_for_less_than_rows_and_more_than_their_largest(
     profile = ClusteredRows.of_sizes(sizes)
     assert profile == ClusteredRows(sum(sizes), sum(size**2 for size in sizes))
     radius = profile.radius(log_p)
+    # A mean is a statistic that one row moves by 1/n.
+    differences = ClusteredDifferences.of_sizes(sizes, 1 / sum(sizes))
+    assert differences.radius(log_p) == pytest.approx(radius, rel=1e-14)
     # Equal sizes are the best case for a number of units; one unit alone is the worst.
     assert ClusteredUnits(len(sizes)).radius(log_p) <= radius * (1 + 1e-12)
     assert radius <= BoundedMean(1).radius(log_p) * (1 + 1e-12)
@@ -179,6 +191,10 @@ def test_impossible_clusters_are_refused() -> None:
             ClusteredRows(rows, squares)
     with pytest.raises(InvalidArgument, match="unit size"):
         ClusteredRows.of_sizes([3, 0])
+    with pytest.raises(InvalidArgument, match="unit size"):
+        ClusteredDifferences.of_sizes([3, 0], 0.1)
+    with pytest.raises(InvalidArgument, match="delta"):
+        ClusteredDifferences(9, 0.0)
 
 
 @given(sigma=SCALE, log_p=st.floats(-1000, -1e-6))
@@ -260,6 +276,14 @@ def _unequal_clusters(generator: np.random.Generator, trials: int) -> Array:
     return np.asarray(ones / SIZES.sum() - 0.5)
 
 
+def _auc_with_ties(generator: np.random.Generator, trials: int) -> Array:
+    """A positive scores 0 or 2, a negative nearly always 1: by symmetry the truth is 1/2."""
+    n_pos, n_neg = 300, 5000
+    above = generator.binomial(n_pos, 0.5, trials) / n_pos
+    zero, one, two = generator.multinomial(n_neg, [0.02, 0.96, 0.02], trials).T / n_neg
+    return np.asarray(above * (zero + one + two / 2) + (1 - above) * zero / 2 - 0.5)
+
+
 # A Laplace variable has E e^{tX} = 1/(1 - t^2), at most e^{t^2 sigma^2/2} up to t = 1/b for this
 # sigma.
 B_LAPLACE = 1.15
@@ -271,6 +295,7 @@ INSTANCES = {
     "coins, McDiarmid": Instance(BoundedDifferences(400, 1 / 400), _coin_mean(400), 0.65),
     # Each positive is above or below all negatives: the AUC is a mean of n_pos coins.
     "auc": Instance(TwoSampleU(300, 5000), _coin_mean(300), TwoSampleU(5000, 5000)),
+    "auc with ties": Instance(TwoSampleU(300, 5000), _auc_with_ties, 0.65),
     "rare events": Instance(Bernstein(1000, 0.01 * 0.99), _rare_events, 0.5),
     "laplace": Instance(
         SubExponential(SIGMA_LAPLACE, B_LAPLACE), lambda g, trials: g.laplace(size=trials), 0.45
@@ -279,8 +304,15 @@ INSTANCES = {
     "unequal clusters": Instance(
         ClusteredRows.of_sizes(SIZES.tolist()), _unequal_clusters, BoundedMean(int(SIZES.sum()))
     ),
+    "unequal clusters, McDiarmid": Instance(
+        ClusteredDifferences.of_sizes(SIZES.tolist(), 1 / int(SIZES.sum())),
+        _unequal_clusters,
+        BoundedDifferences(int(SIZES.sum()), 1 / int(SIZES.sum())),
+    ),
     # Blocks of five equal rows: rows further than four apart are independent.
     "blocks in time": Instance(MDependent(1000, 4), _coin_mean(200), MDependent(1000, 0)),
+    # The same blocks, a public group of the first three rows of each: no five places hold more.
+    "group in time": Instance(MDependent(600, 2), _coin_mean(200), BoundedMean(600)),
 }
 
 

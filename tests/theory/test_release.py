@@ -39,14 +39,14 @@ def sums(draw: st.DrawFn) -> tuple[int, int, int]:
 @given(sample=sums(), G=GRID)
 def test_the_cell_is_the_rounded_value_in_integers(sample: tuple[int, int, int], G: int) -> None:
     total, n, B = sample
-    cell = DiscreteUniform(G, 0).cell(total, n, B)
+    cell = DiscreteUniform(G, 0).cell(total, n * B)
     assert cell == math.floor(Fraction(total, n * B) * G + Fraction(1, 2))
     assert 0 <= cell <= G
 
 
 def test_halves_are_rounded_up_where_round_would_go_to_even() -> None:
     release = DiscreteUniform(10, 0)
-    assert [release.cell(odd, 1, 20) for odd in (1, 3, 5, 7)] == [1, 2, 3, 4]
+    assert [release.cell(odd, 20) for odd in (1, 3, 5, 7)] == [1, 2, 3, 4]
     assert [round(odd / 2) for odd in (1, 3, 5, 7)] == [0, 2, 2, 4]
 
 
@@ -56,7 +56,7 @@ def test_the_answer_is_always_within_reach_of_the_sample_value(
 ) -> None:
     total, n, B = sample
     release = DiscreteUniform(G, m)
-    cell = release.cell(total, n, B)
+    cell = release.cell(total, n * B)
     for noise in (-m, m, data.draw(st.integers(-m, m))):
         assert abs(release.answer(cell, noise) - Fraction(total, n * B)) <= release.reach
 
@@ -101,7 +101,7 @@ def _least_kappa(release: DiscreteUniform, alpha: Fraction, theta: Fraction) -> 
     # Values at the interval's ends and at every cell's edge meet every cell that can be met.
     edges = (Fraction(2 * c + 1, 2 * G) for c in range(G))
     values = {low, high, *(edge for edge in edges if low <= edge <= high)}
-    cells = {release.cell(value.numerator, 1, value.denominator) for value in values}
+    cells = {release.cell(value.numerator, value.denominator) for value in values}
     return sum(
         (
             max(Fraction(abs(answer - cell) <= m, 2 * m + 1) for cell in cells)

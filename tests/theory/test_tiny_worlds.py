@@ -137,7 +137,7 @@ class Menu:
 
     def answers(self, release: DiscreteUniform, q: Values, among: int, kind: str) -> list[Outcome]:
         m = release.m // 2 if self.half_noise else release.m
-        cells = [release.cell(v.numerator, 1, v.denominator) for v in q]
+        cells = [release.cell(v.numerator, v.denominator) for v in q]
         return [
             Outcome(seen, Fraction(1, 2 * m + 1), release, kind)
             for answer in range(-m, release.G + m + 1)
@@ -343,5 +343,5 @@ def test_an_interval_that_misses_belongs_to_a_failed_statement() -> None:
         theta = world.mean(q)
         for v, noise in itertools.product(set(q), range(-release.m, release.m + 1)):
             alpha = abs(v - theta)
-            answer = release.answer(release.cell(v.numerator, 1, v.denominator), noise)
+            answer = release.answer(release.cell(v.numerator, v.denominator), noise)
             assert abs(answer - theta) <= release.reach + alpha

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,12 +12,40 @@ from holdfast.cli.app import Json, app, number, sampling_of_text, show_json
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    from holdfast.answer import Answer
+    from holdfast.budget import Cost
+    from holdfast.groups import Groups
     from holdfast.holdout import Holdout
 
 AUDIT_FAILED = 4
 
 Name = Annotated[str, typer.Argument(help="The holdout's name (NAME.ledger) or its ledger file.")]
+QuestionText = Annotated[
+    str,
+    typer.Argument(
+        metavar="QUESTION",
+        help='A statistic, such as "avg(arr_delay > 15)", "median(distance)" or '
+        '"auc(score, late)".',
+    ),
+]
+Where = Annotated[str | None, typer.Option(help="Only among rows like these: \"origin = 'JFK'\".")]
+By = Annotated[
+    str | None,
+    typer.Option(
+        help="For each value of a column: a design column, or one whose values are known from "
+        "other rows."
+    ),
+]
+Bounds = Annotated[
+    tuple[str, str] | None,
+    typer.Option(metavar="LOW HIGH", help="The range of the value; it is cut to it."),
+]
+Better = Annotated[
+    Literal["higher", "lower"] | None,
+    typer.Option(help="Of a difference: say whether the first is better, worse, or cannot tell."),
+]
 Data = Annotated[str | None, typer.Option(help="The data, if it is not where it was at init.")]
+Table = Annotated[str | None, typer.Option(help="The table in a DuckDB file with several.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; ask nothing.")]
 Why = Annotated[str | None, typer.Option(help="Why you ask; kept in the ledger.")]
 Tolerance = Annotated[
@@ -30,7 +58,8 @@ def _ledger(name: str) -> Path:
     return path if path.is_file() else Path(f"{name}.ledger")
 
 
-def _opened(name: str, data: str | None, *, with_data: bool) -> Holdout:
+def _resumed(name: str, train: str | None = None) -> Holdout:
+    """The holdout without its rows: nothing new can be asked of it."""
     from holdfast.opening import open as open_holdout
 
     path = _ledger(name)
@@ -38,10 +67,15 @@ def _opened(name: str, data: str | None, *, with_data: bool) -> Holdout:
         raise InvalidArgument(
             f"there is no ledger {str(path)!r}; make one: holdfast init DATA --name {name}"
         )
-    if not with_data:
-        return open_holdout(ledger=path)
-    source = data or open_holdout(ledger=path).source
-    return open_holdout(source, ledger=path)
+    return open_holdout(ledger=path, train=train)
+
+
+def _opened(name: str, data: str | None, table: str | None, train: str | None) -> Holdout:
+    """The holdout with its rows, from `data` or from where they were at first."""
+    from holdfast.opening import open as open_holdout
+
+    known = _resumed(name).source  # first of all: a name that is misspelt makes no new ledger
+    return open_holdout(data or known, ledger=_ledger(name), table=table, train=train)
 
 
 @app.command(epilog="Example: holdfast init hold.parquet --name flights --questions 500")
@@ -62,7 +96,15 @@ def init(
     schema: Annotated[
         str | None, typer.Option(help="A TOML file with the bounds of columns.")
     ] = None,
-    table: Annotated[str | None, typer.Option(help="The table in a DuckDB file.")] = None,
+    design: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column that somebody decided (arm, site, category, label); it becomes public. "
+            "Repeat for several.",
+        ),
+    ] = None,
+    table: Table = None,
     as_json: Json = False,
 ) -> None:
     """Protect a table: fingerprint it and open its ledger."""
@@ -81,34 +123,57 @@ def init(
         confidence_level=number("confidence_level", confidence_level),
         sampling=sampling_of_text(sampling),
         schema=schema,
+        design=design,
         table=table,
     )
+    public = holdout.opening.design
     if as_json:
-        show_json({"ledger": str(path), **holdout.budget.to_dict()})
+        columns = [] if public is None else public["columns"]
+        show_json({"ledger": str(path), "design": columns, **holdout.budget.to_dict()})
         return
     typer.echo(f"Protected {holdout.rows:,} rows of {data}; the ledger is {path}.")
+    if public is not None:
+        typer.echo(
+            f"Public by design: {', '.join(public['columns'])}, with the number of rows of each "
+            f"of {len(public['cells']):,} combinations."
+        )
     typer.echo(str(holdout.budget))
     typer.echo(f'\nNext: holdfast ask {path.stem} "avg(column > 0)"')
 
 
-@app.command(epilog='Example: holdfast ask flights "avg(dep_delay > 60)"')
+@app.command(epilog='Example: holdfast ask flights "avg(arr_delay)" --bounds -60 180 --by origin')
 def ask(
     name: Name,
-    question: Annotated[str, typer.Argument(help='Such as "avg(arr_delay > 15)".')],
+    question: QuestionText,
+    where: Where = None,
+    by: By = None,
+    bounds: Bounds = None,
+    better: Better = None,
+    train: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Other rows, to guess from by itself.")
+    ] = None,
     why: Why = None,
     tolerance: Tolerance = None,
     dry_run: DryRun = False,
     data: Data = None,
+    table: Table = None,
     as_json: Json = False,
 ) -> None:
-    """Ask a question without a guess."""
+    """Ask a question without a guess.
+
+    Statistics: avg, sum, count, variance, std, covariance, correlation, quantile, median,
+    histogram, difference, auc, accuracy, error, log_loss, brier and f1; add "where ..." for rows
+    like these.
+    """
+    from holdfast.cli.asked import question_of
+
+    asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
     wanted: Any = number("tolerance", tolerance)
     if dry_run:
-        cost = _opened(name, data, with_data=False).cost(question, tolerance=wanted)
-        show_json(cost.to_dict()) if as_json else typer.echo(str(cost))
+        _show_cost(_resumed(name, train).cost(asked, tolerance=wanted), as_json)
         return
-    holdout = _opened(name, data, with_data=True)
-    _show(name, holdout.ask(question, why=why, tolerance=wanted), as_json)
+    holdout = _opened(name, data, table, train)
+    _show(name, holdout.ask(asked, why=why, tolerance=wanted), as_json)
 
 
 @app.command(
@@ -116,17 +181,33 @@ def ask(
 )
 def check(
     name: Name,
-    question: Annotated[str, typer.Argument(help='Such as "avg(arr_delay > 15)".')],
+    question: QuestionText,
     guess: Annotated[str | None, typer.Option(help="What you think it is.")] = None,
+    guess_from: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Other rows, to compute the guess from.")
+    ] = None,
     at_most: Annotated[str | None, typer.Option(help="Check one side: at most this.")] = None,
     at_least: Annotated[str | None, typer.Option(help="Check one side: at least this.")] = None,
+    where: Where = None,
+    by: By = None,
+    bounds: Bounds = None,
+    better: Better = None,
     why: Why = None,
     tolerance: Tolerance = None,
     dry_run: DryRun = False,
     data: Data = None,
+    table: Table = None,
     as_json: Json = False,
 ) -> None:
-    """Check a guess: almost free when confirmed, answered as an ask when a surprise."""
+    """Check a guess: almost free when confirmed, answered as an ask when a surprise.
+
+    The same statistics as for ask.
+    """
+    from holdfast.cli.asked import question_of
+
+    asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
+    if [guess, guess_from, at_most, at_least].count(None) != 3:
+        raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
     claim: dict[str, Any] = {
         "guess": number("guess", guess),
         "at_most": number("at_most", at_most),
@@ -134,25 +215,34 @@ def check(
     }
     wanted: Any = number("tolerance", tolerance)
     if dry_run:
-        cost = _opened(name, data, with_data=False).cost(question, tolerance=wanted, **claim)
-        show_json(cost.to_dict()) if as_json else typer.echo(str(cost))
+        _show_cost(_resumed(name, guess_from).cost(asked, tolerance=wanted, **claim), as_json)
         return
-    holdout = _opened(name, data, with_data=True)
-    _show(name, holdout.check(question, why=why, tolerance=wanted, **claim), as_json)
+    holdout = _opened(name, data, table, guess_from)
+    if guess_from is not None:
+        # To ask with other rows at hand is to check what those rows say.
+        _show(name, holdout.ask(asked, why=why, tolerance=wanted), as_json)
+    else:
+        _show(name, holdout.check(asked, why=why, tolerance=wanted, **claim), as_json)
 
 
-def _show(name: str, answer: Any, as_json: bool) -> None:
+def _show_cost(cost: Cost, as_json: bool) -> None:
+    show_json(cost.to_dict()) if as_json else typer.echo(str(cost))
+
+
+def _show(name: str, found: Answer | Groups, as_json: bool) -> None:
+    from holdfast.groups import Groups
+
     if as_json:
-        show_json(answer.to_dict())
+        show_json(found.to_dicts() if isinstance(found, Groups) else found.to_dict())
         return
-    typer.echo(f"{answer.question}\n  {answer}")
+    typer.echo(str(found) if isinstance(found, Groups) else f"{found.question}\n  {found}")
     typer.echo(f"\nNext: holdfast budget {name}")
 
 
 @app.command(epilog="Example: holdfast budget flights")
 def budget(name: Name, as_json: Json = False) -> None:
     """What is left, and what is promised."""
-    left = _opened(name, None, with_data=False).budget
+    left = _resumed(name).budget
     if as_json:
         show_json(left.to_dict())
     else:
@@ -171,7 +261,7 @@ def ledger(
     as_json: Json = False,
 ) -> None:
     """Every question and answer so far."""
-    holdout = _opened(name, None, with_data=False)
+    holdout = _resumed(name)
     view = holdout.ledger
     if output is not None:
         _write(view, Path(output))
@@ -201,6 +291,7 @@ def _write(view: Any, path: Path) -> None:
 def audit(
     name: Name,
     data: Data = None,
+    table: Table = None,
     as_json: Json = False,
 ) -> None:
     """Check the chain, derive every interval again from the ledger alone, and look at the data."""
@@ -213,7 +304,8 @@ def audit(
         raise InvalidArgument(f"there is no ledger {str(path)!r}; nothing to audit.")
     source = data or _source(path)
     findings = run_audit(
-        path, (lambda: fingerprint(open_sample(source))) if source is not None else None
+        path,
+        (lambda: fingerprint(open_sample(source, table=table))) if source is not None else None,
     )
     fine = all(finding.fine for finding in findings)
     if as_json:

@@ -14,11 +14,11 @@ from holdfast.data.sample import (
     complete,
     reading,
     row_moments,
-    squares,
+    split_squares,
 )
 from holdfast.errors import InvalidArgument
 from holdfast.question.expression import ColumnType, Expression
-from holdfast.question.row import GRID, RowValue
+from holdfast.question.row import RowValue
 from holdfast.question.sql import SqlLanguage, double, quoted_name
 from holdfast.question.writing import Writer
 
@@ -132,38 +132,33 @@ class DuckDBSample:
         return complete(batches, self._n)
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        names = [f"u{place}" for place in range(len(rows))]
-        found = self._run(rows, [f"sum({name})" for name in names])
-        return [
-            (int(total) * (GRID if row.is_condition else 1), 0)
-            for (row, _), total in zip(rows, found, strict=True)
-        ]
+        found = self._run(rows, [f"sum(k{place})" for place in range(len(rows))])
+        return [(int(total), 0) for total in found]
 
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         wanted: list[str] = []
         for place in range(len(rows)):
-            unit = f"u{place}"
-            high, low = f"({unit} >> 15)", f"({unit} & 32767)"
-            wanted.append(f"sum({unit})")
+            steps = f"k{place}"
+            high, low = f"({steps} >> 16)", f"({steps} & 65535)"
+            wanted.append(f"sum({steps})")
             wanted += [f"sum({a} * {b})" for a, b in ((high, high), (high, low), (low, low))]
         found = iter(self._run(rows, wanted))
         totals: list[Moments] = []
-        for row, _ in rows:
+        for _ in rows:
             total, *parts = (int(next(found)) for _ in range(4))
-            one = row.is_condition
-            totals.append((total * GRID, total * GRID**2) if one else (total, squares(*parts)))
+            totals.append((total, split_squares(*parts)))
         return totals
 
     def _run(self, rows: Sequence[tuple[RowValue, Expression]], aggregates: list[str]) -> list[Any]:
-        """One scan: aggregates over the grid units u0, u1, ... (conditions count as 0 and 1)."""
+        """One scan: aggregates over the steps k0, k1, ... of every row value."""
         columns = sorted({column for row, _ in rows for column in row.columns})
         names = {column: f"c{place}" for place, column in enumerate(columns)}
         writer = Writer(SqlLanguage(names))
-        units = []
+        steps = []
         for place, (row, expression) in enumerate(rows):
             code = writer.write(expression)
-            units.append(
-                f"{_condition(code) if row.is_condition else _on_grid(row, code)} AS u{place}"
+            steps.append(
+                f"{_condition(code) if row.is_condition else _steps(row, code)} AS k{place}"
             )
         with reading():
             relation = self._relation.project(
@@ -172,7 +167,7 @@ class DuckDBSample:
             for stage in writer.stages:
                 named = ", ".join(f"{code} AS {name}" for name, code in stage.items())
                 relation = relation.project(f"*, {named}")
-            relation = relation.project(", ".join(units))
+            relation = relation.project(", ".join(steps))
             ((rows_found, *found),) = relation.aggregate(
                 ", ".join(["count(*)", *aggregates])
             ).fetchall()
@@ -223,7 +218,9 @@ def _condition(code: str) -> str:
     return f"CASE WHEN {code} THEN 1 ELSE 0 END"
 
 
-def _on_grid(row: RowValue, code: str) -> str:
+def _steps(row: RowValue, code: str) -> str:
+    grid = row.grid
     value = f"coalesce({code}, {double(row.missing)})"
-    shifted = f"({value} - {double(row.low)})" if row.low else value
-    return f"CAST(floor({shifted} * {double(row.scale)}) AS BIGINT)"
+    shifted = f"({value} - {double(grid.origin)})" if grid.origin else value
+    # The product is exact, and the cast rounds half-way numbers to even ones.
+    return f"(CAST({shifted} * {double(1 / grid.step)} AS BIGINT) - ({grid.first}))"

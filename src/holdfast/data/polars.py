@@ -1,7 +1,16 @@
-"""The Polars engine: frames in memory, and files of any size by streaming."""
+"""The Polars engine: frames in memory, and files of any size by streaming.
+
+**Exact sums at the price of one addition.** Between 2^52 steps and 2^53 steps the doubles are the
+multiples of a step, so that adding 3/2 2^52 steps to a value of at most 2^50 steps rounds it to the
+nearest multiple, and the bits of the result, read as an integer, are those of 3/2 2^52 steps plus
+the number k of steps. The sum of these integers over n rows is exact modulo 2^64, in any order. It
+is n times the constant for "low" plus the sum of all steps from low; the latter is at most n times
+2^32 + 1, which is below 2^64 because Polars has fewer than 2^32 rows, and so it is the remainder.
+"""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
@@ -15,23 +24,27 @@ from holdfast.data.sample import (
     complete,
     reading,
     row_moments,
-    squares,
+    split_squares,
 )
 from holdfast.question.expression import ColumnType, Expression
-from holdfast.question.row import GRID, RowValue
+from holdfast.question.row import Grid, RowValue
 from holdfast.question.writing import Writer
 
 __all__ = ["PolarsSample"]
 
 # Below this many rows in memory, starting the streaming engine costs more than it saves.
 _STREAMING_ROWS = 1_000_000
+# There, nothing that an optimiser could find is worth its search.
+_AS_WRITTEN = pl.QueryOptFlags.none()
+_ROWS = pl.len().alias("rows")
 
 
 class PolarsSample:
     """A table held by Polars."""
 
     def __init__(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
-        self._eager = frame if isinstance(frame, pl.DataFrame) else None
+        self._eager = frame.clone() if isinstance(frame, pl.DataFrame) else None
+        self._without_nan: dict[str, bool] = {}
         self._frame = frame.lazy()
         with reading():
             self._dtypes = dict(self._frame.collect_schema())
@@ -67,70 +80,88 @@ class PolarsSample:
         return complete(batches, self._n)
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        frame, units = self._units(rows)
-        sums = [code.sum().alias(name) for name, code in units.items()]
-        found = self._collected(frame.select(pl.len().alias("rows"), *sums))
+        frame, codes = self._codes(rows)
+        found = self._collected(frame.select(_ROWS, *(code.sum() for code in codes)))
         return [
-            (int(found[f"u{place}"]) * (GRID if row.is_condition else 1), 0)
-            for place, (row, _) in enumerate(rows)
+            ((total - self._n * _code_of_low(row)) % 2**64, 0)
+            for (row, _), total in zip(rows, found, strict=True)
         ]
 
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        frame, units = self._units(rows)
-        frame = frame.select(code.alias(name) for name, code in units.items())
-        wanted = [pl.len().alias("rows")]
-        for place, (row, _) in enumerate(rows):
-            unit = pl.col(f"u{place}")
-            wanted.append(unit.sum().alias(f"sum{place}"))
-            if not row.is_condition:
-                high, low = unit // 2**15, unit % 2**15
-                products = {"hh": high * high, "hl": high * low, "ll": low * low}
-                wanted += [code.sum().alias(f"{name}{place}") for name, code in products.items()]
-        found = self._collected(frame.select(wanted))
+        frame, codes = self._codes(rows)
+        frame = frame.select(
+            code.cast(pl.UInt64) - pl.lit(_code_of_low(row), dtype=pl.UInt64)
+            for (row, _), code in zip(rows, codes, strict=True)
+        )
+        wanted = [_ROWS]
+        for place in range(len(rows)):
+            steps = pl.col(f"k{place}")
+            high, low = steps // 2**16, steps % 2**16
+            parts = {"": steps, "hh": high * high, "hl": high * low, "ll": low * low}
+            wanted += [part.sum().alias(f"k{place}{name}") for name, part in parts.items()]
+        found = iter(self._collected(frame.select(wanted)))
         totals: list[Moments] = []
-        for place, (row, _) in enumerate(rows):
-            total = int(found[f"sum{place}"])
-            if row.is_condition:
-                totals.append((total * GRID, total * GRID**2))
-            else:
-                parts = (int(found[f"{name}{place}"]) for name in ("hh", "hl", "ll"))
-                totals.append((total, squares(*parts)))
+        for _ in rows:
+            total, *squares = (next(found) for _ in range(4))
+            totals.append((total, split_squares(*squares)))
         return totals
 
-    def _units(
+    def _codes(
         self, rows: Sequence[tuple[RowValue, Expression]]
-    ) -> tuple[pl.LazyFrame, dict[str, pl.Expr]]:
-        """A frame, and over it the grid units u0, u1, ... of every row value.
+    ) -> tuple[pl.LazyFrame, list[pl.Expr]]:
+        """A frame, and over it the codes k0, k1, ... of the steps of every row value.
 
-        Conditions stay Boolean: their sum counts the rows where they are true.
+        A code is an integer that grows by 1 with each step. Those of conditions stay Boolean: their
+        sum counts the rows where they are true.
         """
         columns = sorted({column for row, _ in rows for column in row.columns})
         names = {column: f"c{place}" for place, column in enumerate(columns)}
         writer = Writer(PolarsLanguage(names))
-        units = {}
+        codes = []
         for place, (row, expression) in enumerate(rows):
-            code = writer.write(expression)
-            units[f"u{place}"] = code if row.is_condition else _on_grid(row, code)
-        frame = self._frame.select(
-            cleaned(column, self._dtypes[column]).alias(name) for column, name in names.items()
-        )
+            value = writer.write(expression)
+            code = value if row.is_condition else _code(row, value)
+            codes.append(code.alias(f"k{place}"))
+        frame = self._frame.select(self._cleaned(column).alias(names[column]) for column in columns)
         for stage in writer.stages:
             frame = frame.with_columns(code.alias(name) for name, code in stage.items())
-        return frame, units
+        return frame, codes
 
-    def _collected(self, frame: pl.LazyFrame) -> dict[str, int]:
-        in_memory = self._eager is not None and self._n <= _STREAMING_ROWS
+    def _cleaned(self, column: str) -> pl.Expr:
+        """The column as row expressions see it; what a frame in memory holds is looked at once."""
+        dtype = self._dtypes[column]
+        if self._eager is None or dtype != pl.Float64:
+            return cleaned(column, dtype)
+        if column not in self._without_nan:
+            self._without_nan[column] = not self._eager.get_column(column).is_nan().any()
+        return pl.col(column) if self._without_nan[column] else cleaned(column, dtype)
+
+    def _collected(self, frame: pl.LazyFrame) -> list[int]:
+        """The only row of the frame, but for the number of rows it starts with."""
         with reading():
-            result = frame.collect(engine="in-memory" if in_memory else "streaming")
-            found = result.row(0, named=True)
-            if found["rows"] != self._n:
+            if self._eager is not None and self._n <= _STREAMING_ROWS:
+                result = frame.collect(engine="in-memory", optimizations=_AS_WRITTEN)
+            else:
+                result = frame.collect(engine="streaming")
+            rows, *found = result.row(0)
+            if rows != self._n:
                 raise EOFError
         return found
 
 
-def _on_grid(row: RowValue, value: pl.Expr) -> pl.Expr:
+def _code(row: RowValue, value: pl.Expr) -> pl.Expr:
+    grid = row.grid
     value = value.fill_null(row.missing)
-    shifted = value - row.low if row.low else value
-    # Not below 0, so that the cast rounds down; in range by the interval arithmetic of the
-    # question, so that the cast need not check it again.
-    return (shifted * row.scale).cast(pl.Int64, wrap_numerical=True)
+    shifted = value - grid.origin if grid.origin else value
+    return (shifted + _shift(grid)).reinterpret(dtype=pl.UInt64)
+
+
+def _code_of_low(row: RowValue) -> int:
+    if row.is_condition:
+        return 0
+    (bits,) = struct.unpack("<Q", struct.pack("<d", _shift(row.grid)))
+    return int(bits) + row.grid.first
+
+
+def _shift(grid: Grid) -> float:
+    return 1.5 * 2.0**52 * grid.step

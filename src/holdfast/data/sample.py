@@ -1,7 +1,7 @@
 """The protocol every engine follows, and the sums of functions that engines cannot compute.
 
-All sums are exact integers of grid units (see `holdfast.question.row`): they do not depend on the
-order of the rows, on threads or on the engine.
+All sums are exact integers of steps of a grid (see `holdfast.question.row`): they do not depend on
+the order of the rows, on threads or on the engine.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ __all__ = [
     "Sample",
     "check_names",
     "complete",
-    "grid_of_batch",
     "reading",
     "row_moments",
-    "squares",
+    "split_squares",
+    "steps_of_batch",
 ]
 
 BATCH_ROWS = 1 << 17
 
-Moments: TypeAlias = tuple[int, int]  # the sum of grid units, the sum of their squares
+# A sum over the rows, and the sum of the squares: of steps inside an engine, then of grid units.
+Moments: TypeAlias = tuple[int, int]
 
 
 class Sample(Protocol):
@@ -57,7 +58,10 @@ class Sample(Protocol):
         ...
 
     def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
-        """For each row value, the sum of its grid units and the sum of their squares, exactly."""
+        """For each row value, the sum of its grid units and the sum of their squares.
+
+        Made of exact sums of steps; the latter is rounded up.
+        """
         ...
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -103,9 +107,9 @@ def complete(frames: Iterable[pl.DataFrame], n: int) -> Iterator[pl.DataFrame]:
             raise EOFError
 
 
-def squares(high_high: int, high_low: int, low_low: int) -> int:
-    """Sum of u^2 from sums over u = 2^15 high + low: each of them fits 64 bits for 2^33 rows."""
-    return (high_high << 30) + (high_low << 16) + low_low
+def split_squares(high_high: int, high_low: int, low_low: int) -> int:
+    """Sum of k^2 from sums over k = 2^16 high + low: each fits 64 bits for fewer than 2^32 rows."""
+    return (high_high << 32) + (high_low << 17) + low_low
 
 
 def row_moments(
@@ -113,7 +117,11 @@ def row_moments(
     rows: Sequence[RowValue],
     native: Callable[[Sequence[tuple[RowValue, Expression]]], list[Moments]],
 ) -> list[Moments]:
-    """Moments of all rows, in order: expressions by the engine's `native`, functions by batches."""
+    """Moments of all rows in grid units, in order.
+
+    Steps are counted and squared by the engine's `native` for expressions, and in batches for
+    functions.
+    """
     expressions = [
         (row, row.source) for row in rows if isinstance(row.source, Column | Constant | Call)
     ]
@@ -121,7 +129,9 @@ def row_moments(
     by_engine = iter(native(expressions) if expressions else [])
     by_batches = iter(_batch_moments(functions, sample) if functions else [])
     return [
-        next(by_engine if isinstance(row.source, Column | Constant | Call) else by_batches)
+        row.grid.moments(
+            *next(by_engine if isinstance(row.source, Column | Constant | Call) else by_batches)
+        )
         for row in rows
     ]
 
@@ -131,11 +141,11 @@ def _batch_moments(rows: Sequence[RowValue], sample: Sample) -> list[Moments]:
     totals = [(0, 0)] * len(rows)
     for frame in _plain_frames(sample.frames(columns)):
         for place, row in enumerate(rows):
-            units = grid_of_batch(row, frame)
-            high, low = units >> 15, units & 0x7FFF
+            steps = steps_of_batch(row, frame)
+            high, low = steps >> 16, steps & 0xFFFF
             sums = (int((a * b).sum()) for a, b in ((high, high), (high, low), (low, low)))
             total, total_squares = totals[place]
-            totals[place] = (total + int(units.sum()), total_squares + squares(*sums))
+            totals[place] = (total + int(steps.sum()), total_squares + split_squares(*sums))
     return totals
 
 
@@ -146,8 +156,8 @@ def _plain_frames(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield frame.select(plain(name, dtype) for name, dtype in frame.schema.items())
 
 
-def grid_of_batch(row: RowValue, frame: pl.DataFrame) -> NDArray[np.int64]:
-    """The grid units of each row of a batch, for a function of batches."""
+def steps_of_batch(row: RowValue, frame: pl.DataFrame) -> NDArray[np.int64]:
+    """The steps of each row of a batch, for a function of batches."""
     import numpy as np
 
     if isinstance(row.source, Column | Constant | Call):
@@ -155,7 +165,8 @@ def grid_of_batch(row: RowValue, frame: pl.DataFrame) -> NDArray[np.int64]:
     values = _values(row.source, frame)
     known = np.isfinite(values)
     values = np.where(known, np.clip(values, row.low, row.high), row.missing)
-    return np.floor((values - row.low) * row.scale).astype(np.int64)
+    grid = row.grid
+    return np.rint((values - grid.origin) / grid.step).astype(np.int64) - grid.first
 
 
 def _values(source: BatchFunction, frame: pl.DataFrame) -> NDArray[np.float64]:

@@ -11,20 +11,17 @@ import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from holdfast.errors import HoldfastError, LedgerTampered
+from holdfast.ledger.entries import Asked
 from holdfast.ledger.store import Row, Store
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.mechanism import Offer
-from holdfast.theory.leakage import (
-    confirmed_log_charge,
-    surprise_log_charge,
-)
-from holdfast.theory.release import DiscreteUniform
+from holdfast.mechanisms.profile import profile_from_dict
+from holdfast.statistics.known import known_variance
+from holdfast.statistics.recorded import recorded
+from holdfast.statistics.table import Table
 
 __all__ = ["Finding", "audit"]
 
@@ -77,36 +74,36 @@ def _follow(transcript: Transcript, entries: list[Row]) -> Finding:
         if pending is None or pending.seq != seq:
             continue
         for place, asked in enumerate(pending.asked, start=1):
-            fault = _fault(transcript.terms, transcript.account, asked.offer, place)
+            fault = pending.mechanism.fault(
+                transcript.terms, transcript.account, asked.offer, place
+            ) or _question_fault(transcript, asked)
             if fault:
                 return Finding("intervals", False, f"entry {seq}, question {place}: {fault}")
             checked += 1
     return Finding("intervals", True, f"{checked:,} derived again from the ledger alone")
 
 
-def _fault(terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-    """What is wrong with an offer, given the account before it; None if nothing is."""
-    release = DiscreteUniform(offer.cells, offer.reach)
-    charge = release.log_charge(offer.radius)
-    if offer.prior is not None:
-        charge = max(confirmed_log_charge(offer.prior), surprise_log_charge(offer.prior, charge))
-    least_radius = terms.concentration.radius(min(0.0, offer.log_p))
-    faults = {
-        "its number is out of order": offer.number != account.asked + place,
-        "it takes more than its share of the failure probability": (
-            offer.log_share > terms.log_share(offer.number) + 1e-9
-        ),
-        "its prior of a surprise is not the account's": (
-            offer.prior is not None and offer.prior != account.surprise_prior
-        ),
-        "its level ignores leakage": offer.log_p > offer.log_share - account.nats + 1e-9,
-        "its radius is too small": offer.radius < least_radius * (1 - 1e-12),
-        "noise and radius exceed its tolerance": (
-            release.reach + Fraction(offer.radius) > Fraction(offer.tolerance)
-        ),
-        "its charge is too small": offer.worst_charge < charge * (1 - 1e-12),
-    }
-    return next((fault for fault, found in faults.items() if found), None)
+def _question_fault(transcript: Transcript, asked: Asked) -> str | None:
+    """Whether range, concentration and known variance are those of the question's own text."""
+    opening, offer = transcript.opening, asked.offer
+    table = Table.declared(opening.columns, opening.bounds, opening.design)
+    terms, log_p = transcript.terms, min(0.0, offer.log_p)
+    try:
+        statistic = recorded(offer.question, table)
+        least = statistic.concentration(terms.rows, terms.sampling).radius(log_p)
+    except HoldfastError:
+        return "its question cannot be read, or has no interval here"
+    if (asked.low, asked.high) != (statistic.low, statistic.high):
+        return "its range is not that of its question"
+    profile = terms.concentration if offer.profile is None else profile_from_dict(offer.profile)
+    if profile.radius(log_p) < least * (1 - 1e-12):
+        return "its concentration is not that of its question"
+    if offer.variance is None:
+        return None
+    known = known_variance(statistic, transcript.by_question)
+    if known is None or offer.variance.variance < known.variance * (1 - 1e-12):
+        return "its variance was not declared and does not follow from earlier answers"
+    return None
 
 
 def _unfinished(transcript: Transcript) -> Finding:

@@ -20,14 +20,13 @@ from holdfast.errors import InvalidArgument, LedgerTampered
 __all__ = ["GENESIS", "canonical", "link", "seal", "verify"]
 
 GENESIS = "0" * 64
-_SEAL = b"holdfast head/1"
+_SEAL = "holdfast head/1"
+_TEXT = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def canonical(body: dict[str, Any]) -> str:
     """The one text of an entry's facts."""
-    text = json.dumps(
-        body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    text = _TEXT.encode(body)
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -45,8 +44,7 @@ def link(previous: str, text: str) -> str:
 
 def seal(secret: bytes, count: int, head: str) -> str:
     """A mark on the newest entry that only the holder of the secret can make."""
-    sealed = b"|".join((_SEAL, str(count).encode(), head.encode()))
-    return hmac.new(secret, sealed, sha256).hexdigest()
+    return hmac.digest(secret, f"{_SEAL}|{count}|{head}".encode(), "sha256").hex()
 
 
 def verify(rows: Iterable[tuple[int, str, str]], previous: str = GENESIS, after: int = 0) -> str:

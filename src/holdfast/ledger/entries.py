@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol
+from holdfast.statistics.known import KnownVariance
 from holdfast.theory.intervals import Interval
 
 __all__ = ["Asked", "Opening", "Recorded", "abandonment", "reservation", "settlement"]
@@ -34,6 +35,8 @@ class Opening:
     fingerprint: str
     columns: dict[str, str]
     bounds: dict[str, tuple[float, float]]
+    design: dict[str, Any] | None
+    mechanism: dict[str, Any]
     source: str | None
 
     def body(self) -> dict[str, Any]:
@@ -49,25 +52,35 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question of a batch: the offer, the range of its values, and how it was put."""
+    """One question of a batch: the offer, and the range of its values.
+
+    `part_of` names the statistic that it is a part of, if it was not asked for itself.
+    """
 
     offer: Offer
     low: float
     high: float
+    part_of: str | None = None
 
     def body(self) -> dict[str, Any]:
-        return {"offer": self.offer.to_dict(), "low": self.low, "high": self.high}
+        return {
+            "offer": self.offer.to_dict(),
+            "low": self.low,
+            "high": self.high,
+            "part_of": self.part_of,
+        }
 
     @classmethod
     def read(cls, body: dict[str, Any]) -> Asked:
-        return cls(Offer.from_dict(body["offer"]), body["low"], body["high"])
+        return cls(Offer.from_dict(body["offer"]), body["low"], body["high"], body["part_of"])
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """A finished question, as the ledger tells it; `value` and `interval` are in its own unit.
 
-    `leaked` is what had leaked (nats) before its batch, `charge` what its own answer added.
+    `leaked` is what had leaked (nats) before its batch, `charge` what its own answer added;
+    `variance` is the bound that made its interval narrower.
     """
 
     number: int
@@ -82,8 +95,10 @@ class Recorded:
     leaked: float
     at: str
     why: str | None
+    part_of: str | None
     mechanism: str
     receipt: str
+    variance: KnownVariance | None = None
 
     @property
     def half_width(self) -> float:

@@ -36,6 +36,12 @@ _SCHEMA = (
     "CREATE TABLE entries (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL) STRICT",
     "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seal TEXT NOT NULL) STRICT",
 )
+# The seal, and the entries in order: one statement, so that both are of one moment.
+_NEWS = (
+    "SELECT NULL, seal, NULL FROM head "
+    "UNION ALL SELECT seq, text, hash FROM entries WHERE seq >= ? ORDER BY 1"
+)
+_LOG_PAGES = 100
 _SECRET_BYTES = 32
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 # Failures of the disk, the folder or its permissions: the ledger itself may be in order.
@@ -111,16 +117,14 @@ class Store:
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
         seen = self._witness.seen()  # before the entries are read: others may be adding some
-        with self.guard, _plainly(self.path), self._transaction("DEFERRED"):
-            rows: list[Row] = self._connection.execute(
-                "SELECT seq, text, hash FROM entries WHERE seq >= ? ORDER BY seq", (after,)
-            ).fetchall()
-            sealed = self._connection.execute("SELECT seal FROM head").fetchone()
+        with self.guard, _plainly(self.path):
+            rows: list[Any] = self._connection.execute(_NEWS, (after,)).fetchall()
+        sealed = rows.pop(0)[1] if rows and rows[0][0] is None else None
         if after:
             rows = _after(rows, after, head)
         head = verify(rows, head, after)
         count = after + len(rows)
-        if sealed is None or sealed[0] != seal(self.secret, count, head):
+        if sealed != seal(self.secret, count, head):
             raise LedgerTampered(
                 f"the ledger ends after entry {count}, but its seal is of another entry, or of "
                 "another secret: entries were cut off or added by hand. Restore the ledger and its "
@@ -136,8 +140,15 @@ class Store:
         """
         text = canonical(body)
         row = (after + 1, text, link(head, text))
-        with self.guard, _plainly(self.path), self._transaction("IMMEDIATE"):
-            _insert(self._connection, self.secret, row)
+        with self.guard, _plainly(self.path):
+            connection = self._connection
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                _insert(connection, self.secret, row)
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:  # something failed, the commit itself perhaps
+                    connection.execute("ROLLBACK")
         self._witness.note(row[0], row[2])
         return row
 
@@ -146,16 +157,6 @@ class Store:
         with self.guard:
             self._connection.close()
             self._lock.close()
-
-    @contextmanager
-    def _transaction(self, kind: str) -> Iterator[None]:
-        self._connection.execute(f"BEGIN {kind}")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        finally:
-            if self._connection.in_transaction:  # something failed, the commit itself perhaps
-                self._connection.execute("ROLLBACK")
 
 
 def _after(rows: list[Row], seq: int, hashed: str) -> list[Row]:
@@ -256,6 +257,9 @@ def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
         try:
             connection.execute(f"PRAGMA journal_mode = {journal}")
             connection.execute("PRAGMA synchronous = FULL")
+            # A short log is soon written over in place: a commit that makes the file longer waits
+            # for the file system's journal, too.
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
         except BaseException:
             connection.close()
             raise
@@ -263,9 +267,19 @@ def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
 
 
 def _lock(path: Path) -> sqlite3.Connection:
-    """The lock of a ledger, free. No pragma: reading the file would wait for who holds it."""
+    """The lock of a ledger, free. It is an empty file, and who holds it writes nothing.
+
+    With its journal in memory: on the disk it would be made and removed by every holder, and their
+    commits would wait for that, too.
+    """
     with _plainly(path):
-        return sqlite3.connect(_beside(path, "lock"), isolation_level=None, check_same_thread=False)
+        lock = sqlite3.connect(_beside(path, "lock"), isolation_level=None, check_same_thread=False)
+        try:
+            lock.execute("PRAGMA journal_mode = MEMORY")  # it reads, and need not wait for a holder
+        except BaseException:
+            lock.close()
+            raise
+        return lock
 
 
 @contextmanager
@@ -278,7 +292,7 @@ def _held(lock: sqlite3.Connection, path: Path, timeout: float) -> Iterator[None
     try:
         with _plainly(path):
             lock.execute(f"PRAGMA busy_timeout = {int(1000 * timeout)}")
-            lock.execute("BEGIN EXCLUSIVE")
+            lock.execute("BEGIN IMMEDIATE")
     except LedgerBusy as error:
         raise _busy(path, timeout) from error
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,17 +16,14 @@ from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import GENESIS
 from holdfast.ledger.entries import Asked, Opening, Recorded, settlement
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.bounded_noise import charged
+from holdfast.mechanisms.catalogue import built
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import Mechanism, Release
-from holdfast.sampling import Independent, sampling_from_dict
+from holdfast.sampling import sampling_from_dict
 from holdfast.theory.intervals import Interval
 
-__all__ = ["MECHANISMS", "Pending", "Transcript", "in_unit"]
-
-MECHANISMS: Mapping[str, Mechanism] = {
-    mechanism.name: mechanism for mechanism in (BoundedNoise(), GuessAndCheck())
-}
+__all__ = ["Pending", "Transcript", "in_unit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +47,7 @@ class Transcript:
         self.head = GENESIS
         self._opening: Opening | None = None
         self._terms: Terms | None = None
+        self._mechanism: Mechanism | None = None
         self.account = Account()
         self.answers: list[Recorded] = []
         self.by_question: dict[str, Recorded] = {}
@@ -72,6 +70,18 @@ class Transcript:
         if self._terms is None:
             raise LedgerTampered("the ledger has no opening entry; restore it from a copy.")
         return self._terms
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The one that answers questions without a guess."""
+        if self._mechanism is None:
+            raise LedgerTampered("the ledger has no opening entry; restore it from a copy.")
+        return self._mechanism
+
+    @property
+    def mechanisms(self) -> Mapping[str, Mechanism]:
+        """Those that may have written to this ledger, by the names it calls them."""
+        return {each.name: each for each in (self.mechanism, GuessAndCheck())}
 
     def apply(self, entries: Iterable[tuple[int, str, str]]) -> None:
         """Fold (seq, text, hash) entries that follow those already seen."""
@@ -109,15 +119,15 @@ class Transcript:
         if self._opening is not None:
             raise LedgerTampered(f"entry {seq} of the ledger opens it a second time.")
         self._opening = opening = Opening.read(body)
-        sampling = sampling_from_dict(opening.sampling)
         self._terms = Terms(
             rows=opening.rows,
             tolerance=opening.tolerance,
             confidence_level=opening.confidence_level,
             questions=opening.questions,
-            concentration=sampling.profile(opening.rows),
-            independent=isinstance(sampling, Independent),
+            sampling=sampling_from_dict(opening.sampling),
+            design=opening.design is not None,
         )
+        self._mechanism = built(opening.mechanism, self._terms)
 
     def _reserve(self, seq: int, body: dict[str, Any]) -> None:
         if self.pending is not None:
@@ -132,7 +142,8 @@ class Transcript:
             raise LedgerTampered(
                 f"entry {seq} of the ledger reserves questions {numbers}; the next is {first}."
             )
-        self.pending = Pending(seq, MECHANISMS[body["mechanism"]], body["why"], asked)
+        mechanism = self.mechanisms[body["mechanism"]]
+        self.pending = Pending(seq, mechanism, body["why"], asked)
 
     def _settle(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         pending = self._finish(seq, body)
@@ -168,8 +179,10 @@ class Transcript:
             leaked=self.account.nats,
             at=at,
             why=pending.why,
+            part_of=asked.part_of,
             mechanism=pending.mechanism.name,
             receipt=receipt,
+            variance=asked.offer.variance,
         )
         self.answers.append(recorded)
         self.by_question[recorded.question] = recorded
@@ -188,12 +201,8 @@ class Transcript:
 
 def _at_worst(account: Account, pending: Pending) -> Account:
     """The account after a batch that keeps its worst charges."""
-    leakage = account.leakage
-    for asked in pending.asked:
-        leakage = leakage.ask(asked.offer.log_share)
-    for asked in pending.asked:
-        leakage = leakage.charge(asked.offer.worst_charge)
-    return replace(account, leakage=leakage)
+    offers = [asked.offer for asked in pending.asked]
+    return charged(account, offers, [offer.worst_charge for offer in offers])
 
 
 def in_unit(fraction: float, low: float, high: float) -> float:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
-from holdfast.sampling import sampling_from_dict
+from holdfast.mechanisms.account import Terms
+from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.kind import MechanismKind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,6 +28,7 @@ _COLUMNS = {
     "guess": "Float64",
     "cost": "Float64",
     "why": "String",
+    "part_of": "String",
     "receipt": "String",
 }
 
@@ -43,6 +46,7 @@ def facts(recorded: Recorded) -> dict[str, Any]:
         "guess": recorded.guess,
         "cost": recorded.charge,
         "why": recorded.why,
+        "part_of": recorded.part_of,
         "receipt": recorded.receipt,
     }
 
@@ -82,7 +86,8 @@ class LedgerView:
             return "Ledger: no question has been asked yet."
         lines = [f"{'':>4}  {'status':<10}{'value':>11}  {'interval':<26} question"]
         for recorded in self.answers:
-            why = f"  ({recorded.why})" if recorded.why else ""
+            reason = recorded.why or (recorded.part_of and f"for {recorded.part_of}")
+            why = f"  ({reason})" if reason else ""
             lines.append(
                 f"{recorded.number:>4}  {recorded.status:<10}{recorded.value:>11.5g}  "
                 f"{recorded.interval!s:<26} {recorded.question}{why}"
@@ -96,23 +101,32 @@ class LedgerView:
 
 
 _REASONS = {
-    "answered": "bounded noise: the sample's value on a public grid plus discrete uniform noise",
     "confirmed": "guess and check: an interval valid for this question lies inside the claim",
     "surprise": "guess and check: the claim was not implied, so it was answered with bounded noise",
 }
 
 
+def _promise(kind: MechanismKind, terms: Terms) -> str:
+    if kind.theorem is None:
+        return f"No promise: {kind.promises}"
+    return (
+        f"Promise: with probability {100 * terms.confidence_level:.10g} % every interval below "
+        "contains the truth, all together, however the questions were chosen "
+        f"({kind.promises}; {kind.theorem})."
+    )
+
+
 def explanation(transcript: Transcript) -> str:
     """The whole session from its entries: what was promised, and how each interval came about."""
     opening, terms = transcript.opening, transcript.terms
+    kind = kind_of(opening.mechanism["name"])
     declared = "an open number of" if terms.questions is None else f"{terms.questions:,}"
     lines = [
         f"{opening.name}: {terms.rows:,} rows, {declared} questions, half-width "
         f"{terms.tolerance:g} of the range, opened {opening.at}.",
-        f"Promise: with probability {100 * terms.confidence_level:.10g} % every interval below "
-        "contains the truth, all together, however the questions were chosen (Theorem L, "
-        "leakage_log_failure).",
-        f"Assumed: {sampling_from_dict(opening.sampling)}.",
+        _promise(kind, terms),
+        f"Assumed: {terms.assumption}.",
+        f"Answered by {kind.name}: {kind.summary}",
         "",
     ]
     for recorded in transcript.answers:
@@ -120,9 +134,11 @@ def explanation(transcript: Transcript) -> str:
             f"{recorded.number:>4}. {recorded.question} = {recorded.value:.6g} {recorded.interval}"
         )
         lines.append(
-            f"      {recorded.status}; {_REASONS[recorded.status]}; {recorded.leaked:.5g} nats had "
-            f"leaked, this answer adds {recorded.charge:.5g}"
+            f"      {recorded.status}; {_REASONS.get(recorded.status, kind.name)}; "
+            f"{recorded.leaked:.5g} nats had leaked, this answer adds {recorded.charge:.5g}"
         )
+        if recorded.variance is not None:
+            lines.append(f"      narrower, since {recorded.variance}")
     for asked in transcript.abandoned:
         lines.append(
             f"{asked.offer.number:>4}. {asked.offer.question} was never answered (its Python "

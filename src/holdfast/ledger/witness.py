@@ -20,6 +20,7 @@ from holdfast.errors import LedgerTampered
 
 __all__ = ["Witness", "require_seen"]
 
+_LENGTH = 15 + 1 + 64 + 1  # number, space, hash and the end of the line
 _TEXT = re.compile(rb" *(\d+) ([0-9a-f]{64})\n")
 
 
@@ -41,7 +42,11 @@ class Witness:
     def seen(self) -> tuple[int, str] | None:
         """Number and hash of the newest entry that was noted."""
         try:
-            found = _TEXT.fullmatch(self.path.read_bytes())
+            handle = os.open(self.path, os.O_RDONLY)
+            try:
+                found = _TEXT.fullmatch(os.read(handle, _LENGTH + 1))
+            finally:
+                os.close(handle)
         except OSError:
             return None
         return None if found is None else (int(found[1]), found[2].decode())

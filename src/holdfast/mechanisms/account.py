@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from holdfast import require
+from holdfast.sampling import Independent, Sampling
 from holdfast.theory.concentration import Concentration
 from holdfast.theory.guess_and_check import kt_surprise_prior
 from holdfast.theory.leakage import LeakageAccount, fixed_share, open_ended_share
@@ -15,21 +18,41 @@ __all__ = ["Account", "Terms"]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What was declared when the ledger was opened; it never changes."""
+    """What was declared when the ledger was opened; it never changes.
+
+    With a `design` (public columns) rows are still independent, but no longer alike.
+    """
 
     rows: int
     tolerance: float
     confidence_level: float
     questions: int | None
-    concentration: Concentration
-    independent: bool
+    sampling: Sampling
+    design: bool = False
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
-        require.between("tolerance", self.tolerance, 0.0, 0.5, open_low=True, open_high=True)
+        # Half of the range is the half-width of an answer that promises nothing.
+        require.between("tolerance", self.tolerance, 0.0, 0.5, open_low=True)
         require.probability("confidence_level", self.confidence_level)
         if self.questions is not None:
             require.positive_integer("questions", self.questions)
+
+    @property
+    def concentration(self) -> Concentration:
+        """Of a mean of all rows."""
+        return self.sampling.profile(self.rows)
+
+    @property
+    def assumption(self) -> str:
+        """What every promise rests on, in words."""
+        if not self.design:
+            return str(self.sampling)
+        return f"{self.sampling}, given the design columns as they are in these rows"
+
+    @property
+    def independent(self) -> bool:
+        return isinstance(self.sampling, Independent)
 
     def log_share(self, number: int) -> float:
         """ln beta_j of question `number`: an equal part, or a falling one when open-ended."""
@@ -41,11 +64,20 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Questions asked, nats leaked, checks made and surprises met so far."""
+    """Questions asked, nats leaked, checks made and surprises met so far.
+
+    `memory` is what mechanisms remember beside that, each under its own name: folded from offers
+    and releases in `advance`, never written to.
+    """
 
     leakage: LeakageAccount = field(default_factory=LeakageAccount)
     checks: int = 0
     surprises: int = 0
+    memory: Mapping[str, Any] = field(default_factory=dict)
+
+    def remembering(self, name: str, value: Any) -> Account:
+        """The account with one mechanism's memory replaced."""
+        return replace(self, memory={**self.memory, name: value})
 
     @property
     def asked(self) -> int:

@@ -2,9 +2,9 @@
 
 The claim is a public interval J. Inside the door an interval CI(X), valid for a fixed question at
 the offer's level and contained in [q - alpha, q + alpha], is compared with J: contained means
-*confirmed*. Only that symbol, or the cell of an ordinary release, leaves. On independent rows CI(X)
-is exact (Clopper-Pearson) for 0/1 questions, and KL intersected with empirical Bernstein for
-others; on other rows it is q -+ alpha.
+*confirmed*. Only that symbol, or the cell of an ordinary release, leaves. On independent rows that
+are alike CI(X) is exact (Clopper-Pearson) for 0/1 questions, and KL intersected with empirical
+Bernstein for others; with a design it is KL, which needs no likeness; otherwise it is q -+ alpha.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from dataclasses import dataclass, replace
 from holdfast.data.sample import Sample
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import (
+    asks_left,
     charged,
+    leakage_fault,
     noisy_cell,
     open_release,
     plain_offer,
@@ -24,8 +26,8 @@ from holdfast.mechanisms.bounded_noise import (
 )
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
-from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.question.statistic import Mean
+from holdfast.question.row import GRID, GRID_ERROR, RowValue
+from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.theory.intervals import (
     Interval,
     clopper_pearson,
@@ -37,8 +39,10 @@ from holdfast.theory.release import DiscreteUniform
 
 __all__ = ["LEAST_LEVEL", "GuessAndCheck"]
 
-# Of a question's level, the part that the empirical Bernstein interval may use; the radius and the
-# KL interval have the rest (rule R1: one event, contained in the radius that is charged).
+# Parts of a question's level (rule R1: their events together, contained in the radius that is
+# charged). The empirical Bernstein interval has one of its own. Clopper-Pearson and KL lie inside
+# Hoeffding's radius at the same level, so they share the radius's part; inside the smaller radius
+# of a known variance they do not, and have half of what is left.
 _BERNSTEIN_PART = 0.1
 LEAST_LEVEL = 1 - _BERNSTEIN_PART
 
@@ -57,30 +61,26 @@ class GuessAndCheck:
         confirmed = confirmed_log_charge(prior)
         offers = []
         for position, wish in enumerate(wishes, start=1):
-            level = LEAST_LEVEL if _uses_variance(terms, wish.question) else 1.0
-            plain = plain_offer(terms, account, wish, position, level)
+            plain = plain_offer(terms, account, wish, position, _radius_part(terms, wish))
             worst = max(confirmed, surprise_log_charge(prior, plain.worst_charge))
-            offers.append(
-                replace(plain, claim=wish.claim, guess=wish.guess, prior=prior, worst_charge=worst)
-            )
+            offers.append(replace(plain, prior=prior, worst_charge=worst))
         return offers
 
     def respond(
         self,
         terms: Terms,
         offers: Sequence[Offer],
-        questions: Sequence[Mean],
+        questions: Sequence[Statistic],
         sample: Sample,
         noise: Callable[[int], Noise],
     ) -> list[Symbol]:
-        found = sample.moments([question.row for question in questions])
+        found = measure(sample, questions, squares=terms.independent)
         symbols: list[Symbol] = []
-        for offer, question, (total, squares) in zip(offers, questions, found, strict=True):
-            inside = _interval(terms, offer, question, sample.n, total, squares)
-            if _implies(inside, offer.claim):
+        for offer, question, measured in zip(offers, questions, found, strict=True):
+            if _implies(_interval(terms, offer, question, measured), offer.claim):
                 symbols.append(CONFIRMED)
             else:
-                symbols.append(noisy_cell(offer, total, sample.n, noise(offer.number)))
+                symbols.append(noisy_cell(offer, measured, noise(offer.number)))
         return symbols
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
@@ -97,39 +97,57 @@ class GuessAndCheck:
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
     ) -> Account:
-        return Account(
-            charged(account.leakage, offers, releases),
-            account.checks + len(releases),
-            account.surprises + sum(release.status == "surprise" for release in releases),
+        return replace(
+            charged(account, offers, [release.charge for release in releases]),
+            checks=account.checks + len(releases),
+            surprises=account.surprises + sum(release.status == "surprise" for release in releases),
         )
 
+    def questions_left(self, terms: Terms, account: Account) -> int:
+        return asks_left(terms, account)
 
-def _interval(
-    terms: Terms, offer: Offer, question: Mean, n: int, total: int, squares: int
-) -> Interval:
+    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
+        if offer.prior is None or offer.prior != account.surprise_prior:
+            return "its prior of a surprise is not the account's"
+        release = DiscreteUniform(offer.cells, offer.reach).log_charge(offer.radius)
+        charge = max(confirmed_log_charge(offer.prior), surprise_log_charge(offer.prior, release))
+        return leakage_fault(terms, account, offer, place, charge)
+
+
+def _interval(terms: Terms, offer: Offer, question: Statistic, measured: Measured) -> Interval:
     """CI(X): true with probability 1 - e^{log_p} for a fixed question, within the radius of q."""
-    q, log_p = total / (n * GRID), min(0.0, offer.log_p)
+    q, n, log_p = measured.value, measured.count, min(0.0, offer.log_p)
     reach = Interval(q - offer.radius, q + offer.radius)
-    if not terms.independent:
+    row = question.row
+    if row is None or not terms.independent:
         return reach
-    if question.row.is_condition:
-        return _both(reach, clopper_pearson(n, total // GRID, log_p))
+    if row.is_condition and not terms.design:
+        return _both(reach, clopper_pearson(n, measured.numerator // GRID, log_p))
     # The mean of the values themselves is in [below, above]: each end is taken from its own side.
-    below, above = max(0.0, q - GRID_ERROR), min(1.0, q + GRID_ERROR)
+    error = 0.0 if row.is_condition else GRID_ERROR
+    below, above = max(0.0, q - error), min(1.0, q + error)
     chernoff = Interval(kl_interval(n, below, log_p).low, kl_interval(n, above, log_p).high)
     found = _both(reach, chernoff)
-    if not _uses_variance(terms, question):
+    if not _uses_bernstein(terms, row):
         return found
-    variance = (n * squares - total**2) / (n * (n - 1) * GRID**2)
+    variance = (n * measured.squares - measured.numerator**2) / (n * (n - 1) * GRID**2)
     spread = math.sqrt(variance) + 2 * GRID_ERROR
     log_rest = log_p + math.log(_BERNSTEIN_PART / LEAST_LEVEL)
     radius = empirical_bernstein_radius(n, spread**2, min(0.0, log_rest))
     return _both(found, Interval(below - radius, above + radius))
 
 
-def _uses_variance(terms: Terms, question: Mean) -> bool:
-    """Whether the empirical Bernstein interval takes part of the level."""
-    return terms.independent and terms.rows > 1 and not question.row.is_condition
+def _radius_part(terms: Terms, wish: Wish) -> float:
+    """The part of a question's level that the radius has."""
+    rest = LEAST_LEVEL if _uses_bernstein(terms, wish.question.row) else 1.0
+    return rest if wish.variance is None else rest / 2
+
+
+def _uses_bernstein(terms: Terms, row: RowValue | None) -> bool:
+    """Whether the empirical Bernstein interval, for rows that are alike, takes its part."""
+    if row is None or row.is_condition:
+        return False
+    return terms.independent and not terms.design and terms.rows > 1
 
 
 def _both(first: Interval, second: Interval) -> Interval:

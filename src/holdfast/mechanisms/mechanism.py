@@ -6,31 +6,67 @@ All numbers here are fractions of the question's range: 0 is its lower bound, 1 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Protocol
 
 from holdfast.data.sample import Sample
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.noise import Noise
-from holdfast.question.statistic import Mean
+from holdfast.statistics.known import KnownVariance
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.intervals import Interval
 
-__all__ = ["CONFIRMED", "Mechanism", "Offer", "Release", "Status", "Symbol", "Wish"]
+__all__ = [
+    "CONFIRMED",
+    "NO_SHARE",
+    "Mechanism",
+    "Offer",
+    "Release",
+    "Status",
+    "Symbol",
+    "Wish",
+    "about",
+]
 
 # What may cross the door: "confirmed", or the number of a cell on the public grid.
 Symbol = int | Literal["confirmed"]
 CONFIRMED: Literal["confirmed"] = "confirmed"
-Status = Literal["answered", "confirmed", "surprise"]
+# "no promise" is the status of what baselines show; its interval is the whole range.
+Status = Literal["answered", "confirmed", "surprise", "no promise"]
+# ln of the part of the failure probability that an answer without a promise takes: e^-1000000 is
+# zero in doubles.
+NO_SHARE = -1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the analyst wants: a question, the half-width, and for a check what is claimed of it."""
+    """What the analyst wants: a statistic, the half-width, and for a check what is claimed of it.
 
-    question: Mean
+    A known `variance` may narrow the radius; with `narrow` the half-width shrinks with it, at the
+    same cost.
+    """
+
+    question: Statistic
     tolerance: float
     claim: tuple[float, float] | None = None
     guess: float | None = None
+    variance: KnownVariance | None = None
+    narrow: bool = False
+
+    def at_tolerance(self, tolerance: float) -> Wish:
+        """The same wish with another half-width; a claim on both sides of a guess follows."""
+        both_sides = self.guess is not None and self.claim == _around(self.guess, self.tolerance)
+        claim = _around(self.guess or 0.0, tolerance) if both_sides else self.claim
+        return replace(self, tolerance=tolerance, claim=claim)
+
+
+def about(question: Statistic, tolerance: float, guess: float) -> Wish:
+    """The wish to check that a statistic is within the tolerance of a guess."""
+    return Wish(question, tolerance, _around(guess, tolerance), guess)
+
+
+def _around(guess: float, tolerance: float) -> tuple[float, float]:
+    return guess - tolerance, guess + tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +75,9 @@ class Offer:
 
     `claim` is the interval of a check, None for an ask; `prior` the public weight of a surprise;
     `log_p` the level of the concentration statement, `radius` what follows; `cells` and `reach` are
-    G and m of the release.
+    G and m of the release. `profile` is the concentration of the statistic where it is not that of
+    a mean of all rows, `variance` the bound that narrowed the radius. `extra` holds plain values
+    that only the mechanism itself reads.
     """
 
     number: int
@@ -54,14 +92,23 @@ class Offer:
     prior: float | None
     log_share: float
     worst_charge: float
+    profile: dict[str, Any] | None = None
+    variance: KnownVariance | None = None
+    extra: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> Offer:
-        claim = body["claim"]
-        return cls(**{**body, "claim": None if claim is None else (claim[0], claim[1])})
+        claim, variance = body["claim"], body["variance"]
+        return cls(
+            **{
+                **body,
+                "claim": None if claim is None else (claim[0], claim[1]),
+                "variance": None if variance is None else KnownVariance(**variance),
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +138,7 @@ class Mechanism(Protocol):
         self,
         terms: Terms,
         offers: Sequence[Offer],
-        questions: Sequence[Mean],
+        questions: Sequence[Statistic],
         sample: Sample,
         noise: Callable[[int], Noise],
     ) -> list[Symbol]:
@@ -106,4 +153,15 @@ class Mechanism(Protocol):
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
     ) -> Account:
         """The account after a batch."""
+        ...
+
+    def questions_left(self, terms: Terms, account: Account) -> int:
+        """How many more questions can surely be answered at the declared tolerance."""
+        ...
+
+    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
+        """What is wrong with the offer at this place of a batch, given the account before it.
+
+        For an audit, from the ledger alone; None if nothing is wrong.
+        """
         ...

@@ -32,7 +32,11 @@ class Noise:
             block += 1
 
     def uniform(self, least: int, most: int) -> int:
-        """One whole number, each from `least` to `most` equally likely."""
+        """The first whole number of the stream, each from `least` to `most` equally likely."""
+        return next(self.uniforms(least, most))
+
+    def uniforms(self, least: int, most: int) -> Iterator[int]:
+        """Independent whole numbers, as many as are taken: the stream from its beginning."""
         span = most - least + 1
         size = (span.bit_length() + 7) // 8 + 8
         limit = (1 << (8 * size)) // span * span
@@ -42,5 +46,4 @@ class Noise:
             while len(pool) >= size:
                 drawn, pool = int.from_bytes(pool[:size], "big"), pool[size:]
                 if drawn < limit:
-                    return least + drawn % span
-        raise AssertionError("the stream of blocks does not end")  # pragma: no cover
+                    yield least + drawn % span

@@ -1,24 +1,20 @@
-"""Questions: bounded values of a row, the averages made of them, and their canonical text."""
+"""Questions: bounded values of a row, and their canonical text."""
 
 from holdfast.question.columns import Schema, declared_bounds
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.functions import row_function
-from holdfast.question.row import GRID, GRID_ERROR, RowValue
-from holdfast.question.statistic import Mean, MeanOf, Question, bind, mean, parse_average
+from holdfast.question.parse import parse_row
+from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
 
 __all__ = [
     "GRID",
     "GRID_ERROR",
     "ColumnType",
     "Expression",
-    "Mean",
-    "MeanOf",
-    "Question",
     "RowValue",
     "Schema",
-    "bind",
     "declared_bounds",
-    "mean",
-    "parse_average",
+    "parse_row",
     "row_function",
+    "row_value",
 ]

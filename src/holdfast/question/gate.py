@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["MAX_DEPTH", "MAX_LENGTH", "MAX_NESTING", "MAX_PREFIXES", "MAX_TOKENS", "read_sql"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_LENGTH",
+    "MAX_NESTING",
+    "MAX_PREFIXES",
+    "MAX_TOKENS",
+    "read_sql",
+    "read_tokens",
+]
 
 MAX_LENGTH = 10_000  # characters
 MAX_TOKENS = 2_000
@@ -52,35 +60,51 @@ def read_sql(text: str, columns: Collection[str]) -> exp.Expression:
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import ErrorLevel
 
-    _check_characters(text)
-    dialect = Dialect.get_or_raise(None)
-    try:
-        tokens = dialect.tokenize(text)
-    except Exception:
-        raise InvalidQuestion(
-            "The question has a quote or a sign that cannot be read; text is written 'like this'."
-        ) from None
+    select, *tokens = _tokens(text, "SELECT ")
     _check_tokens(tokens, columns)
+    parser = Dialect.get_or_raise(None).parser(error_level=ErrorLevel.IMMEDIATE)
     try:
-        statements = dialect.parse(f"SELECT {text}", error_level=ErrorLevel.IMMEDIATE)
+        statements = parser.parse([select, *tokens], f"SELECT {text}")
     except Exception:  # the reader may fail in many ways; its words are about SQL, not about us
         raise InvalidQuestion(
             "The question cannot be read as one expression, such as avg(delay > 15)."
         ) from None
-    (select,) = statements if len(statements) == 1 else (None,)
-    if type(select) is not exp.Select or any(
-        value for name, value in select.args.items() if name != "expressions"
+    (selected,) = statements if len(statements) == 1 else (None,)
+    if type(selected) is not exp.Select or any(
+        value for name, value in selected.args.items() if name != "expressions"
     ):
         raise InvalidQuestion(
             "A question is one expression, without clauses such as FROM or WHERE."
         )
-    if len(select.expressions) != 1:
+    if len(selected.expressions) != 1:
         raise InvalidQuestion(
-            f"A question is one expression, and this text holds {len(select.expressions)}."
+            f"A question is one expression, and this text holds {len(selected.expressions)}."
         )
-    expression: exp.Expression = select.expressions[0]
+    expression: exp.Expression = selected.expressions[0]
     _check_nodes(expression)
     return expression
+
+
+def read_tokens(text: str) -> list[Token]:
+    """The words and signs of the text, as they stand; there is at least one."""
+    return _tokens(text, "")
+
+
+def _tokens(text: str, before: str) -> list[Token]:
+    from sqlglot.dialects.dialect import Dialect
+
+    _check_characters(text)
+    try:
+        tokens: list[Token] = Dialect.get_or_raise(None).tokenize(before + text)
+    except Exception:
+        raise InvalidQuestion(
+            "The question has a quote or a sign that cannot be read; text is written 'like this'."
+        ) from None
+    if len(tokens) <= bool(before):
+        raise InvalidQuestion("The question is empty; write something like avg(delay > 15).")
+    if any(token.comments for token in tokens):
+        raise InvalidQuestion("A question holds no comments.")
+    return tokens
 
 
 def _check_characters(text: str) -> None:
@@ -101,8 +125,6 @@ def _check_characters(text: str) -> None:
 
 
 def _check_tokens(tokens: list[Token], columns: Collection[str]) -> None:
-    if not tokens:
-        raise InvalidQuestion("The question is empty; write something like avg(delay > 15).")
     if len(tokens) > MAX_TOKENS:
         raise InvalidQuestion(
             f"The question has {len(tokens):,} words and signs; at most {MAX_TOKENS:,} are read."
@@ -111,8 +133,6 @@ def _check_tokens(tokens: list[Token], columns: Collection[str]) -> None:
     nesting = prefixes = 0
     for token in tokens:
         name = token.token_type.name
-        if token.comments:
-            raise InvalidQuestion("A question holds no comments.")
         if name not in _TOKENS and token.text.casefold() not in names:
             raise InvalidQuestion(f"{_quoted(token.text)} cannot be used in a question.")
         nesting += (name in _OPENING) - (name in _CLOSING)

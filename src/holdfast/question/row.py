@@ -4,10 +4,14 @@
 that is NULL counts as false. A number that is NULL counts as 0, or as the bound nearest to 0 where
 the range does not hold 0; write ``coalesce(value, ...)`` to choose another number.
 
-**The grid.** Sums are exact integers: a value v in [low, high] counts ``floor((v - low) * scale)``
-grid units, computed in doubles in exactly this order, where ``scale`` is 2^30/(high - low), rounded
-so that no value counts more than 2^30. A true condition is exactly 2^30 units. Where low = high
-every value counts 0.
+**The grid.** Sums are exact integers. Each value is rounded to the nearest multiple of a power of
+two (half-way: to the even one), the *step*, of which the range holds between 2^31 and 2^32; and
+counts the steps between it and low. The least value counts 0 and the greatest `top` steps; only the
+sum of all rows is turned into grid units, of which a row has 2^30: ``sum * 2^30 // top``. A true
+condition is exactly 2^30 units. Where low = high every value counts 0.
+
+A power of two, because to divide by it is exact in doubles, and adding 2^52 steps to a double
+rounds it: this makes an exact sum nearly as cheap as an inexact one.
 """
 
 from __future__ import annotations
@@ -39,14 +43,22 @@ __all__ = [
     "GRID",
     "GRID_ERROR",
     "BatchFunction",
+    "Grid",
     "RowValue",
     "check_width",
     "row_value",
 ]
 
 GRID = 2**30
-# Rounding down to the grid, and four roundings of doubles on the way.
-GRID_ERROR = 2.0**-30 + 2.0**-50
+# A bound on |average computed - average of the values|, as a fraction of the range. The value, low
+# and high are off by a, b and c steps, each at most 1/2; with f the value's place in the range its
+# row is off by (a - (1 - f) b - f c) / top, so by at most 1 / top <= 1 / (2^31 - 2). To round the
+# sum down costs at most 2^-30 of a row. The rest is for doubles: a difference to low is rounded.
+GRID_ERROR = 2.0**-30 + 2.0**-31 + 2.0**-50
+
+_STEPS = 32  # the width is below 2^32 steps, and at least half of that
+_FROM_ZERO = 2.0**50  # doubles of up to this many steps can be counted from 0
+_NARROWEST, _WIDEST = 2.0**-980, 2.0**1000
 
 _ONE_OR_ZERO = (build.constant(1.0), build.constant(0.0))
 
@@ -67,6 +79,46 @@ class BatchFunction(Protocol):
     def values(self, frame: pl.DataFrame) -> NDArray[np.float64]:
         """One number for each row; it may fail, and NaN is a missing value."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Steps of a power of two, counted from the double `origin`: low is at `first`.
+
+    The origin is 0, or low where 0 is too many steps away. All values of the range are at most
+    2^50 steps from it, and their steps from low are 0, 1, ..., `top`.
+    """
+
+    origin: float
+    step: float
+    first: int
+    top: int
+
+    def steps(self, value: float) -> int:
+        """The steps from low to a value of the range: what engines compute, for one number."""
+        return round((value - self.origin) / self.step) - self.first
+
+    def moments(self, total: int, squares: int) -> tuple[int, int]:
+        """Sums of steps and of their squares over all rows, in grid units.
+
+        The first is rounded down and the second up: a variance made of them is not below that of
+        the steps, whichever number of rows it is about.
+        """
+        if self.top == 0:
+            return 0, 0
+        return total * GRID // self.top, -(-squares * GRID**2 // self.top**2)
+
+
+_OF_CONDITION = Grid(origin=0.0, step=1.0, first=0, top=1)
+
+
+def _grid_of(low: float, high: float) -> Grid:
+    width = high - low
+    step = math.ldexp(1.0, math.frexp(width)[1] - _STEPS) if width else 1.0
+    near = max(abs(low), abs(high)) <= _FROM_ZERO * step
+    origin = 0.0 if near else low
+    first = round((low - origin) / step)
+    return Grid(origin, step, first, round((high - origin) / step) - first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +147,9 @@ class RowValue:
         return min(max(0.0, self.low), self.high)
 
     @property
-    def scale(self) -> float:
-        """Grid units for each 1 of the value; 0 for a constant."""
-        width = self.high - self.low
-        if width == 0:
-            return 0.0
-        scale = GRID / width
-        return scale if width * scale <= GRID else math.nextafter(scale, 0.0)
-
-    def grid(self, value: float) -> int:
-        """The grid units a value counts: what engines compute, for one number."""
-        return math.floor((value - self.low) * self.scale)
+    def grid(self) -> Grid:
+        """The grid its values are rounded to; a condition counts 1 where it is true."""
+        return _OF_CONDITION if self.is_condition else _grid_of(self.low, self.high)
 
     def in_units(self, fraction: float) -> float:
         """The value at this fraction (0 to 1) of the way from low to high."""
@@ -137,7 +181,7 @@ def row_value(expression: Expression) -> RowValue:
 def check_width(found: Range) -> None:
     """Refuse ranges whose width or grid is beyond what doubles can hold."""
     width = found.high - found.low
-    if width != 0 and not (width < math.inf and GRID / width < math.inf):
+    if width != 0 and not _NARROWEST <= width <= _WIDEST:
         raise NotBounded(
             f"The range from {number(found.low)} to {number(found.high)} is too wide or too "
             "narrow to average in; choose other bounds."

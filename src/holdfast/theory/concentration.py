@@ -175,8 +175,8 @@ class BoundedMean:
 @theorem(
     source="Literature",
     place="Hoeffding 1963, section 5 (two-sample U-statistics)",
-    statement="The share of (positive, negative) pairs ranked rightly (AUC) is sub-Gaussian with "
-    "sigma = 1/(2 sqrt(min(n_pos, n_neg))), labels being fixed by design.",
+    statement="The share of (positive, negative) pairs ranked rightly, ties counted 1/2 (AUC), is "
+    "sub-Gaussian with sigma = 1/(2 sqrt(min(n_pos, n_neg))), labels being fixed by design.",
     domain="n_pos >= 1, n_neg >= 1; independent rows within each class",
     monotone={"n_pos": "down", "n_neg": "down"},
     slack="up to sqrt 2 in the width for equal classes",
@@ -263,8 +263,9 @@ def sub_exponential_log_tail_printed(sigma: float, b: float, radius: float) -> f
 @theorem(
     source="Literature",
     place="Bernstein 1924; Boucheron, Lugosi & Massart 2013, Corollary 2.11",
-    statement="If n independent values have variance at most `variance` (a public bound) and range "
-    "`width`, the mean obeys ln P[|mean - theta| > a] <= ln 2 - n a^2/(2(variance + width a/3)).",
+    statement="If n independent values have average variance at most `variance` (a public bound) "
+    "and range `width`, the mean obeys ln P[|mean - theta| > a] <= ln 2 - n a^2/(2(variance + "
+    "width a/3)).",
     domain="n >= 1, variance >= 0, width > 0; the variance bound is public",
     monotone={"n": "down", "variance": "up", "width": "up"},
     slack="exponent exact to first order for small a",

@@ -6,11 +6,9 @@ r = E[(phi - g) 1_c]. Then theta = g + r/p, so an interval for r and one for p g
 
 from __future__ import annotations
 
-import math
-
 from holdfast import require
-from holdfast.errors import InvalidArgument
 from holdfast.theory.intervals import Interval
+from holdfast.theory.propagation import ratio_interval
 from holdfast.theory.theorem import theorem
 
 __all__ = ["conditional_mean_interval"]
@@ -29,27 +27,7 @@ __all__ = ["conditional_mean_interval"]
 def conditional_mean_interval(
     pivot: float, r_low: float, r_high: float, p_low: float, p_high: float
 ) -> Interval:
-    """The interval of the group's mean, rounded outwards; infinite ends where p may be 0."""
-    g = require.finite("pivot", pivot)
-    if not r_low <= r_high:
-        raise InvalidArgument(f"r_low is {r_low!r} and r_high is {r_high!r}; r_low is the lower.")
+    """The `ratio_interval` of num = phi 1_c and den = 1_c; infinite ends where p may be 0."""
     p_high = require.between("p_high", p_high, 0.0, 1.0, open_low=True)
     p_low = require.between("p_low", p_low, 0.0, p_high)
-    low = g + _quotient(r_low, p_low if r_low < 0 else p_high)
-    high = g + _quotient(r_high, p_low if r_high > 0 else p_high)
-    return Interval(_outwards(low, g, -math.inf), _outwards(high, g, math.inf))
-
-
-def _quotient(r: float, p: float) -> float:
-    if p == 0.0:
-        return math.copysign(math.inf, r)
-    return r / p
-
-
-def _outwards(end: float, pivot: float, towards: float) -> float:
-    """Two roundings of the end and of the pivot, in the safe direction."""
-    if math.isinf(end):
-        return end
-    return math.nextafter(
-        end + math.copysign(2 * math.ulp(max(abs(end), abs(pivot))), towards), towards
-    )
+    return ratio_interval(pivot, r_low, r_high, p_low, p_high)

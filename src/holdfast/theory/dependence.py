@@ -1,7 +1,9 @@
 """Rows that are not independent: concentration for time, space and clusters.
 
 This is what typical stability is *for*: no independence and no bounded sensitivity, only
-concentration. Values are in [0, 1]; a profile is used as those of `concentration`.
+concentration. A profile is used as those of `concentration`; in a mean, values are in [0, 1].
+
+Symbols: n rows, m_u how many of them are in unit u, m how far dependence reaches.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from holdfast import require
 from holdfast.theory.concentration import sub_gaussian_log_tail, sub_gaussian_radius
 from holdfast.theory.theorem import theorem
 
-__all__ = ["ClusteredRows", "ClusteredUnits", "MDependent"]
+__all__ = ["ClusteredDifferences", "ClusteredRows", "ClusteredUnits", "MDependent"]
 
 
 @theorem(
@@ -29,7 +31,16 @@ __all__ = ["ClusteredRows", "ClusteredUnits", "MDependent"]
 )
 @dataclass(frozen=True, slots=True)
 class MDependent:
-    """The mean of n values in [0, 1], rows further than m apart being independent."""
+    """The mean of n values in [0, 1], rows further than m apart being independent.
+
+    Janson's bound is exp(-2 a^2 n/chi) for n variables that can be coloured in chi colours, those
+    of one colour being independent of each other: a row's place modulo m + 1 is such a colour. Any
+    subset of the rows keeps its colours, so the mean inside a public group of g rows has the
+    profile MDependent(g, m). (Jensen's inequality over colours with g_1 + ... = g rows gives
+    sigma = (sqrt(g_1) + ...)/(2 g), at most sqrt((m + 1)/g)/2 by Cauchy and Schwarz.) If no m + 1
+    neighbouring places hold more than w rows of the group, numbering these modulo w needs only w
+    colours: MDependent(g, w - 1).
+    """
 
     n: int
     m: int
@@ -82,7 +93,10 @@ class ClusteredUnits:
 )
 @dataclass(frozen=True, slots=True)
 class ClusteredRows:
-    """The pooled mean of [0, 1] rows in independent units: sum m_u and sum m_u^2 are public."""
+    """The pooled mean of [0, 1] rows in independent units: sum m_u and sum m_u^2 are public.
+
+    For the mean inside a public group of rows, m_u is how many of the unit's rows it holds.
+    """
 
     rows: int
     sum_of_squares: int
@@ -102,3 +116,37 @@ class ClusteredRows:
     @property
     def sigma(self) -> float:
         return 0.5 * math.sqrt(self.sum_of_squares) / self.rows
+
+
+@theorem(
+    source="Literature",
+    place="McDiarmid 1989, Lemma 1.2, applied to units",
+    statement="If units are independent with public sizes m_u, rows inside a unit arbitrary, and "
+    "changing one row changes q by at most delta, then q is sub-Gaussian with sigma = (delta/2) "
+    "sqrt(sum m_u^2).",
+    domain="sum_of_squares >= 1, delta > 0",
+    monotone={"sum_of_squares": "up", "delta": "up"},
+    slack="that of the sub-Gaussian tail for a mean whose units have equal rows",
+)
+@dataclass(frozen=True, slots=True)
+class ClusteredDifferences:
+    """Any statistic that one row moves by at most delta, a unit of m_u rows by m_u delta."""
+
+    sum_of_squares: int
+    delta: float
+    log_tail = sub_gaussian_log_tail
+    radius = sub_gaussian_radius
+
+    def __post_init__(self) -> None:
+        require.positive_integer("sum_of_squares", self.sum_of_squares)
+        require.positive("delta", self.delta)
+
+    @classmethod
+    def of_sizes(cls, sizes: Iterable[int], delta: float) -> Self:
+        """From the units' sizes."""
+        counted = [require.positive_integer("unit size", size) for size in sizes]
+        return cls(sum(size * size for size in counted), delta)
+
+    @property
+    def sigma(self) -> float:
+        return 0.5 * self.delta * math.sqrt(self.sum_of_squares)

@@ -41,6 +41,7 @@ __all__ = [
     "renyi_half_width",
     "rounding_fits",
     "rounding_half_width",
+    "roundings_fit",
 ]
 
 # A cost takes (alpha, t) and never falls with alpha.
@@ -160,11 +161,18 @@ def continuum_questions(sigma: float, tolerance: float, log_share: float) -> flo
 
 def rounding_fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
     """Whether k adaptive questions of half-width t can be answered by rounding."""
+    return _affords(profile, t, _first(k, log_beta), k - 1, _rounding_cost)
 
-    def cost(alpha: float, t: float) -> float:
-        return math.log(math.ceil(alpha / (t - alpha) * (1 + 1e-12)) + 1)
 
-    return _affords(profile, t, _first(k, log_beta), k - 1, cost)
+def roundings_fit(profile: Concentration, k: int, t: float, log_share: float, nats: float) -> bool:
+    """Whether k more questions of half-width t fit, rounded, after `nats` of leakage."""
+    k = require.positive_integer("k", k)
+    start = require.non_negative("nats", nats) - require.log_probability("log_share", log_share)
+    return _affords(profile, t, start, k - 1, _rounding_cost)
+
+
+def _rounding_cost(alpha: float, t: float) -> float:
+    return math.log(math.ceil(alpha / (t - alpha) * (1 + 1e-12)) + 1)
 
 
 @theorem(

@@ -24,7 +24,7 @@ __all__ = ["MOST_QUESTIONS", "MOST_ROWS", "Kind", "Method", "Rows", "check_metho
 MOST_QUESTIONS = 10**12
 MOST_ROWS = 10**15
 _VACUOUS = 0.5
-# Row values are floored to multiples of 2^-30, which moves a mean by less than this.
+# Rounding row values to the grid moves a mean by less than this.
 _GRID = 2.0**-29
 _UNIT = SubGaussian(1.0)
 

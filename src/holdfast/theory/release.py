@@ -41,9 +41,9 @@ class DiscreteUniform:
         """(m + 1/2)/G: the answer is never further than this from q(X)."""
         return Fraction(2 * self.m + 1, 2 * self.G)
 
-    def cell(self, total: int, n: int, B: int) -> int:
-        """floor(q G + 1/2) for q = total/(n B), in integers."""
-        return (2 * total * self.G + n * B) // (2 * n * B)
+    def cell(self, total: int, whole: int) -> int:
+        """floor(q G + 1/2) for q = total/whole, in integers (whole = n B for a mean)."""
+        return (2 * total * self.G + whole) // (2 * whole)
 
     def answer(self, cell: int, noise: int) -> Fraction:
         """The released number, for a cell of the sample and noise in {-m, ..., m}."""

@@ -35,6 +35,9 @@ GOLDEN = [
     _radius("MDependent", {"n": 1000, "m": 7}, 0.05, 0.12147229238166103),
     _radius("ClusteredUnits", {"units": 50}, 0.05, 0.19206455826398415),
     _radius("ClusteredRows", {"rows": 12, "sum_of_squares": 50}, 0.05, 0.80026899276660063),
+    _radius(
+        "ClusteredDifferences", {"sum_of_squares": 25, "delta": 0.1}, 0.05, 0.67905075787030975
+    ),
     _radius("Bernstein", {"n": 1000, "variance": 0.01}, 0.05, 0.0099065827698409161),
     _radius("Declared", {"function": lambda a: -2 * a, "largest": 9.0}, 1e-6, 6.907755278982137),
     Golden(
@@ -65,6 +68,7 @@ DOMAINS = {
     "ClusteredRows": Domain(
         {"rows": st.just(1000), "sum_of_squares": st.integers(1000, 10**6)}, measure=_small
     ),
+    "ClusteredDifferences": Domain({"sum_of_squares": count, "delta": scale}, measure=_small),
     "Bernstein": Domain(
         {"n": count, "variance": st.floats(0, 1), "width": st.floats(0.1, 10)}, measure=_small
     ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,19 @@ import polars as pl
 import pytest
 
 from holdfast.data.polars import PolarsSample
-from holdfast.data.sample import grid_of_batch
+from holdfast.data.sample import steps_of_batch
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotBounded
 from holdfast.question import (
     GRID,
     GRID_ERROR,
     ColumnType,
-    Mean,
     Schema,
-    bind,
-    mean,
-    parse_average,
     row_function,
 )
 from holdfast.question.parse import parse_row
+from holdfast.statistics.call import mean
+from holdfast.statistics.mean import Mean
+from tests.statistics.asked import asked
 
 TYPES = {
     "x": ColumnType.FLOAT,
@@ -54,11 +52,11 @@ def exactly(question: Mean) -> float:
 
 
 def test_a_mean_of_a_condition_is_a_proportion() -> None:
-    question = parse_average("avg(x > 0)", SCHEMA)
+    question = asked("avg(x > 0)", SCHEMA)
     assert (question.low, question.high, question.row.is_condition) == (0.0, 1.0, True)
     assert exactly(question) == 2 / 5  # NULL and NaN count as false
-    assert exactly(parse_average("avg(not x > 0)", SCHEMA)) == 1 / 5
-    assert exactly(parse_average("avg(x > 0 or x is null)", SCHEMA)) == 4 / 5
+    assert exactly(asked("avg(not x > 0)", SCHEMA)) == 1 / 5
+    assert exactly(asked("avg(x > 0 or x is null)", SCHEMA)) == 4 / 5
 
 
 @pytest.mark.parametrize(
@@ -76,22 +74,23 @@ def test_a_mean_of_a_condition_is_a_proportion() -> None:
 def test_a_missing_number_counts_as_the_one_nearest_to_zero(
     question: str, values: list[float]
 ) -> None:
-    bound = parse_average(f"avg({question})", SCHEMA)
+    bound = asked(f"avg({question})", SCHEMA)
     width = bound.high - bound.low
     assert exactly(bound) == pytest.approx(sum(values) / 5, abs=width * GRID_ERROR)
-    assert SAMPLE.sums([bound.row]) == [sum(bound.row.grid(value) for value in values)]
+    grid = bound.row.grid
+    assert SAMPLE.sums([bound.row]) == [grid.moments(sum(map(grid.steps, values)), 0)[0]]
 
 
 def test_bounds_can_be_given_in_three_ways_and_are_one_question() -> None:
-    declared = parse_average("avg(x)", BOUNDED)
-    assert declared == parse_average("avg(clip(x, -60, 180))", SCHEMA)
-    assert declared == bind(mean("x", bounds=(-60, 180)), SCHEMA)
-    assert declared == bind(mean("x"), BOUNDED)
+    declared = asked("avg(x)", BOUNDED)
+    assert declared == asked("avg(clip(x, -60, 180))", SCHEMA)
+    assert declared == asked(mean("x", bounds=(-60, 180)), SCHEMA)
+    assert declared == asked(mean("x"), BOUNDED)
     assert declared.text == "avg(clip(x, -60, 180))"
     # Bounds given with the question win over declared ones, and conditions see the column itself.
-    assert bind(mean("x", bounds=(0, 500)), BOUNDED).text == "avg(clip(x, 0, 500))"
-    assert parse_average("avg(x > 300)", BOUNDED).text == "avg(x > 300)"
-    assert parse_average("avg(abs(x) / 2)", BOUNDED).text == "avg(abs(clip(x, -60, 180)) / 2)"
+    assert asked(mean("x", bounds=(0, 500)), BOUNDED).text == "avg(clip(x, 0, 500))"
+    assert asked("avg(x > 300)", BOUNDED).text == "avg(x > 300)"
+    assert asked("avg(abs(x) / 2)", BOUNDED).text == "avg(abs(clip(x, -60, 180)) / 2)"
 
 
 @pytest.mark.parametrize(
@@ -101,48 +100,29 @@ def test_unbounded_columns_say_how_to_declare_bounds(question: str) -> None:
     with pytest.raises(
         NotBounded, match=r"schema=\{'[xk]': \(low, high\)\}.*clip\([xk], low, high\)"
     ) as e:
-        parse_average(f"avg({question})", SCHEMA)
+        asked(f"avg({question})", SCHEMA)
     assert "bounds=(low, high)" in str(e.value)
 
 
 def test_division_by_zero_needs_a_clip() -> None:
     with pytest.raises(NotBounded, match="division"):
-        parse_average("avg(1 / clip(x, 0, 1))", SCHEMA)
-    assert parse_average("avg(1 / clip(x, 1, 2))", SCHEMA).low == 0.5
-    assert parse_average("avg(clip(1 / clip(x, 0, 1), 0, 9))", SCHEMA).high == 9
-
-
-def test_the_grid_never_leaves_its_range() -> None:
-    generator = np.random.default_rng(7)
-    for _ in range(500):
-        centre = generator.normal() * 10.0 ** generator.integers(-12, 12)
-        width = 10.0 ** generator.integers(-12, 12) * (1 + generator.random())
-        low, high = centre, centre + width
-        if not low < high:
-            continue
-        row = bind(mean("x", bounds=(low, high)), SCHEMA).row
-        assert row.grid(row.low) == 0
-        assert GRID - 1 <= row.grid(row.high) <= GRID
-        values = np.clip(generator.uniform(low, high, size=5), low, high)
-        for value in values:
-            assert 0 <= row.grid(value) <= GRID
-            exact = (Fraction(value) - Fraction(row.low)) / (Fraction(row.high) - Fraction(row.low))
-            below = exact - Fraction(row.grid(value), GRID)
-            assert -(Fraction(2) ** -50) <= below <= Fraction(GRID_ERROR)  # rounded down
+        asked("avg(1 / clip(x, 0, 1))", SCHEMA)
+    assert asked("avg(1 / clip(x, 1, 2))", SCHEMA).low == 0.5
+    assert asked("avg(clip(1 / clip(x, 0, 1), 0, 9))", SCHEMA).high == 9
 
 
 def test_binding_accepts_what_is_already_bound() -> None:
-    question = parse_average("avg(flag)", SCHEMA)
-    assert bind(question, SCHEMA) is question
-    assert bind(mean(parse_row("flag", SCHEMA)), SCHEMA) == question
+    question = asked("avg(flag)", SCHEMA)
+    assert asked(question, SCHEMA) is question
+    assert asked(mean(parse_row("flag", SCHEMA)), SCHEMA) == question
     with pytest.raises(InvalidQuestion, match="flag"):
-        bind(question, Schema({"x": ColumnType.FLOAT}))
+        asked(question, Schema({"x": ColumnType.FLOAT}))
     with pytest.raises(InvalidArgument):
         mean("x", bounds=(1, 0))
-    with pytest.raises(InvalidQuestion, match=r"write it as avg"):
-        bind("x > 1", SCHEMA)
+    with pytest.raises(InvalidQuestion, match=r"write it like avg"):
+        asked("x > 1", SCHEMA)
     with pytest.raises(InvalidQuestion, match="stands once"):
-        bind(mean("avg(x)"), SCHEMA)
+        asked(mean("avg(x)"), SCHEMA)
 
 
 def test_declared_bounds_come_from_a_file(tmp_path: Any) -> None:
@@ -189,12 +169,12 @@ def test_a_function_is_total() -> None:
         return [None if k is None else 10.0 * k for k in frame["k"]]
 
     function = row_function(tricky, columns=["k"], bounds=(5, 45), name="tens")
-    question = bind(mean(function), SCHEMA)
+    question = asked(mean(function), SCHEMA)
     # 10, 20, missing (5), failing (5), 50 clipped to 45.
-    assert SAMPLE.sums([question.row]) == [sum(map(question.row.grid, (10, 20, 5, 5, 45)))]
-    assert grid_of_batch(question.row, FRAME).tolist() == [
-        question.row.grid(value) for value in (10, 20, 5, 5, 45)
-    ]
+    grid = question.row.grid
+    steps = [grid.steps(value) for value in (10, 20, 5, 5, 45)]
+    assert SAMPLE.sums([question.row]) == [grid.moments(sum(steps), 0)[0]]
+    assert steps_of_batch(question.row, FRAME).tolist() == steps
     assert question.text == 'avg(function "tens" version "1" of (k) in [5, 45])'
 
 
@@ -207,7 +187,7 @@ def test_functions_are_known_by_name_and_version() -> None:
             name="up",
             version=version,
         )
-        return bind(mean(function), SCHEMA)
+        return asked(mean(function), SCHEMA)
 
     assert made().text == made().text
     assert len({made().text, made("2").text, made(high=2).text}) == 3
@@ -217,7 +197,7 @@ def test_functions_are_known_by_name_and_version() -> None:
 def test_functions_are_tried_on_invented_rows_only() -> None:
     def bound(function: Any, columns: list[str], bounds: Any = (0, 1)) -> Mean:
         made = row_function(function, columns=columns, bounds=bounds, name="f")
-        return bind(mean(made), SCHEMA)
+        return asked(mean(made), SCHEMA)
 
     seen: list[pl.DataFrame] = []
 
@@ -243,21 +223,21 @@ def test_functions_are_tried_on_invented_rows_only() -> None:
             row_function(lambda frame: frame["x"], **arguments)
     function = row_function(lambda f: f["x"], columns=["x"], bounds=(0, 1), name="f")
     with pytest.raises(InvalidQuestion, match="row_function itself"):
-        bind(mean(function, bounds=(0, 1)), SCHEMA)
+        asked(mean(function, bounds=(0, 1)), SCHEMA)
 
 
 def test_polars_expressions() -> None:
-    positive = bind(mean(pl.col("x") > 0), SCHEMA)
+    positive = asked(mean(pl.col("x") > 0), SCHEMA)
     assert (positive.low, positive.high, positive.row.is_condition) == (0.0, 1.0, True)
     assert exactly(positive) == 2 / 5
-    same = bind(mean((pl.col("x") > 0).alias("another name")), SCHEMA)
+    same = asked(mean((pl.col("x") > 0).alias("another name")), SCHEMA)
     assert same == positive
     assert hash(same) == hash(positive)
-    assert bind(mean(pl.col("x") > 1), SCHEMA) != positive
-    clipped = bind(mean(pl.col("x").abs() * 2, bounds=(0, 100)), SCHEMA)
+    assert asked(mean(pl.col("x") > 1), SCHEMA) != positive
+    clipped = asked(mean(pl.col("x").abs() * 2, bounds=(0, 100)), SCHEMA)
     assert exactly(clipped) == pytest.approx((2 + 0 + 0 + 0 + 100) / 5, abs=100 * GRID_ERROR)
     with pytest.raises(NotBounded, match="bounds="):
-        bind(mean(pl.col("x") * 2), SCHEMA)
+        asked(mean(pl.col("x") * 2), SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +271,7 @@ def test_polars_expressions() -> None:
 )
 def test_polars_expressions_that_are_refused(expression: pl.Expr) -> None:
     with pytest.raises(InvalidQuestion) as refusal:
-        bind(mean(expression, bounds=(0, 1)), SCHEMA)
+        asked(mean(expression, bounds=(0, 1)), SCHEMA)
     assert not isinstance(refusal.value, NotBounded)
 
 

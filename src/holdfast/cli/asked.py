@@ -1,0 +1,64 @@
+"""A question as the command line says it: a text, and options that add to the text."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+
+from holdfast.cli.app import number
+from holdfast.errors import InvalidArgument
+from holdfast.question.columns import bounds_pair
+from holdfast.statistics import call as statistics
+from holdfast.statistics.bind import read_question
+from holdfast.statistics.call import Better, Call, TableCall
+
+__all__ = ["question_of"]
+
+
+def question_of(
+    text: str,
+    *,
+    where: str | None = None,
+    by: str | None = None,
+    bounds: tuple[str, str] | None = None,
+    better: Better | None = None,
+) -> Call | TableCall:
+    """The statistic that the text names, with what the options say of it."""
+    call = read_question(text)
+    said = {"where": where, "by": by, "bounds": bounds, "better": better}
+    for option, value in said.items():
+        if value is not None:
+            _require_taken(call.name, option)
+    if where is not None:
+        if call.where is not None:
+            raise InvalidArgument(
+                "the question has a where of its own, and --where gives another; join them with "
+                "`and` in one place."
+            )
+        call = replace(call, where=where)
+    if bounds is not None:
+        low, high = bounds_pair(tuple(number("bounds", end) for end in bounds))
+        call = replace(call, bounds=(low, high))
+    if isinstance(call, TableCall):
+        return call
+    if by is not None:
+        return _grouped(call, by)
+    return call if better is None else replace(call, better=better)
+
+
+def _grouped(call: Call, by: str) -> TableCall:
+    if call.variance is not None:
+        raise InvalidArgument("a variance is declared for a mean of all rows, without --by.")
+    return TableCall(call.name, call.arguments, call.where, call.bounds, by)
+
+
+def _require_taken(name: str, option: str) -> None:
+    """An option is for the statistics whose Python functions have it."""
+    takers = [
+        "avg" if each == "mean" else each
+        for each in statistics.__all__
+        if inspect.isfunction(function := getattr(statistics, each))
+        and option in inspect.signature(function).parameters
+    ]
+    if name not in takers:
+        raise InvalidArgument(f"{name} takes no --{option}; it is for {', '.join(takers)}.")

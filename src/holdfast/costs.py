@@ -1,0 +1,190 @@
+"""What questions would cost: the walk of a question rehearsed in public, without its data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count, islice
+
+from holdfast.budget import Cost
+from holdfast.desk import Desk
+from holdfast.errors import BudgetExhausted, Refused
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.bounded_noise import charged
+from holdfast.mechanisms.mechanism import CONFIRMED, Wish, about
+from holdfast.statistics.bind import Labelled
+from holdfast.statistics.derived import Derived, batches, is_derived
+from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.statistic import Statistic
+from holdfast.theory.intervals import Interval
+
+__all__ = ["Guessed", "cost_of", "cost_of_all", "require_covered"]
+
+
+@dataclass(frozen=True, slots=True)
+class Guessed:
+    """What is guessed: a `number` of the question itself, or all its parts, from other `rows`."""
+
+    number: float | None = None
+    rows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Nats if all guesses are confirmed, nats if none is, and how many questions are new.
+
+    `tolerance` is the half-width of the last of them, as a part of its range.
+    """
+
+    least: float = 0.0
+    most: float = 0.0
+    questions: int = 0
+    tolerance: float = 0.0
+
+    def __add__(self, other: Price) -> Price:
+        return Price(
+            self.least + other.least,
+            self.most + other.most,
+            self.questions + other.questions,
+            other.tolerance,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Parts that are asked together, or checked."""
+
+    parts: tuple[Statistic, ...]
+    checked: bool
+
+
+def cost_of(
+    desk: Desk,
+    question: Statistic | Derived | Quantile | Labelled,
+    guessed: Guessed,
+    tolerance: float | None,
+) -> Cost:
+    """The cost of a question, at most; refused if the budget does not cover it.
+
+    Guesses are taken to be confirmed: what surprises would leave is not known before.
+    """
+    if isinstance(question, Labelled):
+        members = [member for _, member in question.members]
+        price = cost_of_all(desk, members, guessed, tolerance)
+        text, width = f"{members[0].text} and {len(members) - 1} more", None
+    elif isinstance(question, Quantile):
+        price, text, width = _of_quantile(desk, question, guessed, tolerance), question.text, None
+    else:
+        price = cost_of_all(desk, [question], guessed, tolerance)
+        text = question.text
+        part = price.tolerance or desk.half_width(tolerance)
+        width = None if is_derived(question) else part * (question.high - question.low)
+    return Cost(text, width, price.least, price.most, price.questions)
+
+
+def cost_of_all(
+    desk: Desk,
+    questions: Sequence[Statistic | Derived],
+    guessed: Guessed,
+    tolerance: float | None,
+) -> Price:
+    """The cost of questions chosen together, each stage in one batch."""
+    return _walk(desk, _stages(questions, guessed), desk.transcript.committed, tolerance)
+
+
+def require_covered(
+    desk: Desk,
+    questions: Sequence[Statistic | Derived] | Quantile,
+    guessed: Guessed,
+    tolerance: float | None,
+) -> None:
+    """Refuse, before anything is asked, what takes more stages than the budget covers."""
+    if isinstance(questions, Quantile):
+        _of_quantile(desk, questions, guessed, tolerance)
+    else:
+        cost_of_all(desk, questions, guessed, tolerance)
+
+
+def _stages(questions: Sequence[Statistic | Derived], guessed: Guessed) -> list[Stage]:
+    """Plans end together: what has one stage is asked in the last batch."""
+    numbers = guessed.number is not None
+    plans = [batches(question, numbers=numbers) for question in questions]
+    depth = max(map(len, plans), default=0)
+    return [
+        Stage(
+            tuple(
+                part
+                for plan in plans
+                if level >= depth - len(plan)
+                for part in plan[level - depth + len(plan)]
+            ),
+            guessed.rows or (numbers and level == depth - 1),
+        )
+        for level in range(depth)
+    ]
+
+
+def _of_quantile(
+    desk: Desk, quantile: Quantile, guessed: Guessed, tolerance: float | None
+) -> Price:
+    """Of a search, by its longest way; of a check, with the search that follows a surprise."""
+    account, known = desk.transcript.committed, _known(desk, quantile)
+    fresh = (place for cell in count() if (place := quantile.place(cell)) not in known)
+    most = min(quantile.most_questions(known), quantile.cells)
+    search = [Stage((quantile.threshold(v),), guessed.rows) for v in islice(fresh, most)]
+    if guessed.number is None:
+        return _walk(desk, search, account, tolerance)
+    reach = desk.half_width(tolerance) * (quantile.high - quantile.low)
+    about_it = tuple(quantile.threshold(v) for v in quantile.claims(guessed.number, reach))
+    check = _walk(desk, [Stage(about_it, True)], account, tolerance)
+    try:
+        after = _walk(desk, search, account, tolerance)
+    except Refused:  # a surprise then keeps the interval of the two thresholds
+        return check
+    return replace(check + after, least=check.least)
+
+
+def _known(desk: Desk, quantile: Quantile) -> dict[float, Interval]:
+    """The thresholds that have been answered, whatever they were asked for."""
+    found = {}
+    for recorded in desk.transcript.by_question.values():
+        v = quantile.threshold_of(recorded.question)
+        if v is not None:
+            found[v] = recorded.interval
+    return found
+
+
+def _walk(desk: Desk, stages: Sequence[Stage], account: Account, tolerance: float | None) -> Price:
+    """The stages one after another on an account, with guesses as if confirmed."""
+    t, price, seen = desk.half_width(tolerance), Price(), set(desk.transcript.by_question)
+    plans: list[tuple[list[Statistic], bool]] = []
+    for stage in stages:
+        new = list({part.text: part for part in stage.parts if part.text not in seen}.values())
+        seen.update(part.text for part in new)
+        if new:
+            plans.append((new, stage.checked))
+    for new, checked in plans:
+        wishes = [
+            replace(about(part, t, 0.5) if checked else Wish(part, t), narrow=tolerance is None)
+            for part in new
+        ]
+        try:
+            mechanism, offers = desk.offers(wishes, account)
+        except Refused as error:
+            raise _refusal(error, sum(len(each) for each, _ in plans), price.questions) from None
+        most = [offer.worst_charge for offer in offers]
+        least = [mechanism.settle(offer, CONFIRMED).charge for offer in offers] if checked else most
+        price += Price(sum(least), sum(most), len(offers), offers[-1].tolerance)
+        account = charged(account, offers, least)
+    return price
+
+
+def _refusal(error: Refused, wanted: int, covered: int) -> Refused:
+    """The refusal of a part, said of the whole."""
+    if covered == 0:
+        return error
+    return BudgetExhausted(
+        f"requested up to {wanted:,} new questions, one after another; remaining budget for "
+        f"{covered:,}; missing {wanted - covered:,}. Nothing was spent. Ask with a larger "
+        "tolerance=, or for less at a time."
+    )

@@ -1,0 +1,122 @@
+"""Comparisons: several holders against one attack on the same samples, as a frozen table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from holdfast.lab.holders import Holder, Setting
+from holdfast.lab.populations import Population
+from holdfast.lab.trial import Analyst, Result, Scenario, run_trials
+from holdfast.lab.verdict import Verdict, verdict
+
+__all__ = ["Cell", "Compared", "Experiment", "Run", "compare"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How an experiment is run."""
+
+    trials: int = 20
+    seed: int = 2026
+    n_jobs: int = 1
+    progress: Callable[[int, int], None] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One holder's row: averages over the trials of the attack's final question, and the verdict.
+
+    `holds` is None where no interval was shown or the trials are too few to tell; `published` is
+    what others report for the same sizes, in the unit of `shown` unless `note` says otherwise.
+    """
+
+    holder: str
+    promises: bool
+    shown: float | None
+    truth: float | None
+    low: float | None
+    high: float | None
+    holds: bool | None
+    verdict: Verdict
+    published: float | None
+    note: str
+
+    @property
+    def answered(self) -> float:
+        """Questions answered, in the middle trial."""
+        return self.verdict.median_answers
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A table: what was done, and a row for each holder."""
+
+    name: str
+    description: str
+    rows: tuple[Compared, ...]
+
+    def row(self, holder: str) -> Compared:
+        """The row of the holder of this name."""
+        return next(row for row in self.rows if row.holder == holder)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One holder to compare, with what is published of it at these sizes, if anything."""
+
+    population: Population
+    holder: Holder
+    analyst: Analyst
+    setting: Setting
+    train_rows: int = 0
+    published: float | None = None
+    note: str = ""
+    label: str = ""
+
+
+def compare(name: str, description: str, cells: Sequence[Cell], run: Run) -> Experiment:
+    """The table: every cell has the trials of the same seeds, so holders meet the same samples."""
+    rows = []
+    for place, cell in enumerate(cells):
+        scenario = Scenario(
+            cell.population, cell.holder, cell.analyst, cell.setting, cell.train_rows
+        )
+        results = run_trials(
+            scenario,
+            run.trials,
+            seed=run.seed,
+            n_jobs=run.n_jobs,
+            progress=_shifted(run.progress, place, len(cells)),
+        )
+        rows.append(_compared(cell, results))
+    return Experiment(name, description, tuple(rows))
+
+
+def _shifted(
+    progress: Callable[[int, int], None] | None, place: int, cells: int
+) -> Callable[[int, int], None] | None:
+    if progress is None:
+        return None
+    return lambda done, trials: progress(place * trials + done, cells * trials)
+
+
+def _compared(cell: Cell, results: Sequence[Result]) -> Compared:
+    found = verdict(results, 1 - cell.setting.confidence_level)
+    finals = [result.final for result in results if result.final is not None]
+    lows = [final.low for final in finals if final.low is not None]
+    highs = [final.high for final in finals if final.high is not None]
+    telling = found.intervals > 0 and found.allowed < found.trials
+    return Compared(
+        holder=cell.label or cell.holder.name,
+        promises=cell.holder.promises,
+        shown=found.shown,
+        truth=found.truth,
+        low=fmean(lows) if lows else None,
+        high=fmean(highs) if highs else None,
+        holds=found.holds if telling else None,
+        verdict=found,
+        published=cell.published,
+        note=cell.note,
+    )

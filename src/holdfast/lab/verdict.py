@@ -1,0 +1,86 @@
+"""Verdicts on trials: exact binomial thresholds, no judgement by eye."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.lab.trial import Result
+
+__all__ = ["DOUBT", "Verdict", "most_failures", "verdict"]
+
+# The chance that a holder which keeps its promise is judged to break it.
+DOUBT = 1e-9
+
+
+def most_failures(trials: int, beta: float) -> int:
+    """More failures than this have probability below DOUBT if each has probability <= beta."""
+    from scipy.stats import binom
+
+    trials = require.positive_integer("trials", trials)
+    return int(binom.isf(DOUBT, trials, require.probability("beta", beta)))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What many trials say together.
+
+    `intervals` were shown in all. `failures` counts the trials in which any of them missed;
+    `allowed` is the most that a holder which keeps its promise of 1 - beta would have. `slack` is
+    the largest error in half-widths. `shown` and `truth` are averages of the final questions.
+    """
+
+    trials: int
+    intervals: int
+    failures: int
+    allowed: int
+    slack: float
+    worst_error: float
+    fewest_answers: int
+    median_answers: float
+    most_answers: int
+    shown: float | None
+    truth: float | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the trials are compatible with the promise."""
+        return self.failures <= self.allowed
+
+    @property
+    def failure_rate(self) -> float:
+        return self.failures / self.trials
+
+    def __str__(self) -> str:
+        word = "holds" if self.holds else "BROKEN"
+        slack = f"worst error {self.slack:.2f} half-widths" if self.intervals else "no interval"
+        return (
+            f"{word}: {self.failures:,} of {self.trials:,} trials with a false interval "
+            f"(allowed {self.allowed:,}); {slack}; answers {self.fewest_answers:,} to "
+            f"{self.most_answers:,}"
+        )
+
+
+def verdict(results: Sequence[Result], beta: float) -> Verdict:
+    """The verdict on a holder that promises all intervals of a trial together with 1 - beta."""
+    if not results:
+        raise InvalidArgument("A verdict needs at least one trial.")
+    answers = [result.answered for result in results]
+    finals = [result.final for result in results if result.final is not None]
+    return Verdict(
+        trials=len(results),
+        intervals=sum(result.intervals for result in results),
+        failures=sum(result.failed for result in results),
+        allowed=most_failures(len(results), beta),
+        slack=max(result.slack for result in results),
+        worst_error=max(result.worst_error for result in results),
+        fewest_answers=min(answers),
+        median_answers=float(median(answers)),
+        most_answers=max(answers),
+        shown=fmean(final.shown for final in finals) if finals else None,
+        truth=math.fsum(final.truth for final in finals) / len(finals) if finals else None,
+    )

@@ -1,0 +1,88 @@
+"""A kind of mechanism: what the catalogue says of it, and how a value of it is made."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.account import Terms
+from holdfast.mechanisms.mechanism import Mechanism
+from holdfast.sampling import Sampling
+
+__all__ = ["MechanismKind", "Planned", "Wanted", "chosen_options", "no_options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was declared when a ledger is opened, before a mechanism has decided the half-width."""
+
+    rows: int
+    tolerance: float | None
+    confidence_level: float
+    questions: int | None
+    sampling: Sampling
+    design: bool = False
+
+    def terms(self, tolerance: float) -> Terms:
+        """The terms with this half-width."""
+        return Terms(
+            self.rows,
+            tolerance,
+            self.confidence_level,
+            self.questions,
+            self.sampling,
+            self.design,
+        )
+
+
+class Planned(NamedTuple):
+    """What an opening decides, once: the half-width and whatever else the mechanism fixes.
+
+    `parameters` are plain values; the ledger keeps them, and `build` makes the mechanism of them.
+    """
+
+    tolerance: float
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismKind:
+    """An entry of the catalogue.
+
+    `plan(wanted, options)` is called once, when a ledger is opened, with the options that were
+    given for the mechanism; it refuses (`ToleranceTooTight`) a half-width it cannot promise.
+    `options` says what each of them is. A kind that is `trained` answers by what training rows say:
+    it needs `train=`, and its wishes carry a guess without a claim.
+    """
+
+    name: str
+    summary: str
+    needs: str
+    promises: str  # the theorem as people call it; for a baseline, why nothing is promised
+    theorem: str | None  # its name in the registry; None where nothing is promised
+    plan: Callable[[Wanted, Mapping[str, Any]], Planned]
+    build: Callable[[Terms, Mapping[str, Any]], Mechanism]
+    refuses_checks: str | None = None  # why guesses cannot be checked beside it, if they cannot
+    options: Mapping[str, str] = field(default_factory=dict)
+    trained: bool = False
+
+
+def no_options(name: str, options: Mapping[str, Any]) -> None:
+    """Refuse options for a mechanism that has none."""
+    if options:
+        raise InvalidArgument(f"{name} has no options, and {sorted(options)} were given.")
+
+
+def chosen_options(
+    name: str, options: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The options given, over their defaults; one that the mechanism does not have is refused."""
+    for option in options:
+        if option not in defaults:
+            near = difflib.get_close_matches(str(option), defaults, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(defaults)}."
+            raise InvalidArgument(f"{name} has no option {option!r}; {hint}")
+    return {**defaults, **options}

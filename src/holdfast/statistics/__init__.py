@@ -1,0 +1,1 @@
+"""Statistics: what is asked about the population, made of row values, with their concentration."""

@@ -1,0 +1,138 @@
+"""Means: of all rows, and of a group of rows whose size is public."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from holdfast.data.design import Group
+from holdfast.data.sample import Sample
+from holdfast.errors import InvalidQuestion
+from holdfast.question import build
+from holdfast.question.expression import Call, Column, Constant, Expression
+from holdfast.question.row import RowValue, row_value
+from holdfast.question.text import number, text
+from holdfast.sampling import Clustered, Declared, Independent, MDependent, Sampling
+from holdfast.statistics.statistic import Measured, measure
+from holdfast.theory.concentration import BoundedMean, Concentration, SubGaussian
+from holdfast.theory.dependence import MDependent as MDependentProfile
+
+__all__ = ["Average", "GroupMean", "Mean", "expression_of", "group_mean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The average of a row value over all rows; `variance` is a bound that was declared for it."""
+
+    row: RowValue
+    variance: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The canonical text; a declared bound is part of what is asked."""
+        if self.variance is None:
+            return f"avg({self.row.text})"
+        return f"avg({self.row.text}, variance <= {number(self.variance)})"
+
+    @property
+    def among(self) -> str:
+        """Of which rows: of all."""
+        return ""
+
+    @property
+    def low(self) -> float:
+        return self.row.low
+
+    @property
+    def high(self) -> float:
+        return self.row.high
+
+    def rows(self, n: int) -> int:
+        return n
+
+    def concentration(self, n: int, sampling: Sampling) -> Concentration:
+        return sampling.profile(n)
+
+    def read(self, sample: Sample) -> Measured:
+        (measured,) = measure(sample, [self])
+        return measured
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMean:
+    """The average of a value among the rows of a group whose size is public by design.
+
+    `row` is the value inside the group and counts nothing outside, so that its sum is the group's.
+    """
+
+    value: RowValue
+    condition: Expression
+    row: RowValue
+    group: Group
+
+    @property
+    def text(self) -> str:
+        return f"avg({self.value.text}){self.among}"
+
+    @property
+    def among(self) -> str:
+        """Of which rows, as the text of a statistic made of such means says it."""
+        return f" where {text(self.condition)}"
+
+    @property
+    def low(self) -> float:
+        return self.value.low
+
+    @property
+    def high(self) -> float:
+        return self.value.high
+
+    def rows(self, n: int) -> int:  # noqa: ARG002 - the group's size, whatever the table's
+        return self.group.size
+
+    def concentration(self, n: int, sampling: Sampling) -> Concentration:  # noqa: ARG002
+        size, squares = self.group.size, self.group.squares
+        match sampling:
+            case Independent():
+                return BoundedMean(size)
+            case Clustered():
+                return SubGaussian(0.5 * min(1.0, math.sqrt(squares) / size))
+            case MDependent(m):
+                # The rows of a group keep their places, so m + 1 classes of independent rows do.
+                return MDependentProfile(size, m)
+            case Declared():
+                raise InvalidQuestion(
+                    "The declared concentration is about means of all rows, not of a group; open "
+                    "the ledger with another sampling to ask about groups of design columns."
+                )
+
+    def read(self, sample: Sample) -> Measured:
+        (measured,) = measure(sample, [self])
+        return measured
+
+
+Average = Mean | GroupMean
+
+
+def group_mean(value: RowValue, condition: Expression, group: Group) -> GroupMean:
+    """The mean of a value in a public group; refused for an empty one."""
+    if group.size == 0:
+        raise InvalidQuestion(
+            f"No row of the design has {text(condition)}, so there is no group to ask about."
+        )
+    if value.is_condition:
+        row = row_value(build.conjunction([condition, expression_of(value)]))
+    else:
+        inside = build.coalesce([expression_of(value), build.constant(value.missing)])
+        row = row_value(build.case([(condition, inside)], build.constant(value.low)))
+    return GroupMean(value, condition, row, group)
+
+
+def expression_of(value: RowValue) -> Expression:
+    """The row expression of a value; functions of Python and Polars have none."""
+    if isinstance(value.source, Column | Constant | Call):
+        return value.source
+    raise InvalidQuestion(
+        "Groups, and statistics made of several means, need a row expression as text, not a Python "
+        "function or a Polars expression."
+    )

@@ -1,0 +1,191 @@
+"""Variance, standard deviation, covariance and correlation, from the averages of products.
+
+Squares and products are taken around the middle of each range, a public number: E[(x - a)(y - b)]
+minus E[x - a] E[y - b] is the covariance whatever a and b are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.question import build
+from holdfast.question.expression import Expression, Op
+from holdfast.question.row import RowValue, row_value
+from holdfast.statistics.derived import Estimate, Stages, counted
+from holdfast.statistics.mean import Average
+from holdfast.theory.intervals import Interval
+from holdfast.theory.propagation import (
+    correlation_interval,
+    covariance_interval,
+    difference_interval,
+    std_interval,
+    variance_interval,
+)
+from holdfast.theory.safeside import round_up
+
+__all__ = ["Correlation", "Covariance", "Variance", "product_of", "square_of"]
+
+
+def square_of(value: RowValue) -> RowValue:
+    """The squared distance from the middle of the range."""
+    # A product of absolute values, so that its range is known not to be below 0.
+    size = build.function(Op.ABS, _centred(value))
+    return row_value(build.arithmetic(Op.MULTIPLY, size, size))
+
+
+def product_of(first: RowValue, second: RowValue) -> RowValue:
+    """The product of the distances from the middles of the ranges."""
+    return row_value(build.arithmetic(Op.MULTIPLY, _centred(first), _centred(second)))
+
+
+def _centred(value: RowValue) -> Expression:
+    return build.arithmetic(Op.SUBTRACT, counted(value), build.constant(_middle(value)))
+
+
+def _middle(value: RowValue) -> float:
+    return value.low + (value.high - value.low) / 2
+
+
+def _around_middle(mean: Estimate, value: RowValue) -> Estimate:
+    middle = _middle(value)
+    return Estimate(mean.value - middle, difference_interval(*mean.interval, middle, middle))
+
+
+def _variance(mean: Estimate, square: Estimate, value: RowValue) -> Estimate:
+    shift = _around_middle(mean, value)
+    found = variance_interval(*shift.interval, *square.interval)
+    return Estimate(max(0.0, square.value - shift.value**2), found).within(0.0, _largest(value))
+
+
+def _largest(value: RowValue) -> float:
+    """No variance in the range is larger."""
+    width = value.high - value.low
+    return round_up((round_up(width) / 2) ** 2) if width else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Variance:
+    """The variance of a value, from its mean and its mean square; or the root of it."""
+
+    value: RowValue
+    mean: Average
+    square: Average
+    root: bool
+
+    @property
+    def text(self) -> str:
+        return f"{'std' if self.root else 'variance'}({self.value.text}){self.mean.among}"
+
+    @property
+    def low(self) -> float:
+        return 0.0
+
+    @property
+    def high(self) -> float:
+        largest = _largest(self.value)
+        return std_interval(0.0, largest).high if self.root else largest
+
+    @property
+    def stages(self) -> Stages:
+        return ((self.mean, self.square),)
+
+    def join(self, parts: Sequence[Estimate]) -> Estimate:
+        mean, square = parts
+        variance = _variance(mean, square, self.value)
+        if not self.root:
+            return variance
+        found = std_interval(*variance.interval)
+        return Estimate(variance.value**0.5, found).within(0.0, self.high)
+
+    def last_guess(self, guess: float, others: Sequence[float]) -> float:
+        (mean,) = others
+        return (guess * guess if self.root else guess) + (mean - _middle(self.value)) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class Covariance:
+    """The covariance of two values, from their means and the mean of their product."""
+
+    first: RowValue
+    second: RowValue
+    means: tuple[Average, Average]
+    product: Average
+
+    @property
+    def text(self) -> str:
+        return f"covariance({self.first.text}, {self.second.text}){self.product.among}"
+
+    @property
+    def low(self) -> float:
+        return -self.high
+
+    @property
+    def high(self) -> float:
+        first, second = (std_interval(0.0, _largest(each)).high for each in self._values)
+        return round_up(first * second) if first and second else 0.0
+
+    @property
+    def stages(self) -> Stages:
+        return ((*self.means, self.product),)
+
+    def join(self, parts: Sequence[Estimate]) -> Estimate:
+        x, y = (
+            _around_middle(mean, value) for mean, value in zip(parts[:2], self._values, strict=True)
+        )
+        product = parts[2]
+        found = covariance_interval(*x.interval, *y.interval, *product.interval)
+        return Estimate(product.value - x.value * y.value, found).within(self.low, self.high)
+
+    @property
+    def _values(self) -> tuple[RowValue, RowValue]:
+        return self.first, self.second
+
+    def last_guess(self, guess: float, others: Sequence[float]) -> float:
+        x, y = others
+        return guess + (x - _middle(self.first)) * (y - _middle(self.second))
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """The covariance over both standard deviations; [-1, 1] where one of them may be 0."""
+
+    covariance: Covariance
+    squares: tuple[Average, Average]
+
+    @property
+    def text(self) -> str:
+        return self.covariance.text.replace("covariance", "correlation", 1)
+
+    @property
+    def low(self) -> float:
+        return -1.0
+
+    @property
+    def high(self) -> float:
+        return 1.0
+
+    @property
+    def stages(self) -> Stages:
+        return ((*self.squares, *self.covariance.means, self.covariance.product),)
+
+    def join(self, parts: Sequence[Estimate]) -> Estimate:
+        x, y = self._variances(parts)
+        covariance = self.covariance.join(parts[2:])
+        found = correlation_interval(*covariance.interval, *x.interval, *y.interval)
+        spread = (x.value * y.value) ** 0.5
+        value = covariance.value / spread if spread > 0 else 0.0
+        return Estimate(value, found).within(-1.0, 1.0)
+
+    def last_guess(self, guess: float, others: Sequence[float]) -> float:
+        exactly = [Estimate(value, Interval(value, value)) for value in others]
+        x, y = self._variances(exactly)
+        return self.covariance.last_guess(guess * (x.value * y.value) ** 0.5, others[2:])
+
+    def _variances(self, parts: Sequence[Estimate]) -> tuple[Estimate, Estimate]:
+        values = (self.covariance.first, self.covariance.second)
+        x, y = (
+            _variance(mean, square, value)
+            for square, mean, value in zip(parts[:2], parts[2:4], values, strict=True)
+        )
+        return x, y

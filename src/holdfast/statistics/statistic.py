@@ -1,0 +1,109 @@
+"""What one symbol can answer: a number of the sample, bounded, with a stated concentration.
+
+A `Statistic` is measured through the door by itself. Everything else that people ask for (variance,
+correlation, quantiles, differences of groups) is derived from the answers to several of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from holdfast.data.sample import Sample
+from holdfast.question.row import GRID, GRID_ERROR, RowValue
+from holdfast.sampling import Sampling
+from holdfast.theory.concentration import Concentration
+
+__all__ = ["Measured", "Statistic", "averaged", "computing_error", "measure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the sample says, exactly: numerator/denominator of the way from `low` to `high`.
+
+    For an average, `count` is how many rows were averaged and `squares` the sum of their squared
+    grid units.
+    """
+
+    numerator: int
+    denominator: int
+    count: int
+    squares: int = 0
+
+    @property
+    def value(self) -> float:
+        """The nearest double."""
+        return self.numerator / self.denominator
+
+
+class Statistic(Protocol):
+    """A frozen value; everything but `read` is public."""
+
+    @property
+    def text(self) -> str:
+        """The canonical text: two questions are the same question when their texts are equal."""
+        ...
+
+    @property
+    def low(self) -> float:
+        """The least value it can have."""
+        ...
+
+    @property
+    def high(self) -> float:
+        """The greatest value it can have."""
+        ...
+
+    @property
+    def row(self) -> RowValue | None:
+        """The row value that is averaged; None for a statistic of the table as a whole."""
+        ...
+
+    def rows(self, n: int) -> int:
+        """How many of the table's n rows are averaged: a public number."""
+        ...
+
+    def concentration(self, n: int, sampling: Sampling) -> Concentration:
+        """How far the sample's value may be from the truth, as a fraction of the range.
+
+        Refused, in one sentence, where no theorem covers the way the rows came about.
+        """
+        ...
+
+    def read(self, sample: Sample) -> Measured:
+        """The value of a statistic of the table as a whole; inside the door only."""
+        ...
+
+
+def averaged(statistic: Statistic) -> RowValue:
+    """The row value of an average."""
+    if statistic.row is None:
+        raise TypeError(f"{statistic.text} is not an average of row values")
+    return statistic.row
+
+
+def computing_error(statistic: Statistic) -> float:
+    """A bound on |computed - exact| as a fraction of the range: the grid, or a few roundings."""
+    row = statistic.row
+    return 2.0**-50 if row is None or row.is_condition else GRID_ERROR
+
+
+def measure(
+    sample: Sample, statistics: Sequence[Statistic], *, squares: bool = False
+) -> list[Measured]:
+    """All of them: one scan for the averages, one more for each statistic of the whole table."""
+    rows = [statistic.row for statistic in statistics if statistic.row is not None]
+    if squares:
+        moments = iter(sample.moments(rows) if rows else [])
+    else:
+        moments = iter([(total, 0) for total in sample.sums(rows)] if rows else [])
+    found = []
+    for statistic in statistics:
+        if statistic.row is None:
+            found.append(statistic.read(sample))
+            continue
+        total, total_squares = next(moments)
+        count = statistic.rows(sample.n)
+        found.append(Measured(total, count * GRID, count, total_squares))
+    return found

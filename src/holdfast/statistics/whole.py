@@ -1,0 +1,203 @@
+"""Statistics of the table as a whole: AUC, and functions with a declared concentration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from holdfast import require
+from holdfast.data.evaluate import evaluate
+from holdfast.data.plain import plain
+from holdfast.data.sample import Sample, reading
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.question.bounds import Range
+from holdfast.question.expression import Expression, column_names
+from holdfast.question.functions import row_function
+from holdfast.question.row import RowValue
+from holdfast.question.text import identifier, number, string, text
+from holdfast.sampling import Clustered, Independent, Sampling
+from holdfast.statistics.statistic import Measured
+from holdfast.theory.concentration import (
+    BoundedDifferences,
+    Concentration,
+    SubExponential,
+    SubGaussian,
+    TwoSampleU,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Auc", "TableFunction", "statistic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Auc:
+    """P[score of a positive row > score of a negative one], ties counting a half.
+
+    Which rows are positive is public by design. A missing score is below every other.
+    """
+
+    score: Expression
+    positive: Expression
+    positives: int
+    negatives: int
+
+    @property
+    def text(self) -> str:
+        return f"auc({text(self.score)}, {text(self.positive)})"
+
+    @property
+    def low(self) -> float:
+        return 0.0
+
+    @property
+    def high(self) -> float:
+        return 1.0
+
+    @property
+    def row(self) -> RowValue | None:
+        return None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads."""
+        return tuple(sorted({*column_names(self.score), *column_names(self.positive)}))
+
+    def rows(self, n: int) -> int:
+        return n
+
+    def concentration(self, n: int, sampling: Sampling) -> Concentration:  # noqa: ARG002
+        if isinstance(sampling, Independent):
+            return TwoSampleU(self.positives, self.negatives)
+        raise InvalidQuestion(
+            f"The interval of an AUC is proved for independent rows, and this ledger has "
+            f"{sampling}; ask for the accuracy at a threshold instead."
+        )
+
+    def read(self, sample: Sample) -> Measured:
+        import numpy as np
+
+        scores, labels = [], []
+        for frame in sample.frames(self.columns):
+            score, label = evaluate(frame, [self.score, self.positive])
+            scores.append(score.cast(float).fill_null(-math.inf).to_numpy())
+            labels.append(label.fill_null(value=False).to_numpy())
+        every, positive = np.concatenate(scores), np.concatenate(labels)
+        below, above = np.sort(every[~positive]), every[positive]
+        sides = (np.searchsorted(below, above, side=side) for side in ("left", "right"))
+        doubled = sum(int(side.sum()) for side in sides)
+        # For the protected rows the public numbers; other rows, to guess from, have their own.
+        pairs = len(above) * len(below)
+        return Measured(doubled, 2 * pairs, sample.n) if pairs else Measured(1, 2, sample.n)
+
+
+@dataclass(frozen=True, slots=True)
+class TableFunction:
+    """A Python function of all rows with declared bounds and a declared concentration.
+
+    `change`: one row changes its value by at most this (McDiarmid). `sigma`, with `b`: it is
+    sub-Gaussian, or sub-exponential, whatever the rows are (typical stability's own case).
+    """
+
+    function: Callable[[pl.DataFrame], float]
+    columns: tuple[str, ...]
+    bounds: Range
+    name: str
+    version: str
+    change: float | None
+    sigma: float | None
+    b: float | None
+
+    @property
+    def text(self) -> str:
+        columns = ", ".join(identifier(column) for column in self.columns)
+        declared = {"change": self.change, "sigma": self.sigma, "b": self.b}
+        said = ", ".join(f"{k} {number(v)}" for k, v in declared.items() if v is not None)
+        return (
+            f"statistic {string(self.name)} version {string(self.version)} of ({columns}) in "
+            f"[{number(self.bounds.low)}, {number(self.bounds.high)}], {said}"
+        )
+
+    @property
+    def low(self) -> float:
+        return self.bounds.low
+
+    @property
+    def high(self) -> float:
+        return self.bounds.high
+
+    @property
+    def row(self) -> RowValue | None:
+        return None
+
+    def rows(self, n: int) -> int:
+        return n
+
+    def concentration(self, n: int, sampling: Sampling) -> Concentration:
+        width = self.bounds.high - self.bounds.low
+        if self.sigma is not None:
+            if self.b is None:
+                return SubGaussian(self.sigma / width)
+            return SubExponential(self.sigma / width, self.b / width)
+        delta = (self.change or 0.0) / width
+        match sampling:
+            case Independent():
+                return BoundedDifferences(n, delta)
+            case Clustered(_, size) if size is not None:
+                # Units are independent, and one of m rows changes the value by at most m delta.
+                return SubGaussian(delta * math.sqrt(size * n) / 2)
+        raise InvalidQuestion(
+            f"A statistic that changes by at most {number(self.change or 0.0)} with a row "
+            f"concentrates for independent rows or units, and this ledger has {sampling}; declare "
+            "its sigma= instead."
+        )
+
+    def read(self, sample: Sample) -> Measured:
+        import polars as pl
+
+        frames = [
+            frame.select(plain(name, dtype) for name, dtype in frame.schema.items())
+            for frame in sample.frames(self.columns)
+        ]
+        with reading():
+            table = pl.concat(frames)
+        try:
+            value = float(self.function(table))
+        except (Exception, pl.exceptions.PanicException):
+            value = math.nan  # what it does with these rows may not be told
+        low, high = self.bounds
+        value = low if math.isnan(value) else min(high, max(low, value))
+        part = (Fraction(value) - Fraction(low)) / (Fraction(high) - Fraction(low))
+        return Measured(part.numerator, part.denominator, sample.n)
+
+
+def statistic(
+    function: Callable[[pl.DataFrame], float],
+    *,
+    columns: Sequence[str],
+    bounds: tuple[float, float],
+    name: str,
+    version: str = "1",
+    change: float | None = None,
+    sigma: float | None = None,
+    b: float | None = None,
+) -> TableFunction:
+    """Any number computed from all rows together, whose concentration you declare.
+
+    `function` gets a Polars frame of these columns, in any order of rows, and returns a number; one
+    outside `bounds` counts as the nearest bound, and NaN or a failure as the lower one.
+    Declare either `change`, the most that one row can change the number (for independent rows or
+    units), or the scale `sigma` of its deviations (with `b`, sub-exponential ones), in its own
+    unit. The truth is its expectation over samples of this size. It is known by `name` and
+    `version`: change the version whenever its meaning changes.
+    """
+    if (change is None) == (sigma is None) or (b is not None and sigma is None):
+        raise InvalidArgument("statistic() takes change=, or sigma=, or sigma= and b=.")
+    scales = {"change": change, "sigma": sigma, "b": b}
+    known = {k: None if v is None else require.positive(k, v) for k, v in scales.items()}
+    named = row_function(function, columns=columns, bounds=bounds, name=name, version=version)
+    return TableFunction(function, named.columns, named.bounds, name, version, **known)
