@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench docs lock clean
+.PHONY: demo test lint bench attacks docs lock clean
 
 demo: $(STAMP)
 	$(BIN)/python -m examples.demo
@@ -19,6 +19,10 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.run
+
+# Everything of the laboratory: it fails if a promise is broken, and writes attack-report/.
+attacks: $(STAMP)
+	$(BIN)/holdfast attack --all --jobs -1
 
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
@@ -40,4 +44,4 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .hypothesis demo-output
+	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .hypothesis demo-output attack-report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks import asking, planner
+from benchmarks import asking, guessers, planner
 
 RESULTS = Path("benchmarks/results")
 HEAD = "| what | against | seconds | ratio | at most | |\n|---|---|---|---|---|---|"
@@ -13,7 +13,7 @@ HEAD = "| what | against | seconds | ratio | at most | |\n|---|---|---|---|---|-
 def main() -> None:
     lines = [HEAD]
     print(HEAD, flush=True)
-    for group in (planner.rows, asking.rows):
+    for group in (planner.rows, guessers.rows, asking.rows):
         for row in group():
             lines.append(str(row))
             print(row, flush=True)

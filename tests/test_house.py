@@ -36,9 +36,11 @@ STOREYS = [
         "costs",
         "desk",
         "guesses",
+        "guessers",
         "groups",
         "holdout",
         "opening",
+        "stability",
         "",
     },
     {"lab"},
@@ -47,6 +49,8 @@ STOREYS = [
 ]
 # Drawings are made by charts for the values that offer a `chart` method.
 SAME_STOREY_IS_FINE = STOREYS[7] - {""}
+# `holdout.rehearse()` hands its terms, never its rows, up to the laboratory.
+UP_IS_FINE = {("holdout", "lab")}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -86,6 +90,7 @@ def test_imports_point_down(path: Path) -> None:
         if other.startswith("__") or other == own:
             continue
         fine = storey(other) < storey(own) or {own, other} <= SAME_STOREY_IS_FINE
+        fine = fine or (own, other) in UP_IS_FINE
         assert fine, f"{relative} imports {module}, which is not below it"
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
-from holdfast.plan_table import percent
-
 if TYPE_CHECKING:
     from holdfast.budget import Budget
     from holdfast.ledger.entries import Recorded
@@ -18,9 +16,9 @@ __all__ = ["Answer"]
 class Answer(float):
     """The released value. Behaves as a float; everything else is an attribute.
 
-    `status` is answered, confirmed, surprise or repeated; `cost` is in nats (0 for a repeat);
-    `left` is the budget after this answer; `receipt` is the hash of the ledger entry that settled
-    it.
+    `status` is answered, confirmed, surprise, no promise or repeated; `cost` is in nats (0 for a
+    repeat); `left` is the budget after this answer; `receipt` is the hash of the ledger entry that
+    settled it.
     """
 
     __slots__ = ("better", "left", "recorded", "status")
@@ -102,7 +100,7 @@ class Answer(float):
             "high": self.interval.high,
             "half_width": self.half_width,
             "confidence_level": self.left.terms.confidence_level,
-            "simultaneous": True,
+            "simultaneous": self.left.terms.promises,
             "guess": self.guess,
             "why": self.why,
             "cost": self.cost,
@@ -117,8 +115,8 @@ class Answer(float):
     def __str__(self) -> str:
         said = f"{self.verdict}: " if self.verdict else ""
         return (
-            f"{said}{self.status} {_short(self.value)} {self.interval} · simultaneous "
-            f"{percent(self.left.terms.confidence_level)} · {self.left.terms.rows:,} rows · "
+            f"{said}{self.status} {_short(self.value)} {self.interval} · {self.left.together} · "
+            f"{self.left.terms.rows:,} rows · "
             f"question {self.number:,} · {self.left.questions_left:,} left"
         )
 
@@ -130,8 +128,8 @@ class Answer(float):
     def _repr_html_(self) -> str:
         return (
             f"<div><b>{_short(self.value)}</b> {self.interval} "
-            f"<i>{self.status}</i><br><small>{html.escape(self.question)} &middot; simultaneous "
-            f"{percent(self.left.terms.confidence_level)} &middot; {self.left.terms.rows:,} rows "
+            f"<i>{self.status}</i><br><small>{html.escape(self.question)} &middot; "
+            f"{self.left.together} &middot; {self.left.terms.rows:,} rows "
             f"&middot; question {self.number:,} &middot; {self.left.questions_left:,} left "
             f"&middot; {html.escape(self.assumes)}</small></div>"
         )

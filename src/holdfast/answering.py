@@ -43,7 +43,7 @@ def answer_all(
     plans = [batches(question, numbers=numbers is not None) for question in questions]
     depth = max(map(len, plans), default=0)
     if depth > 1:
-        guessed = Guessed(numbers[0] if numbers else None, others is not None or _trained(desk))
+        guessed = Guessed(numbers[0] if numbers else None, others is not None)
         desk.refresh()
         require_covered(desk, questions, guessed, tolerance)
     parts: list[list[Answer]] = [[] for _ in questions]
@@ -96,7 +96,8 @@ def _joined(question: Derived, parts: Sequence[Answer]) -> Answer:
 def _whole(question: Derived | Quantile, found: Estimate, parts: Sequence[Answer]) -> Answer:
     """The answer of a statistic from the answers of its parts."""
     statuses = {part.status for part in parts}
-    fresh = [each for each in ("surprise", "answered", "confirmed") if each in statuses]
+    kinds = ("no promise", "surprise", "answered", "confirmed")
+    fresh = [each for each in kinds if each in statuses]
     last = parts[-1]
     recorded = replace(
         last.recorded,
@@ -132,7 +133,7 @@ def answer_quantile(
         return answer.interval
 
     desk.refresh()
-    require_covered(desk, quantile, Guessed(guess, _trained(desk)), tolerance)
+    require_covered(desk, quantile, Guessed(guess), tolerance)
     if guess is not None:
         answers.update(_thresholds_about(desk, quantile, guess, why, tolerance))
         found = _join(quantile, answers)
@@ -152,10 +153,6 @@ def answer_quantile(
         if not answers:
             raise
     return _whole(quantile, _join(quantile, answers), list(answers.values()))
-
-
-def _trained(desk: Desk) -> bool:
-    return desk.train is not None
 
 
 def _join(quantile: Quantile, answers: Mapping[float, Answer]) -> Estimate:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import declared_left
-from holdfast.mechanisms.guess_and_check import LEAST_LEVEL
-from holdfast.mechanisms.mechanism import Mechanism
+from holdfast.mechanisms.mechanism import Checker, Mechanism
+from holdfast.mechanisms.privacy import Privacy
+from holdfast.mechanisms.private import PrivateNoise
 from holdfast.plan_table import percent
-from holdfast.question.row import GRID_ERROR
-from holdfast.theory.guess_and_check import kt_surprise_prior
-from holdfast.theory.leakage import ask_log_cost, surprise_log_charge
-from holdfast.theory.release import discrete_uniform_overhead
-from holdfast.theory.safeside import round_up
 
 __all__ = ["Budget", "Cost"]
-
-_MOST_SURPRISES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A view of the account. `questions_left` and `surprises_left` are rounded down."""
+    """A view of the account. `questions_left` and `surprises_left` are rounded down.
+
+    `checker` is what checks guesses, None where they are refused; `why` says why the mechanism was
+    chosen, where it was not named.
+    """
 
     terms: Terms
     account: Account
     mechanism: Mechanism
+    checker: Checker | None
+    why: str | None = None
 
     @property
     def asked(self) -> int:
@@ -48,23 +46,29 @@ class Budget:
     @property
     def surprises_left(self) -> int:
         """How many guesses in a row may be refuted before the tolerance is out of reach."""
-        terms, nats = self.terms, self.account.nats
-        log_level = math.log(LEAST_LEVEL) if terms.independent else 0.0
-        count = 0
-        while count < min(declared_left(terms, self.account), _MOST_SURPRISES):
-            log_p = terms.log_share(self.account.asked + count + 1) + log_level - nats
-            radius = round_up(terms.concentration.radius(min(0.0, log_p)) + GRID_ERROR)
-            if radius >= terms.tolerance:
-                break
-            prior = kt_surprise_prior(self.account.checks + count, self.account.surprises + count)
-            release = ask_log_cost(radius, terms.tolerance) + discrete_uniform_overhead()
-            nats += surprise_log_charge(prior, release)
-            count += 1
-        return count
+        if self.checker is None:
+            return 0
+        return self.checker.surprises_left(self.terms, self.account)
+
+    @property
+    def privacy(self) -> Privacy | None:
+        """What all answers together reveal of any one row; None if they are not private."""
+        if not isinstance(self.mechanism, PrivateNoise):
+            return None
+        return self.mechanism.privacy(self.account)
+
+    @property
+    def together(self) -> str:
+        """How sure all intervals are, in few words."""
+        if not self.terms.promises:
+            return "no promise"
+        return f"simultaneous {percent(self.terms.confidence_level)}"
 
     @property
     def promise(self) -> str:
         """What holds, and what it rests on."""
+        if not self.terms.promises:
+            return "nothing: every interval given from this ledger is the whole range"
         return (
             f"with probability {percent(self.terms.confidence_level)} every interval given from "
             f"this ledger contains the truth, all together, however the questions were chosen; "
@@ -72,6 +76,7 @@ class Budget:
         )
 
     def to_dict(self) -> dict[str, Any]:
+        privacy = self.privacy
         return {
             "asked": self.asked,
             "questions": self.terms.questions,
@@ -81,23 +86,34 @@ class Budget:
             "surprises_left": self.surprises_left,
             "tolerance": self.terms.tolerance,
             "confidence_level": self.terms.confidence_level,
-            "simultaneous": True,
+            "simultaneous": self.terms.promises,
             "rows": self.terms.rows,
             "nats": self.nats,
             "promise": self.promise,
             "assumes": self.terms.assumption,
+            "why": self.why,
+            "privacy": None if privacy is None else privacy.to_dict(),
         }
 
     def __str__(self) -> str:
         declared = "" if self.terms.questions is None else f" of {self.terms.questions:,} declared"
+        privacy = self.privacy
+        spent = () if privacy is None else (f"  privacy spent: {privacy}",)
+        chosen = () if self.why is None else (f"  chosen: {self.why}",)
         return "\n".join(
             (
                 f"Budget: {self.asked:,} questions answered{declared}, "
                 f"{self.account.surprises:,} surprises in {self.account.checks:,} checks",
                 f"  left at half-width {self.terms.tolerance:g} of the range: "
-                f"{self.questions_left:,} questions without a guess, or {self.surprises_left:,} "
-                "surprises in a row",
+                f"{self.questions_left:,} questions without a guess"
+                + (
+                    ""
+                    if self.checker is None
+                    else f", or {self.surprises_left:,} surprises in a row"
+                ),
                 f"  promised: {self.promise}",
+                *chosen,
+                *spent,
                 f"  details: {self.nats:.6g} nats leaked, {self.terms.rows:,} rows",
             )
         )
@@ -138,14 +154,14 @@ class Cost:
         if self.repeated:
             return f"{self.question}: asked before, so repeating it is free"
         price = (
-            f"{self.most:.4g}"
+            f"{self.most:.4g} nats"
             if self.least == self.most
-            else f"{self.least:.4g} if confirmed, {self.most:.4g} if a surprise"
+            else f"{self.least:.4g} nats if confirmed, {self.most:.4g} if a surprise"
         )
         if self.half_width is None:
             many = f"takes up to {self.questions:,} question{'s' * (self.questions > 1)}"
         else:
             many = f"half-width {self.half_width:.5g}"
-        return f"{self.question}: {many}; costs {price} nats"
+        return f"{self.question}: {many}; costs {price}"
 
     __repr__ = __str__

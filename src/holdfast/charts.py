@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.ledger.entries import Recorded
     from holdfast.plan_table import Plan
 
-__all__ = ["answers_chart", "plan_chart", "save"]
+__all__ = ["answers_chart", "drawing_library", "plan_chart", "save"]
 
 _FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
 _POINTS_PER_DECADE = 3
@@ -60,7 +60,7 @@ def save(chart: Any, path: str | Path) -> Path:
 
 def plan_chart(plan: Plan) -> altair.LayerChart:
     """Half-width against number of questions, a line for each mechanism, for the plan's rows."""
-    alt = _altair()
+    alt = drawing_library()
     points = _plan_points(plan)
     names = list(dict.fromkeys(point["mechanism"] for point in points))
     base = alt.Chart(alt.Data(values=points))
@@ -97,14 +97,14 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
 
 
 def answers_chart(
-    name: str, answers: Sequence[Recorded], confidence_level: float
+    name: str, answers: Sequence[Recorded], confidence_level: float | None
 ) -> altair.VConcatChart:
-    """Every answer with its interval, in the order asked.
+    """Every answer with its interval, in the order asked; without a level nothing is promised.
 
     There is a panel for each range of values, and one for each statistic that took several
     questions, such as a quantile.
     """
-    alt = _altair()
+    alt = drawing_library()
     if not answers:
         raise InvalidArgument("no question has been answered yet, so there is nothing to draw.")
     panels: dict[str, list[Recorded]] = {}
@@ -114,7 +114,9 @@ def answers_chart(
         *(_answers_panel(alt, title, shown) for title, shown in panels.items()),
         title=alt.Title(
             f"{name}: {len(answers):,} answers",
-            subtitle=f"simultaneous {percent(confidence_level)}: all intervals together",
+            subtitle="no promise: every interval is the whole range"
+            if confidence_level is None
+            else f"simultaneous {percent(confidence_level)}: all intervals together",
         ),
     )
 
@@ -162,7 +164,8 @@ def _domain(shown: list[Recorded]) -> list[float]:
     return [min(low, 0.0), max(high, 0.0)] if least < 0 < most else [low, high]
 
 
-def _altair() -> Any:
+def drawing_library() -> Any:
+    """Altair, with what it needs to write pictures; or which extra brings them."""
     try:
         import altair
         import vl_convert  # noqa: F401 - Altair needs it to write pictures

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from holdfast.budget import Cost
-from holdfast.desk import Desk
+from holdfast.desk import Desk, checks_and_asks
 from holdfast.errors import BudgetExhausted, Refused
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import charged
@@ -23,7 +23,7 @@ __all__ = ["Guessed", "cost_of", "cost_of_all", "require_covered"]
 
 @dataclass(frozen=True, slots=True)
 class Guessed:
-    """What is guessed: a `number` of the question itself, or all its parts, from other `rows`."""
+    """What the analyst guesses: a `number` of the question itself, or all parts, from `rows`."""
 
     number: float | None = None
     rows: bool = False
@@ -157,23 +157,24 @@ def _known(desk: Desk, quantile: Quantile) -> dict[float, Interval]:
 def _walk(desk: Desk, stages: Sequence[Stage], account: Account, tolerance: float | None) -> Price:
     """The stages one after another on an account, with guesses as if confirmed."""
     t, price, seen = desk.half_width(tolerance), Price(), set(desk.transcript.by_question)
-    plans: list[tuple[list[Statistic], bool]] = []
+    plans: list[list[Wish]] = []
     for stage in stages:
         new = list({part.text: part for part in stage.parts if part.text not in seen}.values())
         seen.update(part.text for part in new)
-        if new:
-            plans.append((new, stage.checked))
-    for new, checked in plans:
         wishes = [
-            replace(about(part, t, 0.5) if checked else Wish(part, t), narrow=tolerance is None)
+            about(part, t, 0.5) if stage.checked or desk.guesses(part) else Wish(part, t)
             for part in new
         ]
+        plans.extend(checks_and_asks([replace(wish, narrow=tolerance is None) for wish in wishes]))
+    for wishes in plans:
         try:
             mechanism, offers = desk.offers(wishes, account)
         except Refused as error:
-            raise _refusal(error, sum(len(each) for each, _ in plans), price.questions) from None
+            raise _refusal(error, sum(map(len, plans)), price.questions) from None
         most = [offer.worst_charge for offer in offers]
-        least = [mechanism.settle(offer, CONFIRMED).charge for offer in offers] if checked else most
+        least = most
+        if wishes[0].claim is not None:
+            least = [mechanism.settle(offer, CONFIRMED).charge for offer in offers]
         price += Price(sum(least), sum(most), len(offers), offers[-1].tolerance)
         account = charged(account, offers, least)
     return price

@@ -7,37 +7,43 @@ mechanism's door; the answer settled, durable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hmac
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 
 from holdfast import require
 from holdfast.answer import Answer
 from holdfast.budget import Budget
 from holdfast.data.sample import Sample
-from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.guesses import averages
 from holdfast.ledger.entries import Asked, Opening, abandonment, reservation, settlement
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.bounded_noise import charged
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.guess_and_check import GuessAndCheck
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish, about
+from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish, about
 from holdfast.mechanisms.noise import Noise
-from holdfast.statistics.bind import bind
+from holdfast.statistics.bind import read_again
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 
-__all__ = ["Desk", "now"]
+__all__ = ["Desk", "checks_and_asks", "now"]
 
 _NOTHING: Mapping[str, str] = {}
 
 
 class Desk:
-    """One ledger with its protected rows (`sample`) and, perhaps, rows to guess from (`train`)."""
+    """One ledger with its protected rows (`sample`) and, perhaps, other rows (`train`).
+
+    With `guessers`, in order of preference, what is asked is guessed and checked.
+    """
 
     def __init__(
         self,
@@ -47,6 +53,7 @@ class Desk:
         sample: Sample | None,
         train: Sample | None,
         timeout: float,
+        guessers: Sequence[Guesser] = (),
     ) -> None:
         self.store = store
         self.transcript = transcript
@@ -54,14 +61,25 @@ class Desk:
         self.train = train
         self._sample = sample
         self._timeout = timeout
+        # Guessers may have noise of their own, and never learn the noise of answers.
+        secret = hmac.digest(store.secret, b"holdfast guessers/1", sha256)
+        grounds = Grounds(transcript.terms, table, train, secret)
+        self._guessing = Guessing(guessers, grounds) if guessers else None
 
     @property
     def opening(self) -> Opening:
         return self.transcript.opening
 
-    @property
-    def _refuses_checks(self) -> str | None:
-        return kind_of(self.opening.mechanism["name"]).refuses_checks
+    def require_checks(self) -> Checker:
+        """What checks guesses beside the ledger's mechanism; refused where nothing can."""
+        checker = self.transcript.checker
+        if checker is None:
+            kind = kind_of(self.opening.mechanism["name"])
+            raise InvalidArgument(
+                f"this ledger answers by {kind.name} and checks no guesses: {kind.refuses_checks} "
+                "Use ask, or another ledger."
+            )
+        return checker
 
     def refresh(self) -> None:
         """Read what others have written since."""
@@ -72,7 +90,13 @@ class Desk:
     def budget(self) -> Budget:
         """What is left, as of the last reading."""
         transcript = self.transcript
-        return Budget(transcript.terms, transcript.committed, transcript.mechanism)
+        return Budget(
+            transcript.terms,
+            transcript.committed,
+            transcript.mechanism,
+            transcript.checker,
+            self.opening.mechanism.get("why"),
+        )
 
     def half_width(self, tolerance: float | None) -> float:
         """The half-width wanted, as a part of the range."""
@@ -81,11 +105,48 @@ class Desk:
         return require.between("tolerance", tolerance, 0.0, 0.5, open_low=True, open_high=True)
 
     def wishes(self, statistics: Sequence[Statistic], tolerance: float | None) -> list[Wish]:
-        """To ask for these; with training rows, the wishes to check what those rows say."""
+        """To ask for these, or to check what a guesser says of them."""
         t = self.half_width(tolerance)
-        if self.train is None or self._refuses_checks is not None:
-            return [Wish(statistic, t, narrow=tolerance is None) for statistic in statistics]
-        return self.checks(statistics, averages(self.train, statistics, self.table), tolerance)
+        if kind_of(self.opening.mechanism["name"]).trained:
+            return self._by_training(statistics, t)
+        if self._guessing is not None:
+            self.refresh()  # what others were answered meanwhile teaches the guessers too
+        guessing = self._taught()
+        if guessing is None:
+            wishes = [Wish(statistic, t) for statistic in statistics]
+        else:
+            wishes = guessing.wishes(statistics, t)
+        return [replace(wish, narrow=tolerance is None) for wish in wishes]
+
+    def _by_training(self, statistics: Sequence[Statistic], t: float) -> list[Wish]:
+        """To ask for these with the training rows' values; what was asked before needs none."""
+        self.refresh()
+        if all(statistic.text in self.transcript.by_question for statistic in statistics):
+            return [Wish(statistic, t) for statistic in statistics]
+        if self.train is None:
+            raise InvalidArgument(
+                f"this ledger answers by {self.opening.mechanism['name']}, which needs other rows "
+                "to guess from; open it with train=. Nothing was spent."
+            )
+        found = averages(self.train, statistics, self.table)
+        return [
+            Wish(statistic, t, guess=guess)
+            for statistic, guess in zip(statistics, found, strict=True)
+        ]
+
+    def guesses(self, statistic: Statistic) -> bool:
+        """Whether asking for it would check a guess."""
+        guessing = self._taught()
+        return guessing is not None and guessing.covers(statistic)
+
+    def _taught(self) -> Guessing | None:
+        """The guessers after every answer read so far; None where nothing is guessed."""
+        if self._guessing is None or self.transcript.checker is None:
+            return None
+        with self.store.guard:
+            for answer in self.transcript.answers[self._guessing.lessons :]:
+                self._guessing.learn(lesson_of(answer))
+        return self._guessing
 
     def checks(
         self, statistics: Sequence[Statistic], guesses: Sequence[float], tolerance: float | None
@@ -104,15 +165,8 @@ class Desk:
             replace(wish, variance=known_variance(wish.question, transcript.by_question))
             for wish in wishes
         ]
-        if wishes[0].claim is None:
-            mechanism = transcript.mechanism
-        elif self._refuses_checks is None:
-            mechanism = GuessAndCheck()
-        else:
-            raise InvalidArgument(
-                f"this ledger answers by {self.opening.mechanism['name']} and checks no guesses: "
-                f"{self._refuses_checks} Use ask, or another ledger."
-            )
+        asks = wishes[0].claim is None
+        mechanism = transcript.mechanism if asks else self.require_checks()
         return mechanism, mechanism.offer(transcript.terms, account, informed)
 
     def answer(
@@ -149,6 +203,22 @@ class Desk:
         return [wish for text, wish in wanted.items() if text not in self.transcript.by_question]
 
     def _ask_afresh(
+        self, wishes: Sequence[Wish], why: str | None, part_of: Mapping[str, str]
+    ) -> None:
+        groups = checks_and_asks(wishes)
+        if len(groups) > 1:
+            self._require_all(groups)
+        for group in groups:
+            self._ask_group(group, why, part_of)
+
+    def _require_all(self, groups: Iterable[Sequence[Wish]]) -> None:
+        """Refuse everything unless the last group is covered whatever the first ones cost."""
+        account = self.transcript.account
+        for group in groups:
+            _, offers = self.offers(group, account)
+            account = charged(account, offers, [offer.worst_charge for offer in offers])
+
+    def _ask_group(
         self, wishes: Sequence[Wish], why: str | None, part_of: Mapping[str, str]
     ) -> None:
         mechanism, offers = self.offers(wishes, self.transcript.account)
@@ -200,15 +270,7 @@ class Desk:
 
     def _again(self, text: str, wanted: Mapping[str, Wish]) -> Statistic:
         """The question that the ledger knows by this text."""
-        if text in wanted:
-            return wanted[text].question
-        try:
-            question = bind(text, self.table)
-        except HoldfastError as error:
-            raise InvalidQuestion("The text in the ledger cannot be read.") from error
-        if question.text != text or not hasattr(question, "row"):
-            raise InvalidQuestion("The text in the ledger now reads as another question.")
-        return question  # type: ignore[return-value]
+        return wanted[text].question if text in wanted else read_again(text, self.table)
 
     def _write(self, body: dict[str, Any]) -> None:
         transcript = self.transcript
@@ -221,6 +283,13 @@ class Desk:
                 "opened without them; open it with its data. Nothing was spent."
             )
         return self._sample
+
+
+def checks_and_asks(wishes: Sequence[Wish]) -> list[list[Wish]]:
+    """The wishes that claim something, and those that do not: other mechanisms answer them."""
+    checks = [wish for wish in wishes if wish.claim is not None]
+    asks = [wish for wish in wishes if wish.claim is None]
+    return [group for group in (checks, asks) if group]
 
 
 def now() -> str:

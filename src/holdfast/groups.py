@@ -77,13 +77,9 @@ class Groups:
                 f"{member!s:<{width}}  {answer.value:>9.5g}  {answer.interval!s:<24} "
                 f"{answer.status}"
             )
-        return "\n".join(
-            [
-                *lines,
-                f"simultaneous with every other answer; {self.answers[0][1].left.asked:,} "
-                "questions answered so far",
-            ]
-        )
+        left = self.answers[0][1].left
+        together = "simultaneous with every other answer" if left.terms.promises else "no promise"
+        return "\n".join([*lines, f"{together}; {left.asked:,} questions answered so far"])
 
     __repr__ = __str__
 

@@ -22,7 +22,7 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
 from holdfast.statistics.bind import Labelled, Question, bind, labelled, read_question
 from holdfast.statistics.call import Better, Call, TableCall
-from holdfast.statistics.derived import Derived, is_single
+from holdfast.statistics.derived import Derived, Paired, batches, is_single
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.safeside import largest_integer
@@ -30,7 +30,9 @@ from holdfast.theory.safeside import largest_integer
 if TYPE_CHECKING:
     import altair
 
+    from holdfast.lab.rehearsal import Rehearsal
     from holdfast.ledger.view import LedgerView
+    from holdfast.stability import Stability
 
 __all__ = ["TIMEOUT", "Holdout"]
 
@@ -103,13 +105,31 @@ class Holdout:
         self._desk.refresh()
         return explanation(self._desk.transcript)
 
+    def stability(self, level: float | None = None) -> Stability:
+        """How much all answers together depend on the sample: (eta, tau, nu), and what follows.
+
+        `level` is what tau and nu may be (default: a quarter of the failure probability).
+        """
+        from holdfast.stability import stability_of
+
+        self._desk.refresh()
+        return stability_of(self._desk.transcript, level)
+
+    def rehearse(self, *, trials: int = 10, seed: int = 2026, n_jobs: int = 1) -> Rehearsal:
+        """Attack synthetic rows under this holdout's terms. Touches no row of it; costs nothing."""
+        from holdfast.lab.rehearsal import rehearse
+
+        return rehearse(self.opening, trials=trials, seed=seed, n_jobs=n_jobs)
+
     def chart(self, path: str | None = None) -> altair.VConcatChart:
         """Every answer with its interval, in the order asked; saved if a path is given."""
         from holdfast.charts import answers_chart, save
 
         self._desk.refresh()
         transcript = self._desk.transcript
-        picture = answers_chart(self.name, transcript.answers, transcript.terms.confidence_level)
+        terms = transcript.terms
+        level = terms.confidence_level if terms.promises else None
+        picture = answers_chart(self.name, transcript.answers, level)
         if path is not None:
             save(picture, path)
         return picture
@@ -139,7 +159,7 @@ class Holdout:
         why: str | None = None,
         tolerance: float | None = None,
     ) -> Answer | Groups:
-        """The value of a question. With a training split attached it is guessed from that first."""
+        """The value of a question. With a guesser, or training rows, its guess is checked first."""
         return self._put(question, None, why, tolerance)
 
     def ask_many(
@@ -198,6 +218,8 @@ class Holdout:
         if guess is not None:
             return self._put(question, guess, why, tolerance)
         found = self._bound(question, None)
+        if isinstance(found, Paired):
+            ((found,),) = batches(found, numbers=True)
         if not is_single(found):
             raise InvalidArgument(
                 "one side can be checked of a mean over all rows or over a design group; check "
@@ -298,9 +320,7 @@ class Holdout:
 
     def _guessed(self, guess: Any, number: Real | None) -> Guessed:
         table = guess is not None and not isinstance(guess, Real)
-        return Guessed(
-            None if number is None else float(number), table or self._desk.train is not None
-        )
+        return Guessed(None if number is None else float(number), table)
 
     def _fits(self, found: Labelled, guessed: Guessed, tolerance: float | None) -> None:
         """Refuse a table of answers that the budget does not cover, with the number that fits."""

@@ -16,14 +16,18 @@ from holdfast.data.sample import Sample
 from holdfast.data.source import files_of, open_sample, stamps
 from holdfast.desk import Desk, now
 from holdfast.errors import DataChanged, InvalidArgument, LedgerUnavailable
+from holdfast.guessers.catalogue import guessers_of
+from holdfast.guessers.guesser import Guesser
 from holdfast.guesses import other_rows
 from holdfast.holdout import TIMEOUT, Holdout
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
+from holdfast.mechanisms.auto import AUTO, Choice, choose
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
 from holdfast.question.columns import Schema, declared_bounds
 from holdfast.question.expression import ColumnType
 from holdfast.sampling import Clustered, Sampling, sampling_of, sampling_to_dict
@@ -47,7 +51,9 @@ def open(
     design: Sequence[str] | None = None,
     mechanism: str | None = None,
     options: Mapping[str, Any] | None = None,
+    private: bool = False,
     train: Any = None,
+    guesser: str | Guesser | None = None,
     table: str | None = None,
     timeout: float = TIMEOUT,
 ) -> Holdout:
@@ -66,9 +72,14 @@ def open(
     * `design`: columns that somebody decided (arm, site, category, label): they become public, so
       that their groups have known sizes, and every promise is for the design as it is;
     * `mechanism`: how questions without a guess are answered, by its name in `holdfast mechanisms`
-      (default: bounded noise), with its `options`.
+      (default: bounded noise), with its `options`; "auto" takes bounded or median noise, whichever
+      the planner says is narrower, and says why;
+    * `private`: everything released is differentially private (default mechanism then: private
+      gaussian); checks are refused, and the budget shows the privacy spent.
 
-    `train` attaches other rows, from which `ask` then guesses by itself.
+    A `guesser` turns every `ask` into a check of its guess: a name such as "multiplicative
+    weights" (see docs/guessers.md) or a value of `holdfast.guessers`. `train` attaches other rows;
+    left to themselves ("training mean"), they guess. The ledger does not depend on either.
     """
     path = _ledger_path(data, name, ledger)
     timeout = require.between("timeout", timeout, 0.0, 1e6)
@@ -82,29 +93,36 @@ def open(
         "design": design,
         "mechanism": mechanism,
         "options": options or {},
+        "private": private,
     }
+    guessers = guessers_of(guesser, with_training=train is not None)
     sample = None if data is None else open_sample(data, table=table)
 
     @cache
     def fingerprint() -> str:
-        return "" if sample is None else _fingerprint(path, data, sample)
+        return "" if sample is None else _fingerprint(path, data, table, sample)
 
     if not _exists(path):
         opening = _opening(path, declared, data, sample, fingerprint)
         Store.create(path, opening.body(), timeout)
     store, transcript = _resumed(path, declared, sample, fingerprint)
-    opening = transcript.opening
     try:
-        training = None if train is None else other_rows(train, opening)
+        training = None if train is None else other_rows(train, transcript.opening)
+        known = _public_table(transcript.opening)
+        desk = Desk(store, transcript, known, sample, training, timeout, guessers)
+        if guesser is not None and guessers:
+            desk.require_checks()
     except BaseException:
         store.close()
         raise
-    known = Schema({column: ColumnType(kind) for column, kind in opening.columns.items()}).declare(
-        opening.bounds
-    )
-    public = NO_DESIGN if opening.design is None else Design.from_dict(opening.design)
-    desk = Desk(store, transcript, Table(known, public), sample, training, timeout)
     return Holdout(desk, type(data).__module__.partition(".")[0])
+
+
+def _public_table(opening: Opening) -> Table:
+    """What the ledger says of the table: its columns, their bounds and the design."""
+    types = {column: ColumnType(kind) for column, kind in opening.columns.items()}
+    design = NO_DESIGN if opening.design is None else Design.from_dict(opening.design)
+    return Table(Schema(types).declare(opening.bounds), design)
 
 
 def _ledger_path(data: Any, name: str | None, ledger: str | Path | None) -> Path:
@@ -152,11 +170,10 @@ def _opening(
     if wanted is not None:
         wanted = require.between("tolerance", wanted, 0.0, 0.5, open_low=True, open_high=True)
     design = _design(declared["design"], sample, sampling)
-    kind = kind_of(declared["mechanism"] or "bounded noise")
-    planned = kind.plan(
-        Wanted(sample.n, wanted, level, questions, sampling, design is not None),
-        declared["options"],
-    )
+    wishes = Wanted(sample.n, wanted, level, questions, sampling, design is not None)
+    kind, why = _choice(_mechanism_name(declared), wishes, declared["options"])
+    planned = kind.plan(wishes, declared["options"])
+    mechanism = {"name": kind.name, "parameters": planned.parameters}
     opening = Opening(
         at=now(),
         name=declared["name"] or path.stem,
@@ -169,12 +186,36 @@ def _opening(
         columns={column: str(kind) for column, kind in sample.types.items()},
         bounds={column: (pair.low, pair.high) for column, pair in bounds.items()},
         design=design,
-        mechanism={"name": kind.name, "parameters": planned.parameters},
+        mechanism=mechanism if why is None else {**mechanism, "why": why},
         source=str(data) if isinstance(data, str | Path) else None,
     )
     # What cannot be read again must not be written.
     Transcript().apply([(1, canonical(opening.body()), "")])
     return opening
+
+
+def _mechanism_name(declared: dict[str, Any]) -> str | None:
+    """The mechanism that was named; a private holdout has a private one."""
+    name: str | None = declared["mechanism"]
+    if not declared["private"]:
+        return name
+    if name == AUTO or (name is not None and not kind_of(name).private):
+        raise InvalidArgument(_not_private(name))
+    return name or PRIVATE_GAUSSIAN.name
+
+
+def _not_private(name: str) -> str:
+    return (
+        f"mechanism is {name!r}, whose answers depend on single rows more than private=True allows;"
+        f" use {PRIVATE_LAPLACE.name!r} or {PRIVATE_GAUSSIAN.name!r}, or leave private out."
+    )
+
+
+def _choice(name: str | None, wanted: Wanted, options: Mapping[str, Any]) -> Choice:
+    """The mechanism that was named, or the one that is chosen for what was declared."""
+    if name == AUTO:
+        return choose(wanted, options)
+    return Choice(kind_of(name or "bounded noise"), None)
 
 
 def _design(
@@ -225,7 +266,10 @@ def _same_declarations(
     if declared["schema"] is not None:
         bounds = declared_bounds(declared["schema"])
         said["bounds"] = {column: (pair.low, pair.high) for column, pair in bounds.items()}
-    if declared["mechanism"] not in (None, opening.mechanism["name"]):
+    if declared["private"] and not kind_of(opening.mechanism["name"]).private:
+        raise InvalidArgument(_not_private(opening.mechanism["name"]))
+    named = {None, opening.mechanism["name"], AUTO if "why" in opening.mechanism else None}
+    if declared["mechanism"] not in named:
         raise InvalidArgument(
             f"mechanism is {declared['mechanism']!r}, and the ledger {str(path)!r} was opened with "
             f"{opening.mechanism['name']!r}; leave it out, or use another ledger."
@@ -263,7 +307,7 @@ def _same_data(
     )
 
 
-def _fingerprint(path: Path, data: Any, sample: Sample) -> str:
+def _fingerprint(path: Path, data: Any, table: str | None, sample: Sample) -> str:
     """The table's fingerprint; files that have not been touched since are not read again."""
     from holdfast.data.fingerprint import fingerprint
 
@@ -272,10 +316,10 @@ def _fingerprint(path: Path, data: Any, sample: Sample) -> str:
     memory = path.with_name(f"{path.name}-files")
     seen = [asdict(stamp) for stamp in stamps(data)]
     known = _remembered(memory)
-    if known is not None and known.get("files") == seen:
+    if known is not None and (known.get("files"), known.get("table")) == (seen, table):
         return str(known["fingerprint"])
     found = fingerprint(sample)
-    facts = json.dumps({"files": seen, "fingerprint": found})
+    facts = json.dumps({"files": seen, "table": table, "fingerprint": found})
     try:
         memory.write_text(facts, encoding="utf-8")
     except OSError:

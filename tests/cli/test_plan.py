@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 from holdfast.theory.theorem import registry
-from tests.cli.run import holdfast
+from tests.cli.run import holdfast, process
+
+
+def test_a_process_of_its_own_says_the_same() -> None:
+    for words in (
+        ("plan", "--rows", "163,673", "--questions", "500"),
+        ("plan", "--rows", "100", "--tolerance", "0.01"),
+        ("plan", "--colour", "red"),
+    ):
+        alone, here = process(*words), holdfast(*words)
+        assert (alone.returncode, alone.stdout) == (here.returncode, here.stdout)
+        assert alone.stderr.splitlines()[-1:] == here.stderr.splitlines()[-1:]
 
 
 def test_plan_ends_with_what_to_do_next() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 import holdfast
 from holdfast.data.sample import Moments, Sample
@@ -51,6 +52,13 @@ def opened(folder: Path, data: Any = None, name: str = "t", **declared: Any) -> 
         yield holdout
 
 
+def same_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every new ledger gets the same secret, so that noise is the same in every run."""
+    monkeypatch.setattr(
+        "holdfast.ledger.store.secrets.token_bytes", lambda size: bytes(range(size))
+    )
+
+
 def made(folder: Path, data: pl.DataFrame | None = None, name: str = "t", **declared: Any) -> Path:
     """The path of a new ledger with these declarations."""
     facts: dict[str, Any] = {"tolerance": 0.2, "questions": 20, "schema": BOUNDS}
@@ -84,6 +92,7 @@ class Watched:
         return self.sample.moments(rows)
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        self.before()
         return self.sample.frames(columns)
 
     def _scan(self, rows: Sequence[RowValue]) -> None:

@@ -334,3 +334,15 @@ def test_every_opening_closes_what_it_opened(tmp_path: Path) -> None:
         with opened(tmp_path, table()) as holdout:
             holdout.ask(LATE)
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_another_table_of_the_same_file_is_another_table(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(tmp_path / "two.duckdb") as database:
+        for name, more in (("one", 0), ("two", 1)):
+            database.execute(f"CREATE TABLE {name} AS SELECT i + {more} AS v FROM range(99) t(i)")
+    declared: dict[str, Any] = {"ledger": tmp_path / "two.ledger", "tolerance": 0.3}
+    holdfast.open(tmp_path / "two.duckdb", table="one", **declared).close()
+    with pytest.raises(DataChanged):
+        holdfast.open(tmp_path / "two.duckdb", table="two", **declared)
+    holdfast.open(tmp_path / "two.duckdb", table="one", **declared).close()

@@ -25,7 +25,8 @@ from holdfast.lab.attacks import (
     Snowball,
     WidthReading,
 )
-from holdfast.lab.holders import CapPerAccount, Holder, LeakyWidth, Plain, Setting, Splitting
+from holdfast.lab.holders import CapPerAccount, Holder, Plain, Setting, Splitting
+from holdfast.lab.leaky import LeakyTime, LeakyWidth
 from holdfast.lab.populations import (
     AutoRegressive,
     Blocks,
@@ -86,6 +87,7 @@ ATTACKS = [
     Attack(LeaderboardBoosting(200), Signs(200), 1_000, 201, Plain(digits=5)),
     Attack(AlternateAccounts(160, 10), Signs(160), 1_000, 161, CapPerAccount(10)),
     Attack(WidthReading(400), Signs(400), 2_000, 401, LeakyWidth(0.01)),
+    Attack(WidthReading(400), Signs(400), 2_000, 401, LeakyTime(0.01)),
     Attack(Fingerprinting(2_000, 160), universe(2_000), 500, 161, Plain()),
     Attack(LinearSignAttack(80), HeavyTails(80), 1_000, 81, Plain()),
     Attack(SignAttack(40), Blocks(Signs(40), 20), 4_000, 41, Plain(), True),

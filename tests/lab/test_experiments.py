@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.errors import InvalidArgument
 from holdfast.lab.comparison import Experiment, Run
 from holdfast.lab.experiments import (
-    EXPERIMENTS,
     dependent_data,
     fingerprinting,
     heavy_tails,
@@ -15,6 +15,8 @@ from holdfast.lab.experiments import (
     reusable_holdout,
     snowball,
 )
+from holdfast.lab.registry import EXPERIMENTS, Sizes, attacked
+from holdfast.lab.roster import ATTACKS
 
 FAST = Run(trials=9)
 
@@ -117,6 +119,26 @@ def test_progress_runs_through_all_holders() -> None:
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def test_every_experiment_has_a_name() -> None:
+def test_every_experiment_and_attack_has_a_name_of_its_own_and_a_line() -> None:
     assert len(EXPERIMENTS) == 8
-    assert all(name == name.lower() and " " not in name for name in EXPERIMENTS)
+    assert not EXPERIMENTS.keys() & ATTACKS.keys()
+    said = {name: kind.description for name, kind in EXPERIMENTS.items()}
+    said |= {name: kind.description for name, kind in ATTACKS.items()}
+    for name, description in said.items():
+        assert name == name.lower()
+        assert " " not in name
+        assert description.endswith(".")
+
+
+def test_sizes_are_passed_on_or_refused() -> None:
+    one = Run(trials=1)
+    found = attacked("leaderboard", Sizes(rows=300, questions=21, mechanism="median noise"), one)
+    assert found.description.startswith("300 rows, 20 random submissions")
+    assert found.rows[-1].holder == "Holdfast ask by median noise"
+    assert found.rows[-1].answered == 21
+    with pytest.raises(InvalidArgument, match="dependent-data has no rows"):
+        attacked("dependent-data", Sizes(rows=300), one)
+    with pytest.raises(InvalidArgument, match="needs at least 3"):
+        attacked("leaderboard", Sizes(questions=2), one)
+    with pytest.raises(InvalidArgument, match="did you mean 'sign-attack'"):
+        attacked("sign-atack", Sizes(), one)

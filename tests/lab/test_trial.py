@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from holdfast.errors import BudgetExhausted, InvalidArgument, Refused
-from holdfast.lab import trial as trial_module
+from holdfast.errors import BudgetExhausted, InvalidArgument, MissingExtra, Refused
 from holdfast.lab.attacks import SignAttack, WidthReading
 from holdfast.lab.holders import (
     CapPerAccount,
@@ -25,7 +23,7 @@ from holdfast.lab.holders import (
 )
 from holdfast.lab.populations import Signs
 from holdfast.lab.questions import LabQuestion, Vote
-from holdfast.lab.session import NoisyHalf, Protected
+from holdfast.lab.session import NoisyPart, Protected
 from holdfast.lab.trial import Final, Game, Move, Result, Scenario, View, play, run_trials
 from holdfast.lab.verdict import most_failures, verdict
 
@@ -41,21 +39,13 @@ def test_the_same_seed_gives_the_same_trials_in_any_number_of_processes() -> Non
     assert len({result.final for result in alone}) == 4
 
 
-def test_joblib_takes_over_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[dict[str, Any]] = []
-
-    def parallel(**options: Any) -> Any:
-        called.append(options)
-        return lambda jobs: (function(*args) for function, args in reversed(list(jobs)))
-
-    def delayed(function: Any) -> Any:
-        return lambda *args: (function, args)
-
-    joblib = SimpleNamespace(Parallel=parallel, delayed=delayed)
-    monkeypatch.setattr(trial_module, "find_spec", lambda name: name)
-    monkeypatch.setattr(trial_module, "import_module", lambda name: joblib)
-    assert run_trials(SCENARIO, 3, seed=3, n_jobs=2) == run_trials(SCENARIO, 3, seed=3)
-    assert called == [{"n_jobs": 2, "return_as": "generator_unordered"}]
+def test_several_processes_need_joblib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    with pytest.raises(MissingExtra, match=r"holdfast\[lab\]"):
+        run_trials(SCENARIO, 2, n_jobs=2)
+    assert len(run_trials(SCENARIO, 2)) == 2
+    with pytest.raises(InvalidArgument, match="n_jobs"):
+        run_trials(SCENARIO, 2, n_jobs=0)
 
 
 def test_progress_counts_to_the_end() -> None:
@@ -198,10 +188,10 @@ def test_training_is_needed_where_it_is_used(holder: Holder) -> None:
         run_trials(Scenario(POPULATION, holder, SignAttack(20), SETTING), 1)
 
 
-def test_a_noisy_half_needs_independent_rows() -> None:
+def test_a_noisy_part_needs_independent_rows() -> None:
     dependent = replace(SETTING, independent=False)
     with pytest.raises(InvalidArgument, match="dependent"):
-        run_trials(Scenario(POPULATION, NoisyHalf(), SignAttack(20), dependent), 1)
+        run_trials(Scenario(POPULATION, NoisyPart(), SignAttack(20), dependent), 1)
 
 
 def test_a_cap_is_for_each_account() -> None:

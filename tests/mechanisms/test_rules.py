@@ -265,7 +265,7 @@ def test_quiet_numbers_are_confirmed_where_chernoff_would_be_surprised() -> None
 def test_surprises_are_expected_the_more_the_more_there_were() -> None:
     session, priors = Session(independent(5_000, questions=30)), []
     for guess in (0.5, 0.5, 0.9, 0.9, 0.5):
-        priors.append(session.account.surprise_prior)
+        priors.append(session.account.surprise_prior(1))
         session.put(GuessAndCheck(), about(CONDITION, guess, 0.1), of_count(5_000, 2_500))
     assert priors == [1 / 2, 1 / 4, 1 / 6, 3 / 8, 1 / 2]
     assert (session.account.checks, session.account.surprises) == (5, 2)

@@ -23,6 +23,7 @@ from holdfast.theory.codes import (
 from holdfast.theory.concentration import BoundedMean
 from holdfast.theory.equal_width import check_half_width, rounding_half_width
 from holdfast.theory.guess_and_check import (
+    batch_surprise_prior,
     global_rounding_width,
     guess_and_check_width,
     kt_surprise_prior,
@@ -132,8 +133,19 @@ def test_kt_charges_a_run_by_its_count_in_any_order(run: list[bool], data: st.Da
 def test_kt_priors_are_fair_and_mirrored(c: int) -> None:
     f = c // 3
     assert kt_surprise_prior(0, 0) == 0.5
+    assert batch_surprise_prior(c, f, 1) == kt_surprise_prior(c, f)
     assert kt_surprise_prior(c, f) + kt_surprise_prior(c, c - f) == pytest.approx(1.0)
     assert kt_total_cost(c, f) == pytest.approx(kt_total_cost(c, c - f), rel=1e-9, abs=1e-9)
+
+
+@given(c=st.integers(0, 10**5), m=st.integers(1, 10**4), part=st.floats(0, 1))
+def test_a_batch_of_confirmed_checks_costs_little(c: int, m: int, part: float) -> None:
+    f = int(part * c)
+    eps = batch_surprise_prior(c, f, m)
+    together = m * -math.log1p(-eps)
+    assert together <= m * (f + 0.5) / (c + m - f - 0.5) * (1 + 1e-12)
+    if f == 0:
+        assert together <= math.log(2) * (1 + 1e-12)  # no more than the first check alone
 
 
 @pytest.mark.parametrize("c", [20, 1000, 10**6])

@@ -14,12 +14,14 @@ from holdfast.theory.epochs import (
     first_epoch_noise,
     gaussian_epoch,
     interleaved_log_beta,
+    median_epoch_half_width,
 )
 from holdfast.theory.gaussian_transfer import (
     gaussian_half_width,
     gaussian_max_noise,
     gaussian_shift,
 )
+from holdfast.theory.median_noise import median_max_noise, median_shift
 
 LOG_05 = math.log(0.05)
 
@@ -97,3 +99,21 @@ def test_arguments_are_checked() -> None:
         epoch_log_beta(-1.0, 101)
     with pytest.raises(InvalidArgument, match="s0 is"):
         gaussian_epoch(10, 10, 0.0, -1.0, 0)
+
+
+def test_a_median_epoch_counts_its_own_noise_and_all_shifts() -> None:
+    n, D, a = 20_000, 0.05, 3
+    alone = median_epoch_half_width(n, 200, 200, D, a, LOG_05)
+    noise, shift = D * median_max_noise(200, a, LOG_05), median_shift(n, 200, D, a, LOG_05)
+    assert alone == pytest.approx(noise + shift, rel=1e-12)
+    # The last 50 of 200: their own noise, everybody's shift. Sabotage: only their own shift.
+    last = median_epoch_half_width(n, 200, 50, D, a, LOG_05)
+    own = D * median_max_noise(50, a, LOG_05)
+    assert last == pytest.approx(own + shift, rel=1e-12)
+    assert own + median_shift(n, 50, D, a, LOG_05) < 0.85 * last
+    # With a variance bound the shift is 2 sqrt(v) times that.
+    quiet = median_epoch_half_width(n, 200, 50, D, a, LOG_05, 0.04)
+    assert quiet == pytest.approx(own + 0.4 * shift, rel=1e-3)
+    assert median_epoch_half_width(10, 10, 10, D, a, LOG_05) >= 1.0
+    with pytest.raises(InvalidArgument, match="questions is 201"):
+        median_epoch_half_width(n, 200, 201, D, a, LOG_05)

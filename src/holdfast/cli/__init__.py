@@ -18,7 +18,10 @@ USAGE, REFUSED = 2, 3
 
 def main() -> None:
     """Run the command line; errors become one sentence and an exit code."""
-    import holdfast.cli.holdout  # noqa: F401 - its commands enter themselves in the app
+    import holdfast.cli.attack
+    import holdfast.cli.demo
+    import holdfast.cli.holdout  # their commands enter themselves in the app
+    import holdfast.cli.mechanisms  # noqa: F401
     from holdfast.cli.app import app
 
     try:

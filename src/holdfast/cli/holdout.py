@@ -104,10 +104,19 @@ def init(
             "Repeat for several.",
         ),
     ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="How it answers: a name of `holdfast mechanisms`."),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="An option of the mechanism. Repeat for several."),
+    ] = None,
     table: Table = None,
     as_json: Json = False,
 ) -> None:
     """Protect a table: fingerprint it and open its ledger."""
+    from holdfast.cli.mechanisms import options_of_text
     from holdfast.opening import open as open_holdout
 
     path = Path(f"{name or Path(data).stem}.ledger")
@@ -124,6 +133,8 @@ def init(
         sampling=sampling_of_text(sampling),
         schema=schema,
         design=design,
+        mechanism=mechanism,
+        options=options_of_text(option or []),
         table=table,
     )
     public = holdout.opening.design

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["FileStamp", "file_stamps", "fingerprint"]
+__all__ = ["FileStamp", "file_stamps", "fingerprint", "row_words"]
 
 _LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # odd, so that multiplication loses nothing
 _NULL = 0xD6E8FEB86659FD93
@@ -58,24 +58,35 @@ def file_stamps(paths: Iterable[Path]) -> tuple[FileStamp, ...]:
 
 def fingerprint(sample: Sample) -> str:
     """The fingerprint of a table, as 32 hexadecimal digits."""
-    import numpy as np
-
     types = dict(sorted(sample.types.items()))
-    keys = {name: _words_of(f"{name}\0{type_}".encode()) for name, type_ in types.items()}
     totals = [0, 0]
     rows = 0
     for frame in sample.frames(list(types)):
         rows += frame.height
-        words = {name: _words(frame[name], type_) for name, type_ in types.items()}
-        for lane, odd in enumerate(_LANES):
-            state = np.full(frame.height, odd, dtype=np.uint64)
-            for name, columns in words.items():
-                for column in columns:
-                    state = mixed(state + column * np.uint64(odd) + keys[name][lane])
-            totals[lane] = (totals[lane] + int(state.sum(dtype=np.uint64))) % 2**64
+        for lane, words in enumerate(row_words(frame, types)):
+            totals[lane] = (totals[lane] + int(words.sum())) % 2**64
     content = {"columns": list(types.items()), "rows": rows, "sums": totals, "version": 1}
     written = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return blake2b(written.encode(), digest_size=16).hexdigest()
+
+
+def row_words(
+    frame: pl.DataFrame, types: Mapping[str, ColumnType]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Two words for each row, mixed of all its cells in the order of the columns' names."""
+    import numpy as np
+
+    columns = [(name, types[name]) for name in sorted(types)]
+    keys = {name: _words_of(f"{name}\0{type_}".encode()) for name, type_ in columns}
+    words = {name: _words(frame[name], type_) for name, type_ in columns}
+    lanes = []
+    for lane, odd in enumerate(_LANES):
+        state = np.full(frame.height, odd, dtype=np.uint64)
+        for name, cells in words.items():
+            for cell in cells:
+                state = mixed(state + cell * np.uint64(odd) + keys[name][lane])
+        lanes.append(state)
+    return lanes[0], lanes[1]
 
 
 def _words_of(content: bytes) -> NDArray[np.uint64]:

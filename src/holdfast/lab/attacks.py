@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.lab.analysts import sided
+from holdfast.lab.holders import Shown
 from holdfast.lab.questions import (
     POINT_BITS,
     BothPositive,
     Linear,
     Members,
     Staircase,
+    Tails,
     Vote,
 )
 from holdfast.lab.trial import Game, Move, View
@@ -163,11 +165,12 @@ class AlternateAccounts:
 
 @dataclass(frozen=True, slots=True)
 class WidthReading:
-    """Looks at everything but the values: widths, statuses, refusals.
+    """Looks at everything but the values: widths, statuses, refusals, and how long it took.
 
     How often feature and label are both +1 is 1/4 in truth, where a width computed from the sample
-    grows with the sample's value; so the wider ones tell which features agree too often. A refused
-    question is asked again after the others, in case refusals depend on more than what is public.
+    grows with the sample's value; so the wider ones tell which features agree too often. A scan
+    that stops when it has seen enough stops earlier for those. A refused question is asked again
+    after the others, in case refusals depend on more than what is public.
     """
 
     features: int
@@ -178,32 +181,38 @@ class WidthReading:
 
     @property
     def description(self) -> str:
-        return "Reads the sample out of widths, statuses and refusals instead of values."
+        return "Reads the sample out of widths, statuses, refusals and timing instead of values."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
-        found: dict[int, tuple[float, float]] = {}
+        found: dict[int, Shown] = {}
         refused = []
         for feature in range(self.features):
             try:
-                answer = yield Move(BothPositive(feature))
+                found[feature] = yield Move(BothPositive(feature))
             except Refused:
                 refused.append(feature)
-                continue
-            found[feature] = (answer.half_width or 0.0, answer.value)
         for feature in refused[:3]:
             try:
-                answer = yield Move(BothPositive(feature))
+                found[feature] = yield Move(BothPositive(feature))
             except Refused:
                 continue
-            found[feature] = (answer.half_width or 0.0, answer.value)
-        widths = np.array([width for width, _ in found.values()])
-        tells = bool(len(widths)) and float(np.ptp(widths)) > 1e-9
-        middle = float(np.median(widths)) if tells else 0.25
+        signals = _telling(list(found.values()))
+        middle = float(np.mean(signals)) if signals else 0.0
         model = {
-            feature: sided(width if tells else value, rng, middle)
-            for feature, (width, value) in found.items()
+            feature: sided(signal, rng, middle)
+            for feature, signal in zip(found, signals, strict=True)
         }
         yield Move(Vote.of(model), final=True)
+
+
+def _telling(answers: list[Shown]) -> list[float]:
+    """What differs between the answers, the first of: widths, time saved, values."""
+    widths = [answer.half_width or 0.0 for answer in answers]
+    saved = [-float(answer.work) for answer in answers]
+    for signal in (widths, saved):
+        if signal and max(signal) - min(signal) > 1e-9:
+            return signal
+    return [answer.value for answer in answers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,9 +290,10 @@ class Snowball:
     """Questions that concentrate on where the sample is already known to be.
 
     The sample is one point in a set A of probability e^{-L} (at first everything, L = 0). The next
-    question is 1/2 outside A and climbs on equal parts of A as high as its scale allows, which is
-    the higher the rarer A is. Answers within `reach` of the sample's value leave a few parts: the
-    next A. The number of parts is chosen to learn most on average.
+    question is 1/2 outside A and goes on A as far as its scale allows, which is the further the
+    rarer A is: evenly up to that height, and while the noise reaches further than the height, along
+    the whole tail. Answers within `reach` of the sample's value leave a part of A: the next A. The
+    number of steps is chosen to learn most on average.
     """
 
     questions: int
@@ -305,28 +315,42 @@ class Snowball:
         start, size = 0, 1 << POINT_BITS
         for number in range(1, self.questions + 1):
             L = POINT_BITS * math.log(2) - math.log(size)
-            allowed = profile.sigma * math.sqrt(2 * (math.log(2) + L))
             # A little lower each time: no two questions are the same, so that no noise is repeated.
-            height = min(0.499, allowed) * (1 - 1e-9 * number)
+            lower = 1 - 1e-9 * number
+            height = lower * min(0.499, profile.sigma * math.sqrt(2 * (math.log(2) + L)))
             # At last, and once it can climb out of the interval, it only climbs, on both sides.
-            out = height > half_width or number == self.questions
-            gaps = 1 if out else _best_gaps(height / expected)
-            asked = Staircase(start, size // (gaps + 1), gaps + 1, height)
-            answer = yield Move(asked, final=number == self.questions)
+            last = number == self.questions
+            asked: Staircase | Tails
+            if height < expected and not last and size > 2:
+                asked = Tails(start, size, lower * profile.sigma)
+            else:
+                steps = 1 + (1 if last or height > half_width else _best_gaps(height / expected))
+                steps = max(2, min(steps, size))
+                asked = Staircase(start, max(1, size // steps), steps, height)
+            answer = yield Move(asked, final=last)
             if answer.reach is None:
                 raise InvalidArgument("The snowball needs a holder that states its noise's reach.")
             half_width = answer.half_width or half_width
             # The noise shrinks from question to question, by about as much as last time.
             reach, expected = answer.reach, max(0.5 * answer.reach, 2 * answer.reach - reach)
-            first, last = _possible(asked, answer.value, reach)
-            start, size = start + first * asked.width, (last - first + 1) * asked.width
+            start, size = _left(asked, answer.value, reach)
+
+
+def _left(asked: Staircase | Tails, value: float, reach: float) -> tuple[int, int]:
+    """The points that can have given this answer: the first, and how many."""
+    if isinstance(asked, Tails):
+        first, after = (asked.below(value + side * reach * (1 + 1e-9)) for side in (-1, 1))
+        first = min(first, asked.size - 1)
+        return asked.start + first, max(1, after - first)
+    step, last = _possible(asked, value, reach)
+    return asked.start + step * asked.width, (last - step + 1) * asked.width
 
 
 def _possible(asked: Staircase, value: float, reach: float) -> tuple[int, int]:
-    """The first and the last step that can have given this answer."""
+    """The first and the last step that can have given this answer; the nearest if none can."""
     spacing, lowest = 2 * asked.height / (asked.steps - 1), 0.5 - asked.height
     first = math.ceil((value - reach - lowest) / spacing - 1e-6)
-    last = math.floor((value + reach - lowest) / spacing + 1e-6)
+    last = max(first, math.floor((value + reach - lowest) / spacing + 1e-6))
     return max(0, min(first, asked.steps - 1)), min(asked.steps - 1, max(last, 0))
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import fmean
+from typing import Any, Literal
 
 from holdfast.lab.holders import Holder, Setting
 from holdfast.lab.populations import Population
 from holdfast.lab.trial import Analyst, Result, Scenario, run_trials
 from holdfast.lab.verdict import Verdict, verdict
 
-__all__ = ["Cell", "Compared", "Experiment", "Run", "compare"]
+__all__ = ["Cell", "Compared", "Experiment", "Reported", "Run", "compare"]
+
+# What an experiment is about: the final score, the questions answered, or the trials broken.
+Reported = Literal["shown", "answered", "broken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,8 @@ class Compared:
     """One holder's row: averages over the trials of the attack's final question, and the verdict.
 
     `holds` is None where no interval was shown or the trials are too few to tell; `published` is
-    what others report for the same sizes, in the unit of `shown` unless `note` says otherwise.
+    what others report for the same sizes: of the final score shown, of the number of questions
+    answered, or of the share of trials broken.
     """
 
     holder: str
@@ -41,6 +46,7 @@ class Compared:
     holds: bool | None
     verdict: Verdict
     published: float | None
+    reported: Reported
     note: str
 
     @property
@@ -57,6 +63,19 @@ class Experiment:
     description: str
     rows: tuple[Compared, ...]
 
+    @property
+    def about(self) -> Reported:
+        """What its rows are to be compared by."""
+        return next((row.reported for row in self.rows if row.reported != "shown"), "shown")
+
+    @property
+    def kept(self) -> bool:
+        """Whether nobody who promises was broken."""
+        return all(row.holds is not False for row in self.rows if row.promises)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
     def row(self, holder: str) -> Compared:
         """The row of the holder of this name."""
         return next(row for row in self.rows if row.holder == holder)
@@ -64,7 +83,10 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One holder to compare, with what is published of it at these sizes, if anything."""
+    """One holder to compare, with what is published of it at these sizes, if anything.
+
+    `misled`: the setting says what is not true of the population, so that no promise applies.
+    """
 
     population: Population
     holder: Holder
@@ -72,8 +94,10 @@ class Cell:
     setting: Setting
     train_rows: int = 0
     published: float | None = None
+    reported: Reported = "shown"
     note: str = ""
     label: str = ""
+    misled: bool = False
 
 
 def compare(name: str, description: str, cells: Sequence[Cell], run: Run) -> Experiment:
@@ -110,7 +134,7 @@ def _compared(cell: Cell, results: Sequence[Result]) -> Compared:
     telling = found.intervals > 0 and found.allowed < found.trials
     return Compared(
         holder=cell.label or cell.holder.name,
-        promises=cell.holder.promises,
+        promises=cell.holder.promises and not cell.misled,
         shown=found.shown,
         truth=found.truth,
         low=fmean(lows) if lows else None,
@@ -118,5 +142,6 @@ def _compared(cell: Cell, results: Sequence[Result]) -> Compared:
         holds=found.holds if telling else None,
         verdict=found,
         published=cell.published,
+        reported=cell.reported,
         note=cell.note,
     )

@@ -21,13 +21,11 @@ from holdfast.theory.baselines import (
     sample_splitting_half_width,
 )
 from holdfast.theory.concentration import BoundedMean, Concentration
-from holdfast.theory.intervals import empirical_bernstein_radius
 
 __all__ = [
     "CapPerAccount",
     "Holder",
     "Ladder",
-    "LeakyWidth",
     "ParameterFreeLadder",
     "Plain",
     "Session",
@@ -42,7 +40,8 @@ __all__ = [
 class Shown:
     """What the analyst sees: a value, an interval or None, and what is public about the answer.
 
-    `reach` is how far the value can be from the sample's value, where the holder states it.
+    `reach` is what the interval allows for noise, where the holder states it. `work` counts
+    what was computed on the way: all that the time it took could tell, without a clock.
     """
 
     value: float
@@ -50,6 +49,7 @@ class Shown:
     high: float | None = None
     status: str = "answered"
     reach: float | None = None
+    work: int = 0
 
     @property
     def half_width(self) -> float | None:
@@ -320,37 +320,3 @@ class _LadderSession:
         if self.step is not None or self.best_rows is None:
             return self.step or 0.0
         return float(np.std(rows - self.best_rows)) / math.sqrt(len(rows))
-
-
-@dataclass(frozen=True, slots=True)
-class LeakyWidth:
-    """Noise on the value, but a width computed on the exact sample: the width tells everything."""
-
-    noise: float = 0.05
-
-    @property
-    def name(self) -> str:
-        return "noisy value, width of the sample"
-
-    @property
-    def promises(self) -> bool:
-        return False
-
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:  # noqa: ARG002
-        return _LeakySession(self, setting, sample, np.random.default_rng(seed))
-
-
-@dataclass(frozen=True, slots=True)
-class _LeakySession:
-    settings: LeakyWidth
-    setting: Setting
-    sample: Table
-    rng: np.random.Generator
-
-    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
-        values = np.asarray(question.values(self.sample), dtype=np.float64)
-        log_p = self.setting.log_beta - math.log(self.setting.questions or 1)
-        radius = empirical_bernstein_radius(len(values), float(values.var(ddof=1)), log_p)
-        noise = self.settings.noise
-        value = float(values.mean() + self.rng.uniform(-noise, noise))
-        return Shown(value, value - noise - radius, value + noise + radius, reach=noise)

@@ -23,6 +23,7 @@ from holdfast.lab.questions import (
     Linear,
     Staircase,
     Table,
+    Tails,
     Vote,
     average,
 )
@@ -279,9 +280,10 @@ def universe(size: int) -> Resampled:
 class OnePoint:
     """All rows are one point, uniform on [0, 2^POINT_BITS): the most dependent sample there is.
 
-    Nothing is known but that each question is sub-Gaussian with scale `sigma`: a staircase is
-    refused if it is not. Its value is 1/2 off a set of probability p and at most `height` from it
-    on the set, so P[|q - 1/2| > a] <= 2 exp(-a^2/(2 sigma^2)) if that bound is p at a = height.
+    Nothing is known but that each question is sub-Gaussian with scale `sigma`: what is not is
+    refused. A staircase is 1/2 off a set of probability p and at most `height` from it on the set,
+    so P[|q - 1/2| > a] <= 2 exp(-a^2/(2 sigma^2)) if that bound is p at a = height; tails have
+    that probability at every distance that they reach.
     """
 
     sigma: float
@@ -303,6 +305,10 @@ class OnePoint:
                 log_p = math.log(question.steps * question.width) - POINT_BITS * math.log(2)
                 if log_p > self.concentration(1).log_tail(question.height) + 1e-9:
                     raise InvalidQuestion("The staircase is higher than its scale allows.")
+                return 0.5
+            case Tails():
+                if question.sigma > self.sigma:
+                    raise InvalidQuestion("The tails are heavier than the scale allows.")
                 return 0.5
         raise _unknown(self, question)
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -35,6 +36,7 @@ __all__ = [
     "Members",
     "Staircase",
     "Table",
+    "Tails",
     "Vote",
     "average",
     "grid_moments",
@@ -239,6 +241,56 @@ class Staircase:
     def _at(self, point: int) -> float:
         step = (point - self.start) // self.width
         return self.value_of_step(step) if 0 <= step < self.steps else 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Tails:
+    """1/2 outside [start, start + size) of the points; inside, as far from 1/2 on both sides as a
+    question of scale `sigma` may be: the i-th point from either end has distance a where
+    2 exp(-a^2/(2 sigma^2)) is the probability of it and of all that are further out."""
+
+    start: int
+    size: int
+    sigma: float
+    most: float = 0.499
+
+    def __post_init__(self) -> None:
+        if self.size < 2 or not 0 < self.most < 0.5 or self.sigma <= 0:
+            raise InvalidArgument("A question of tails has 2 points or more, and stays in (0, 1).")
+
+    @property
+    def is_condition(self) -> bool:
+        return False
+
+    @property
+    def text(self) -> str:
+        return f"tails {_digest(f'{self.start:x}|{self.size:x}|{self.sigma!r}|{self.most!r}')}"
+
+    @property
+    def log_rarity(self) -> float:
+        """L: the points are a set of probability e^{-L}."""
+        return POINT_BITS * math.log(2) - math.log(self.size)
+
+    def below(self, value: float) -> int:
+        """How many of the points have a smaller value, but for a rounding of a part in 10^9."""
+        away = abs(value - 0.5)
+        if away > self.most:
+            return 0 if value < 0.5 else self.size
+        log_part = min(0.0, math.log(2) + self.log_rarity - (away / self.sigma) ** 2 / 2)
+        outside = int(Fraction(math.exp(log_part)) * self.size / 2)
+        return outside if value < 0.5 else self.size - outside
+
+    def values(self, table: Table) -> NDArray[np.float64]:
+        return np.array([self._at(int(point)) for point in table["point"]])
+
+    def _at(self, point: int) -> float:
+        place = point - self.start
+        if not 0 <= place < self.size or 2 * place + 1 == self.size:
+            return 0.5
+        outside = min(place + 1, self.size - place)
+        log_part = math.log(2 * outside) - math.log(self.size)
+        away = self.sigma * math.sqrt(2 * (math.log(2) + self.log_rarity - min(0.0, log_part)))
+        return 0.5 + min(self.most, away) * (1 if 2 * place + 1 > self.size else -1)
 
 
 def _weighted(

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
-from multiprocessing import get_context
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from holdfast import require
-from holdfast.errors import Refused
+from holdfast.errors import MissingExtra, Refused
 from holdfast.lab.holders import Holder, Session, Setting, Shown
 from holdfast.lab.populations import Population
 from holdfast.lab.questions import LabQuestion, Table
@@ -142,11 +138,16 @@ class _Record:
 
 
 def _slack(found: Final) -> float:
-    """How far the truth is from the shown value, in half-widths on its side."""
+    """How far the truth is from the shown value, in half-widths on its side.
+
+    An end that was cut off at 0 or 1 binds nothing; the half-width is then that of the other side.
+    """
     if found.low is None or found.high is None or found.error <= _TRUTH_ERROR:
         return 0.0
-    end = found.low if found.truth < found.shown else found.high
+    end, other = (found.low, found.high)[:: 1 if found.truth < found.shown else -1]
     room = abs(found.shown - end)
+    if end in (0.0, 1.0):
+        room = max(room, abs(found.shown - other))
     return found.error / room if room > 0 else math.inf
 
 
@@ -208,11 +209,11 @@ def run_trials(
 ) -> tuple[Result, ...]:
     """Independent trials, in order. `progress(done, trials)` is called after each.
 
-    With n_jobs above 1 they run in that many processes: by joblib where it is installed (so that
-    `joblib.parallel_config` can hand them to Dask, Ray or Spark), else by a process pool.
+    With another n_jobs than 1 joblib runs them, in that many processes (-1: one for each core), so
+    that `joblib.parallel_config` can hand them to Dask, Ray or Spark.
     """
     trials = require.positive_integer("trials", trials)
-    n_jobs = require.positive_integer("n_jobs", n_jobs)
+    n_jobs = -1 if n_jobs == -1 else require.positive_integer("n_jobs", n_jobs)
     found: dict[int, Result] = {}
     for number, result in _results(scenario, trials, seed, n_jobs):
         found[number] = result
@@ -230,14 +231,14 @@ def _results(
 ) -> Iterator[tuple[int, Result]]:
     if n_jobs == 1:
         yield from (_numbered(scenario, seed, number) for number in range(trials))
-    elif find_spec("joblib") is not None:
-        joblib: Any = import_module("joblib")
-        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        one = joblib.delayed(_numbered)
-        yield from parallel(one(scenario, seed, number) for number in range(trials))
-    else:
-        # A fresh interpreter for each worker: forking a process that has threads can lock up.
-        with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
-            jobs = [pool.submit(_numbered, scenario, seed, number) for number in range(trials)]
-            for job in as_completed(jobs):
-                yield job.result()
+        return
+    try:
+        import joblib
+    except ImportError as missing:
+        raise MissingExtra(
+            "trials in several processes need joblib, which is not installed; install the extra: "
+            "pip install 'holdfast[lab]', or leave n_jobs at 1."
+        ) from missing
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    one = joblib.delayed(_numbered)
+    yield from parallel(one(scenario, seed, number) for number in range(trials))

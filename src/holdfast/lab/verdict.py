@@ -11,18 +11,18 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.lab.trial import Result
 
-__all__ = ["DOUBT", "Verdict", "most_failures", "verdict"]
+__all__ = ["DOUBT", "SUSPICION", "Verdict", "most_failures", "verdict"]
 
-# The chance that a holder which keeps its promise is judged to break it.
-DOUBT = 1e-9
+# The chance that a holder which keeps its promise is judged to break it, and to be doubtful.
+DOUBT, SUSPICION = 1e-9, 0.01
 
 
-def most_failures(trials: int, beta: float) -> int:
-    """More failures than this have probability below DOUBT if each has probability <= beta."""
+def most_failures(trials: int, beta: float, chance: float = DOUBT) -> int:
+    """More failures than this have probability below `chance` if each has probability <= beta."""
     from scipy.stats import binom
 
     trials = require.positive_integer("trials", trials)
-    return int(binom.isf(DOUBT, trials, require.probability("beta", beta)))
+    return int(binom.isf(chance, trials, require.probability("beta", beta)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,16 @@ class Verdict:
     """What many trials say together.
 
     `intervals` were shown in all. `failures` counts the trials in which any of them missed;
-    `allowed` is the most that a holder which keeps its promise of 1 - beta would have. `slack` is
-    the largest error in half-widths. `shown` and `truth` are averages of the final questions.
+    `allowed` is the most that a holder which keeps its promise of 1 - beta would have, `usual` the
+    most that it has in all but one of a hundred such verdicts. `slack` is the largest error in
+    half-widths. `shown` and `truth` are averages of the final questions.
     """
 
     trials: int
     intervals: int
     failures: int
     allowed: int
+    usual: int
     slack: float
     worst_error: float
     fewest_answers: int
@@ -52,14 +54,20 @@ class Verdict:
         return self.failures <= self.allowed
 
     @property
+    def word(self) -> str:
+        """One word for people: holds, doubtful or BROKEN."""
+        if not self.holds:
+            return "BROKEN"
+        return "holds" if self.failures <= self.usual else "doubtful"
+
+    @property
     def failure_rate(self) -> float:
         return self.failures / self.trials
 
     def __str__(self) -> str:
-        word = "holds" if self.holds else "BROKEN"
         slack = f"worst error {self.slack:.2f} half-widths" if self.intervals else "no interval"
         return (
-            f"{word}: {self.failures:,} of {self.trials:,} trials with a false interval "
+            f"{self.word}: {self.failures:,} of {self.trials:,} trials with a false interval "
             f"(allowed {self.allowed:,}); {slack}; answers {self.fewest_answers:,} to "
             f"{self.most_answers:,}"
         )
@@ -76,6 +84,7 @@ def verdict(results: Sequence[Result], beta: float) -> Verdict:
         intervals=sum(result.intervals for result in results),
         failures=sum(result.failed for result in results),
         allowed=most_failures(len(results), beta),
+        usual=most_failures(len(results), beta, SUSPICION),
         slack=max(result.slack for result in results),
         worst_error=max(result.worst_error for result in results),
         fewest_answers=min(answers),

@@ -80,7 +80,8 @@ class Recorded:
     """A finished question, as the ledger tells it; `value` and `interval` are in its own unit.
 
     `leaked` is what had leaked (nats) before its batch, `charge` what its own answer added;
-    `variance` is the bound that made its interval narrower.
+    `variance` is the bound that made its interval narrower; `revealed` is where the answer says
+    that the sample's value is, as a part of the range.
     """
 
     number: int
@@ -98,7 +99,8 @@ class Recorded:
     part_of: str | None
     mechanism: str
     receipt: str
-    variance: KnownVariance | None = None
+    variance: KnownVariance | None
+    revealed: Interval
 
     @property
     def half_width(self) -> float:

@@ -17,9 +17,9 @@ from holdfast.ledger.chain import GENESIS
 from holdfast.ledger.entries import Asked, Opening, Recorded, settlement
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import charged
-from holdfast.mechanisms.catalogue import built
-from holdfast.mechanisms.guess_and_check import GuessAndCheck
-from holdfast.mechanisms.mechanism import Mechanism, Release
+from holdfast.mechanisms.catalogue import built, checking
+from holdfast.mechanisms.mechanism import Checker, Mechanism, Release
+from holdfast.mechanisms.revealed import revealed
 from holdfast.sampling import sampling_from_dict
 from holdfast.theory.intervals import Interval
 
@@ -48,6 +48,7 @@ class Transcript:
         self._opening: Opening | None = None
         self._terms: Terms | None = None
         self._mechanism: Mechanism | None = None
+        self.checker: Checker | None = None  # what checks guesses, if anything does
         self.account = Account()
         self.answers: list[Recorded] = []
         self.by_question: dict[str, Recorded] = {}
@@ -81,7 +82,7 @@ class Transcript:
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Those that may have written to this ledger, by the names it calls them."""
-        return {each.name: each for each in (self.mechanism, GuessAndCheck())}
+        return {each.name: each for each in (self.mechanism, self.checker) if each is not None}
 
     def apply(self, entries: Iterable[tuple[int, str, str]]) -> None:
         """Fold (seq, text, hash) entries that follow those already seen."""
@@ -126,7 +127,9 @@ class Transcript:
             questions=opening.questions,
             sampling=sampling_from_dict(opening.sampling),
             design=opening.design is not None,
+            declared=opening.mechanism["parameters"].get("assumes"),
         )
+        self.checker = checking(opening.mechanism, self._terms)
         self._mechanism = built(opening.mechanism, self._terms)
 
     def _reserve(self, seq: int, body: dict[str, Any]) -> None:
@@ -183,6 +186,7 @@ class Transcript:
             mechanism=pending.mechanism.name,
             receipt=receipt,
             variance=asked.offer.variance,
+            revealed=revealed(asked.offer, release),
         )
         self.answers.append(recorded)
         self.by_question[recorded.question] = recorded

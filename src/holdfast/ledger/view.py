@@ -127,6 +127,7 @@ def explanation(transcript: Transcript) -> str:
         _promise(kind, terms),
         f"Assumed: {terms.assumption}.",
         f"Answered by {kind.name}: {kind.summary}",
+        *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
         "",
     ]
     for recorded in transcript.answers:

@@ -10,7 +10,7 @@ from typing import Any
 from holdfast import require
 from holdfast.sampling import Independent, Sampling
 from holdfast.theory.concentration import Concentration
-from holdfast.theory.guess_and_check import kt_surprise_prior
+from holdfast.theory.guess_and_check import batch_surprise_prior
 from holdfast.theory.leakage import LeakageAccount, fixed_share, open_ended_share
 
 __all__ = ["Account", "Terms"]
@@ -20,7 +20,8 @@ __all__ = ["Account", "Terms"]
 class Terms:
     """What was declared when the ledger was opened; it never changes.
 
-    With a `design` (public columns) rows are still independent, but no longer alike.
+    With a `design` (public columns) rows are still independent, but no longer alike. `declared` is
+    what was declared for the mechanism and its promise rests on, in words.
     """
 
     rows: int
@@ -29,6 +30,7 @@ class Terms:
     questions: int | None
     sampling: Sampling
     design: bool = False
+    declared: str | None = None
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
@@ -46,9 +48,17 @@ class Terms:
     @property
     def assumption(self) -> str:
         """What every promise rests on, in words."""
-        if not self.design:
-            return str(self.sampling)
-        return f"{self.sampling}, given the design columns as they are in these rows"
+        parts = [str(self.sampling)]
+        if self.design:
+            parts.append("given the design columns as they are in these rows")
+        if self.declared is not None:
+            parts.append(self.declared)
+        return ", ".join(parts)
+
+    @property
+    def promises(self) -> bool:
+        """Whether any interval is promised: one that is all of the range says nothing."""
+        return self.tolerance < 0.5
 
     @property
     def independent(self) -> bool:
@@ -87,7 +97,6 @@ class Account:
     def nats(self) -> float:
         return self.leakage.nats
 
-    @property
-    def surprise_prior(self) -> float:
-        """The public prior of the next surprise."""
-        return kt_surprise_prior(self.checks, self.surprises)
+    def surprise_prior(self, batch: int) -> float:
+        """The public prior of a surprise, for each of so many checks chosen together."""
+        return batch_surprise_prior(self.checks, self.surprises, batch)

@@ -187,7 +187,8 @@ def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float])
     for offer in offers:
         leakage = leakage.ask(offer.log_share)
     for charge in charges:
-        leakage = leakage.charge(charge)
+        if charge > 0.0:  # nothing is added exactly
+            leakage = leakage.charge(charge)
     return replace(account, leakage=leakage)
 
 

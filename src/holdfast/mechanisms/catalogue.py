@@ -9,12 +9,41 @@ from typing import Any
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
+from holdfast.mechanisms.exact import EXACT
+from holdfast.mechanisms.gaussian import GAUSSIAN
+from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.kind import MechanismKind
-from holdfast.mechanisms.mechanism import Mechanism
+from holdfast.mechanisms.ladder import LADDER, PARAMETER_FREE_LADDER
+from holdfast.mechanisms.mechanism import Checker, Mechanism
+from holdfast.mechanisms.median_noise import MEDIAN_NOISE
+from holdfast.mechanisms.one_look import ONE_LOOK
+from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
+from holdfast.mechanisms.rounding import ROUNDING
+from holdfast.mechanisms.sample_splitting import SAMPLE_SPLITTING
+from holdfast.mechanisms.thresholdout import THRESHOLDOUT
+from holdfast.mechanisms.typical import TYPICAL_GAUSSIAN, TYPICAL_LAPLACE
 
-__all__ = ["CATALOGUE", "built", "kind_of"]
+__all__ = ["CATALOGUE", "built", "checking", "kind_of"]
 
-CATALOGUE: Mapping[str, MechanismKind] = {kind.name: kind for kind in (BOUNDED_NOISE,)}
+CATALOGUE: Mapping[str, MechanismKind] = {
+    kind.name: kind
+    for kind in (
+        BOUNDED_NOISE,
+        MEDIAN_NOISE,
+        GAUSSIAN,
+        ROUNDING,
+        SAMPLE_SPLITTING,
+        ONE_LOOK,
+        THRESHOLDOUT,
+        LADDER,
+        PARAMETER_FREE_LADDER,
+        EXACT,
+        TYPICAL_LAPLACE,
+        TYPICAL_GAUSSIAN,
+        PRIVATE_LAPLACE,
+        PRIVATE_GAUSSIAN,
+    )
+}
 
 
 def kind_of(name: object) -> MechanismKind:
@@ -29,3 +58,11 @@ def kind_of(name: object) -> MechanismKind:
 def built(recorded: Mapping[str, Any], terms: Terms) -> Mechanism:
     """The mechanism that a ledger was opened with, from what its opening says."""
     return kind_of(recorded["name"]).build(terms, recorded["parameters"])
+
+
+def checking(recorded: Mapping[str, Any], terms: Terms) -> Checker | None:
+    """What checks guesses beside the mechanism that a ledger was opened with; None: nothing."""
+    kind = kind_of(recorded["name"])
+    if kind.checker is not None:
+        return kind.checker(terms, recorded["parameters"])
+    return GuessAndCheck() if kind.refuses_checks is None else None

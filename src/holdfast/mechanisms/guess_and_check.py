@@ -18,6 +18,7 @@ from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import (
     asks_left,
     charged,
+    declared_left,
     leakage_fault,
     noisy_cell,
     open_release,
@@ -28,14 +29,16 @@ from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wis
 from holdfast.mechanisms.noise import Noise
 from holdfast.question.row import GRID, GRID_ERROR, RowValue
 from holdfast.statistics.statistic import Measured, Statistic, measure
+from holdfast.theory.guess_and_check import kt_surprise_prior
 from holdfast.theory.intervals import (
     Interval,
     clopper_pearson,
     empirical_bernstein_radius,
     kl_interval,
 )
-from holdfast.theory.leakage import confirmed_log_charge, surprise_log_charge
-from holdfast.theory.release import DiscreteUniform
+from holdfast.theory.leakage import ask_log_cost, confirmed_log_charge, surprise_log_charge
+from holdfast.theory.release import DiscreteUniform, discrete_uniform_overhead
+from holdfast.theory.safeside import round_up
 
 __all__ = ["LEAST_LEVEL", "GuessAndCheck"]
 
@@ -45,11 +48,12 @@ __all__ = ["LEAST_LEVEL", "GuessAndCheck"]
 # of a known variance they do not, and have half of what is left.
 _BERNSTEIN_PART = 0.1
 LEAST_LEVEL = 1 - _BERNSTEIN_PART
+_MOST_SURPRISES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class GuessAndCheck:
-    """Checks of claims; the public prior of a surprise is Krichevsky and Trofimov's."""
+    """Checks of claims; the public prior of a surprise is `batch_surprise_prior`."""
 
     @property
     def name(self) -> str:
@@ -57,7 +61,7 @@ class GuessAndCheck:
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))
-        prior = account.surprise_prior
+        prior = account.surprise_prior(len(wishes))
         confirmed = confirmed_log_charge(prior)
         offers = []
         for position, wish in enumerate(wishes, start=1):
@@ -106,8 +110,26 @@ class GuessAndCheck:
     def questions_left(self, terms: Terms, account: Account) -> int:
         return asks_left(terms, account)
 
+    def surprises_left(self, terms: Terms, account: Account, most: float = math.inf) -> int:
+        """How many guesses in a row may be refuted, at the declared tolerance, for `most` nats."""
+        nats, count = account.nats, 0
+        log_level = math.log(LEAST_LEVEL) if terms.independent else 0.0
+        while count < min(declared_left(terms, account), _MOST_SURPRISES):
+            log_p = terms.log_share(account.asked + count + 1) + log_level - nats
+            radius = round_up(terms.concentration.radius(min(0.0, log_p)) + GRID_ERROR)
+            if radius >= terms.tolerance:
+                break
+            prior = kt_surprise_prior(account.checks + count, account.surprises + count)
+            release = ask_log_cost(radius, terms.tolerance) + discrete_uniform_overhead()
+            charge = surprise_log_charge(prior, release)
+            if nats - account.nats + max(charge, confirmed_log_charge(prior)) > most:
+                break
+            nats += charge
+            count += 1
+        return count
+
     def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        if offer.prior is None or offer.prior != account.surprise_prior:
+        if offer.prior is None or not _is_prior_of(account, offer.prior):
             return "its prior of a surprise is not the account's"
         release = DiscreteUniform(offer.cells, offer.reach).log_charge(offer.radius)
         charge = max(confirmed_log_charge(offer.prior), surprise_log_charge(offer.prior, release))
@@ -135,6 +157,14 @@ def _interval(terms: Terms, offer: Offer, question: Statistic, measured: Measure
     log_rest = log_p + math.log(_BERNSTEIN_PART / LEAST_LEVEL)
     radius = empirical_bernstein_radius(n, spread**2, min(0.0, log_rest))
     return _both(found, Interval(below - radius, above + radius))
+
+
+def _is_prior_of(account: Account, prior: float) -> bool:
+    """Whether the account gives this prior to a batch of some size."""
+    if not 0.0 < prior < 1.0:
+        return False
+    size = round((account.surprises + 0.5) / prior) - account.checks
+    return size >= 1 and account.surprise_prior(size) == prior
 
 
 def _radius_part(terms: Terms, wish: Wish) -> float:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Terms
-from holdfast.mechanisms.mechanism import Mechanism
+from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.sampling import Sampling
 
 __all__ = ["MechanismKind", "Planned", "Wanted", "chosen_options", "no_options"]
@@ -42,6 +42,7 @@ class Planned(NamedTuple):
     """What an opening decides, once: the half-width and whatever else the mechanism fixes.
 
     `parameters` are plain values; the ledger keeps them, and `build` makes the mechanism of them.
+    Under "assumes" they may name, in words, what the promise rests on beside the sampling.
     """
 
     tolerance: float
@@ -55,7 +56,9 @@ class MechanismKind:
     `plan(wanted, options)` is called once, when a ledger is opened, with the options that were
     given for the mechanism; it refuses (`ToleranceTooTight`) a half-width it cannot promise.
     `options` says what each of them is. A kind that is `trained` answers by what training rows say:
-    it needs `train=`, and its wishes carry a guess without a claim.
+    it needs `train=`, and its wishes carry a guess without a claim. Guesses are checked beside it
+    by guess and check, unless it `refuses_checks`; with a `checker`, by what that makes of the
+    parameters, and if that is None they are refused too.
     """
 
     name: str
@@ -68,6 +71,8 @@ class MechanismKind:
     refuses_checks: str | None = None  # why guesses cannot be checked beside it, if they cannot
     options: Mapping[str, str] = field(default_factory=dict)
     trained: bool = False
+    private: bool = False  # whether all that it releases is differentially private
+    checker: Callable[[Terms, Mapping[str, Any]], Checker | None] | None = None
 
 
 def no_options(name: str, options: Mapping[str, Any]) -> None:

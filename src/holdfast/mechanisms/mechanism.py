@@ -19,6 +19,7 @@ from holdfast.theory.intervals import Interval
 __all__ = [
     "CONFIRMED",
     "NO_SHARE",
+    "Checker",
     "Mechanism",
     "Offer",
     "Release",
@@ -164,4 +165,12 @@ class Mechanism(Protocol):
 
         For an audit, from the ledger alone; None if nothing is wrong.
         """
+        ...
+
+
+class Checker(Mechanism, Protocol):
+    """A mechanism that checks guesses."""
+
+    def surprises_left(self, terms: Terms, account: Account) -> int:
+        """How many guesses in a row may be refuted before the tolerance is out of reach."""
         ...

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from holdfast import require
 from holdfast.data.design import Value
-from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import build
 from holdfast.question.calls import read_call
 from holdfast.question.expression import Call as Operation
@@ -22,7 +22,15 @@ from holdfast.question.expression import Column, ColumnType, Expression, Kind, O
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import number, text
 from holdfast.statistics.call import Call, TableCall
-from holdfast.statistics.derived import Conditional, Derived, Difference, F1Score, Total, counted
+from holdfast.statistics.derived import (
+    Conditional,
+    Derived,
+    Difference,
+    F1Score,
+    Paired,
+    Total,
+    counted,
+)
 from holdfast.statistics.mean import Average, Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance, product_of, square_of
 from holdfast.statistics.quantile import Quantile
@@ -31,7 +39,7 @@ from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc, TableFunction
 
-__all__ = ["Labelled", "Question", "bind", "labelled", "read_question"]
+__all__ = ["Labelled", "Question", "bind", "labelled", "read_again", "read_question"]
 
 Question: TypeAlias = str | Call | Mean | TableFunction
 Bound: TypeAlias = Statistic | Derived | Quantile
@@ -73,6 +81,17 @@ def bind(question: Question, table: Table) -> Bound:
     raise InvalidQuestion(
         f"A question is text such as avg(delay > 15), or mean(...), not {type(question).__name__}."
     )
+
+
+def read_again(text: str, table: Table) -> Statistic:
+    """The statistic that a ledger knows by this text; refused where the text alone is not it."""
+    try:
+        question = bind(text, table)
+    except HoldfastError as error:
+        raise InvalidQuestion("The text in the ledger cannot be read.") from error
+    if question.text != text or not hasattr(question, "row"):
+        raise InvalidQuestion("The text in the ledger now reads as another question.")
+    return question  # type: ignore[return-value]
 
 
 def read_question(source: str) -> Call | TableCall:
@@ -189,11 +208,9 @@ def _total(call: Call, table: Table) -> Total:
     value = table.value(what, call.bounds)
     if call.name == "count" and not value.is_condition:
         raise InvalidQuestion("count needs a condition; sum adds up numbers.")
-    size = _number("population", population)
-    mean = table.average(value, table.where(call.where))
-    whole = int(size) if size == int(size) else size
-    members = require.integer_between("population", whole, 1, _MOST_MEMBERS)
-    return Total(call.name, value, mean, members)
+    size = require.between("population", _number("population", population), 1, _MOST_MEMBERS)
+    members = require.positive_integer("population", int(size) if size == int(size) else size)
+    return Total(call.name, value, table.average(value, table.where(call.where)), members)
 
 
 def _variance(call: Call, table: Table) -> Variance:
@@ -226,7 +243,9 @@ def _quantile(call: Call, table: Table) -> Quantile:
     require.at_least("step", size, _FINEST * (value.high - value.low))
     average = partial(table.average, where=table.where(call.where))
     share = require.probability("level", _number("level", level))
-    return Quantile(value, share, size, average)
+    quantile = Quantile(value, share, size, average)
+    quantile.threshold(value.low)  # whether it can be asked shows in any of them
+    return quantile
 
 
 def _is_whole(expression: Expression) -> bool:
@@ -235,7 +254,7 @@ def _is_whole(expression: Expression) -> bool:
     return isinstance(expression, Column) and expression.type is ColumnType.INTEGER
 
 
-def _difference(call: Call, table: Table) -> Difference | Average | Conditional:
+def _difference(call: Call, table: Table) -> Difference | Paired | Average | Conditional:
     first, second = _arguments(call, 2)
     if isinstance(first, Call) and isinstance(second, Call):
         _without_where(call)
@@ -245,9 +264,12 @@ def _difference(call: Call, table: Table) -> Difference | Average | Conditional:
         return Difference(*sides)
     if isinstance(first, Call) or isinstance(second, Call):
         raise InvalidQuestion("A difference is of two values of the same rows, or of two means.")
-    pair = [counted(table.value(what)) for what in (first, second)]
-    value = row_value(build.arithmetic(Op.SUBTRACT, *pair))
-    return table.mean(value, table.where(call.where))
+    values = [table.value(what) for what in (first, second)]
+    where = table.where(call.where)
+    if where is None and all(value.is_condition for value in values):
+        return Paired(*values)
+    value = row_value(build.arithmetic(Op.SUBTRACT, *map(counted, values)))
+    return table.mean(value, where)
 
 
 def _without_where(call: Call) -> None:

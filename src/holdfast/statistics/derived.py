@@ -26,6 +26,7 @@ __all__ = [
     "Difference",
     "Estimate",
     "F1Score",
+    "Paired",
     "Stages",
     "Total",
     "batches",
@@ -99,6 +100,8 @@ def batches(question: Statistic | Derived, *, numbers: bool) -> Stages:
     if not is_derived(question):
         return ((cast("Statistic", question),),)
     *earlier, last = question.stages
+    if numbers and isinstance(question, Paired):
+        return (last,)  # a guess of the difference needs no share
     if numbers and len(last) > 1:
         return (*earlier, last[:-1], last[-1:])
     return question.stages
@@ -262,6 +265,49 @@ def _joined(one: Statistic | Conditional, parts: Sequence[Estimate]) -> Estimate
 
 def _exactly(value: float) -> Estimate:
     return Estimate(value, Interval(value, value))
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """How much more often the first condition holds than the second, on the same rows.
+
+    First the share of rows where they differ, which bounds the variance of the difference: two
+    models that mostly agree are told apart by narrow intervals. A guess is checked by itself.
+    """
+
+    first: RowValue
+    second: RowValue
+
+    @property
+    def text(self) -> str:
+        return f"difference({self.first.text}, {self.second.text})"
+
+    @property
+    def low(self) -> float:
+        return -1.0
+
+    @property
+    def high(self) -> float:
+        return 1.0
+
+    @property
+    def stages(self) -> Stages:
+        first, second = (
+            build.coalesce([expression_of(value), build.FALSE])
+            for value in (self.first, self.second)
+        )
+        differ = build.compare(Op.UNEQUAL, first, second)
+        sign = build.case([(first, build.constant(1.0))], build.constant(-1.0))
+        difference = build.case([(differ, sign)], build.constant(0.0))
+        return ((Mean(row_value(differ)),), (Mean(row_value(difference)),))
+
+    def join(self, parts: Sequence[Estimate]) -> Estimate:
+        *share, difference = parts
+        most = max(0.0, share[0].interval.high) if share else 1.0
+        return difference.within(-most, most)
+
+    def last_guess(self, guess: float, others: Sequence[float]) -> float:  # noqa: ARG002
+        return guess
 
 
 @dataclass(frozen=True, slots=True)

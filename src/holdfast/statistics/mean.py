@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from holdfast.data.design import Group
@@ -14,7 +13,8 @@ from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import number, text
 from holdfast.sampling import Clustered, Declared, Independent, MDependent, Sampling
 from holdfast.statistics.statistic import Measured, measure
-from holdfast.theory.concentration import BoundedMean, Concentration, SubGaussian
+from holdfast.theory.concentration import BoundedMean, Concentration
+from holdfast.theory.dependence import ClusteredRows
 from holdfast.theory.dependence import MDependent as MDependentProfile
 
 __all__ = ["Average", "GroupMean", "Mean", "expression_of", "group_mean"]
@@ -96,7 +96,7 @@ class GroupMean:
             case Independent():
                 return BoundedMean(size)
             case Clustered():
-                return SubGaussian(0.5 * min(1.0, math.sqrt(squares) / size))
+                return ClusteredRows(size, min(squares, size * size))
             case MDependent(m):
                 # The rows of a group keep their places, so m + 1 classes of independent rows do.
                 return MDependentProfile(size, m)

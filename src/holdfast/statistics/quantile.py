@@ -79,7 +79,7 @@ class Quantile:
             v = float(question[len(before) : len(question) - len(after)])
         except ValueError:
             return None
-        return v if self.threshold(v).text == question else None
+        return v if math.isfinite(v) and self.threshold(v).text == question else None
 
     def claims(self, guess: float, reach: float) -> dict[float, tuple[float, float]]:
         """What F must be, and where, for the quantile to be within `reach` of a guess."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import InvalidQuestion
 from holdfast.question.columns import bounds_pair
 from holdfast.question.row import RowValue
-from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import is_single
+from holdfast.statistics.bind import read_again
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
@@ -55,10 +54,7 @@ def recorded(source: str, table: Table) -> Statistic:
         text, low, high, variance = found.groups()
         row = RowValue(Gone(text), float(low), float(high), text, is_condition=False)
         return Mean(row, None if variance is None else float(variance))
-    read = bind(source, table)
-    if read.text != source or not is_single(read):
-        raise InvalidQuestion("The text in the ledger reads as another question.")
-    return read
+    return read_again(source, table)
 
 
 def _gone(_: pl.DataFrame) -> float:

@@ -27,6 +27,7 @@ from holdfast.theory.concentration import (
     SubGaussian,
     TwoSampleU,
 )
+from holdfast.theory.dependence import ClusteredDifferences
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,8 +149,7 @@ class TableFunction:
             case Independent():
                 return BoundedDifferences(n, delta)
             case Clustered(_, size) if size is not None:
-                # Units are independent, and one of m rows changes the value by at most m delta.
-                return SubGaussian(delta * math.sqrt(size * n) / 2)
+                return ClusteredDifferences(round(size * n), delta)
         raise InvalidQuestion(
             f"A statistic that changes by at most {number(self.change or 0.0)} with a row "
             f"concentrates for independent rows or units, and this ledger has {sampling}; declare "

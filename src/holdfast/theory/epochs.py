@@ -1,4 +1,4 @@
-"""Gaussian answers without a last question: epochs that double, and the ledger beside them.
+"""Noisy answers without a last question: epochs that double, and the ledger beside them.
 
 Legend
 ------
@@ -9,9 +9,12 @@ beta_e      beta/((e+1)(e+2)): the shares of all epochs sum to beta
 m_e         the signal of all epochs up to and including e: m_e^2 = sum_{f <= e} k_f/(4 n^2 s_f^2)
 Kbar        a bound, fixed before an epoch's first answer, on all leakage charges made on these rows
             before its last one; the ledger refuses beyond it
+D, a, C, H, theta, v    as in `median_noise` and `variance_transfer`
 
 Epochs. The failures of epoch e are a matter of the transcript up to its end: A is the largest noise
 of epoch e, B belongs to a Gaussian transcript of signal m_e. k_e and s_e are declared in advance.
+Median noise keeps its D in all epochs, so that B is that of all answers so far: of the schedules
+with one tolerance for all epochs this one answers most questions.
 
 Interleaving. Under the leakage oracle W the leakage answers do not depend on the rows, and while no
 leakage claim has failed the transcript's law is at most Kbar times that under W. An epoch run at
@@ -30,12 +33,22 @@ from holdfast.theory.gaussian_transfer import (
     gaussian_shift,
     transfer_half_width,
 )
+from holdfast.theory.likelihood_cover import order
+from holdfast.theory.median_noise import exact_shift, median_max_noise
 from holdfast.theory.safeside import round_down, round_up
 from holdfast.theory.theorem import theorem
 
-__all__ = ["Epoch", "epoch_log_beta", "first_epoch_noise", "gaussian_epoch", "interleaved_log_beta"]
+__all__ = [
+    "Epoch",
+    "epoch_log_beta",
+    "first_epoch_noise",
+    "gaussian_epoch",
+    "interleaved_log_beta",
+    "median_epoch_half_width",
+]
 
 _MOST_EPOCH = 100
+_LEAST_VARIANCE = 1e-12
 
 
 def _epoch(epoch: int) -> int:
@@ -131,3 +144,30 @@ def first_epoch_noise(n: int, k0: int, log_beta: float, aim: int = 0) -> float:
     reach = math.sqrt(k0) / (2.0 * n) * _growth(aim)
     cost = reach * 2.0 ** (0.25 * aim) * gaussian_max_noise(k0 << aim, share)
     return reach / best_signal(cost, share).m
+
+
+@theorem(
+    source="Holdfast",
+    place="section 5b, Open-ended epochs with median noise",
+    statement=(
+        "Of `answers` adaptive means of [0, 1] values of variance at most v in every row, each "
+        "answered with D times the median of 2a + 1 uniforms on [-1, 1] on n independent rows, "
+        "the last `questions` are all within D C + 2 sqrt(v) H + theta/beta with probability "
+        "1 - beta: C for the last `questions`, H and theta for all `answers`."
+    ),
+    domain="n >= 1, 1 <= questions <= answers, D > 0, 2 <= a <= 7, 1e-12 <= variance <= 1/4",
+    monotone={"n": "down", "answers": "up", "questions": "up", "variance": "up"},
+    slack="as median_shift; questions = answers is Theorem M, or V1",
+)
+def median_epoch_half_width(
+    n: int, answers: int, questions: int, D: float, a: int, log_beta: float, variance: float = 0.25
+) -> float:
+    """An epoch's half-width at its share of beta; the noise is the same in all epochs."""
+    n, answers = require.positive_integer("n", n), require.positive_integer("answers", answers)
+    questions = require.integer_between("questions", questions, 1, answers)
+    D, a = require.positive("D", D), order(a)
+    log_beta = require.log_probability("log_beta", log_beta)
+    weight = 2.0 * math.sqrt(require.between("variance", variance, _LEAST_VARIANCE, 0.25))
+    noise = round_up(D * median_max_noise(questions, a, log_beta))
+    shift = exact_shift(n, answers, D, a, log_beta).bound(weight)
+    return transfer_half_width(noise, min(1.0, shift))

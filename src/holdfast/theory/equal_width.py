@@ -21,6 +21,7 @@ from collections.abc import Callable
 
 from holdfast import require
 from holdfast.theory.concentration import Concentration
+from holdfast.theory.leakage import gaussian_noise_error
 from holdfast.theory.release import discrete_uniform_overhead
 from holdfast.theory.safeside import golden_minimum, smallest_true
 from holdfast.theory.theorem import theorem
@@ -35,6 +36,8 @@ __all__ = [
     "check_half_width",
     "continuum_questions",
     "declared_surprise_prior",
+    "gaussian_leakage_fits",
+    "gaussian_leakage_half_width",
     "laplace_fits",
     "laplace_half_width",
     "renyi_fits",
@@ -213,6 +216,33 @@ def laplace_half_width(profile: Concentration, k: int, log_beta: float) -> float
     """The least half-width for k questions with Laplace noise on the leakage account."""
     floor = profile.radius(-_first(k, log_beta))
     return _least_half_width(lambda t: laplace_fits(profile, k, t, log_beta), floor)
+
+
+def gaussian_leakage_fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
+    """Whether k adaptive questions of half-width t can be answered with Gaussian noise."""
+    start = _first(k, log_beta) + math.log(2)
+    peak = gaussian_noise_error(1.0, -start) * math.sqrt(2 / math.pi)
+
+    def cost(alpha: float, t: float) -> float:
+        return math.log1p(alpha * peak / (t - alpha))
+
+    return _affords(profile, t, start, k - 1, cost)
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 3, Gaussian noise",
+    statement="With N(0, s_j^2) noise, s_j = (t - alpha_j)/Phi^{-1}(1 - beta/(4k)), and shares "
+    "beta/(2k) for the sample and for the noise, k adaptive questions are within t with "
+    "probability 1 - beta.",
+    domain="k >= 1, log_beta <= 0; any population for which the profile holds",
+    monotone={"k": "up", "log_beta": "down"},
+    slack="a factor of about sqrt(ln(2k/beta)) in the noise against bounded noise",
+)
+def gaussian_leakage_half_width(profile: Concentration, k: int, log_beta: float) -> float:
+    """The least half-width for k questions with Gaussian noise on the leakage account."""
+    floor = profile.radius(-_first(k, log_beta))
+    return _least_half_width(lambda t: gaussian_leakage_fits(profile, k, t, log_beta), floor)
 
 
 @theorem(

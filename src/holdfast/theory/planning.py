@@ -19,13 +19,22 @@ from holdfast.theory.concentration import BoundedMean, Concentration, SubGaussia
 from holdfast.theory.dependence import MDependent
 from holdfast.theory.safeside import largest_integer, smallest_integer
 
-__all__ = ["MOST_QUESTIONS", "MOST_ROWS", "Kind", "Method", "Rows", "check_method", "methods"]
+__all__ = [
+    "GRID_ALLOWANCE",
+    "MOST_QUESTIONS",
+    "MOST_ROWS",
+    "Kind",
+    "Method",
+    "Rows",
+    "check_method",
+    "methods",
+]
 
 MOST_QUESTIONS = 10**12
 MOST_ROWS = 10**15
 _VACUOUS = 0.5
-# Rounding row values to the grid moves a mean by less than this.
-_GRID = 2.0**-29
+# Whole numbers of 2^-30 of a row, in values and in noise, widen an interval by less than this.
+GRID_ALLOWANCE = 2.0**-29
 _UNIT = SubGaussian(1.0)
 
 Kind = Literal["promise", "reference", "not valid"]
@@ -73,12 +82,14 @@ def methods() -> tuple[Method, ...]:
             "median_noise_half_width",
             True,
             lambda _, n, k, log_beta: _useful(
-                median_noise.median_noise_half_width(n, k, log_beta).half_width + _GRID
+                median_noise.median_noise_half_width(n, k, log_beta).half_width + GRID_ALLOWANCE
             ),
             lambda _, n, t, log_beta: _some(
-                median_noise.median_noise_questions(n, t - _GRID, log_beta)
+                median_noise.median_noise_questions(n, t - GRID_ALLOWANCE, log_beta)
             ),
-            lambda _, k, t, log_beta: median_noise.median_noise_rows(k, t - _GRID, log_beta),
+            lambda _, k, t, log_beta: median_noise.median_noise_rows(
+                k, t - GRID_ALLOWANCE, log_beta
+            ),
         ),
         Method(
             "Gaussian noise",
@@ -86,12 +97,14 @@ def methods() -> tuple[Method, ...]:
             "gaussian_half_width",
             True,
             lambda _, n, k, log_beta: _useful(
-                gaussian_transfer.gaussian_half_width(n, k, log_beta).half_width + _GRID
+                gaussian_transfer.gaussian_half_width(n, k, log_beta).half_width + GRID_ALLOWANCE
             ),
             lambda _, n, t, log_beta: _some(
-                gaussian_transfer.gaussian_questions(n, t - _GRID, log_beta)
+                gaussian_transfer.gaussian_questions(n, t - GRID_ALLOWANCE, log_beta)
             ),
-            lambda _, k, t, log_beta: gaussian_transfer.gaussian_rows(k, t - _GRID, log_beta),
+            lambda _, k, t, log_beta: gaussian_transfer.gaussian_rows(
+                k, t - GRID_ALLOWANCE, log_beta
+            ),
         ),
         _account(
             "Laplace noise",
@@ -169,12 +182,14 @@ def _account(name: str, theorem: str, width: Width, fits: Fits) -> Method:
     """A method on the leakage account: it needs a concentration, not independence."""
 
     def half_width(rows: Rows, n: int, k: int, log_beta: float) -> float | None:
-        return _useful(width(rows.profile(n), k, log_beta) + _GRID)
+        return _useful(width(rows.profile(n), k, log_beta) + GRID_ALLOWANCE)
 
     def questions(rows: Rows, n: int, t: float, log_beta: float) -> int | None:
         profile = rows.profile(n)
         return _some(
-            largest_integer(lambda k: fits(profile, k, t - _GRID, log_beta), most=MOST_QUESTIONS)
+            largest_integer(
+                lambda k: fits(profile, k, t - GRID_ALLOWANCE, log_beta), most=MOST_QUESTIONS
+            )
         )
 
     def rows_needed(rows: Rows, k: int, t: float, log_beta: float) -> int | None:
@@ -182,7 +197,7 @@ def _account(name: str, theorem: str, width: Width, fits: Fits) -> Method:
 
         def enough(n: int) -> bool:
             scale = _scale(rows.profile(n))
-            return scale is not None and z * scale <= t - _GRID
+            return scale is not None and z * scale <= t - GRID_ALLOWANCE
 
         return smallest_integer(enough, most=MOST_ROWS)
 

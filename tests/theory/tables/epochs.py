@@ -45,6 +45,19 @@ GOLDEN = [
         1e-3,
         "mpmath: best s for n = 10,000, k = 100 at beta_0 = .05",
     ),
+    *(
+        Golden(
+            "median_epoch_half_width",
+            {"n": n, "answers": k, "questions": own, "D": D, "a": a, "log_beta": math.log(0.05)},
+            D * C + H,
+            0.0006,
+            "golden.json: H + theta/beta of all answers; mpmath: C of the epoch's own",
+        )
+        for n, k, own, D, a, C, H in [
+            (10_000, 100, 100, 0.046, 3, 0.914709920463433, 0.04297066248642543),
+            (100_000, 1000, 1, 0.025, 2, 0.783720506540077, 0.024571267086320625),
+        ]
+    ),
 ]
 
 _ROWS = st.integers(100, 10**9)
@@ -68,5 +81,18 @@ DOMAINS = {
     "first_epoch_noise": Domain(
         {"n": _ROWS, "k0": st.integers(1, 10**6), "log_beta": st.floats(-50, 0), "aim": _EPOCH},
         rel=1e-3,
+    ),
+    "median_epoch_half_width": Domain(
+        {
+            "n": st.integers(300, 10**5),
+            "answers": st.integers(1, 1000),
+            "questions": st.integers(1, 1000),
+            "D": st.floats(0.02, 0.3),
+            "a": st.integers(2, 3),
+            "log_beta": st.floats(-6, -0.1),
+            "variance": st.floats(1e-6, 0.25),
+        },
+        where=lambda answers, questions, **_: questions <= answers,
+        rel=2e-3,
     ),
 }

@@ -28,6 +28,8 @@ GOLDEN = [
         "golden.json",
     ),
     Golden("kt_surprise_prior", {"c": 3, "f": 1}, 0.375, 1e-15, "by hand"),
+    Golden("batch_surprise_prior", {"c": 3, "f": 1, "m": 5}, 0.1875, 1e-15, "by hand: 1.5/8"),
+    Golden("batch_surprise_prior", {"c": 0, "f": 0, "m": 32}, 1 / 64, 1e-15, "by hand"),
     Golden("kt_total_cost", {"c": 1000, "f": 10}, 59.685493011594641, 1e-12, "mpmath"),
     Golden("fixed_log_weight", {"k": 100, "m": 0, "G": 20}, -math.log(100), 1e-12, "Bonferroni"),
     Golden(
@@ -93,6 +95,9 @@ DOMAINS = {
     ),
     "global_rounding_width": Domain(
         {"n": st.integers(10, 10**7), "k": few, "log_beta": log_beta}, rel=1e-3
+    ),
+    "batch_surprise_prior": Domain(
+        {"c": st.just(300), "f": st.integers(0, 300), "m": st.integers(1, 1_000)}
     ),
     "kt_surprise_prior": Domain({"c": st.just(300), "f": st.integers(0, 300)}),
     "kt_total_cost": Domain(

@@ -1,0 +1,196 @@
+"""`holdfast attack`: the laboratory from the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from holdfast.cli.app import Json, app, number, show_json
+from holdfast.cli.progress import progress
+from holdfast.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from holdfast.lab.comparison import Experiment, Run
+    from holdfast.lab.registry import Sizes
+
+__all__ = ["attack"]
+
+BROKEN = 4
+
+
+@app.command(epilog="Example: holdfast attack sign-attack --mechanism 'median noise' --trials 20")
+def attack(
+    name: Annotated[
+        str | None, typer.Argument(help="An experiment or an attack; without one, a list of them.")
+    ] = None,
+    mechanism: Annotated[
+        str, typer.Option(help="Who answers, by its name in: holdfast mechanisms.")
+    ] = "bounded noise",
+    rows: Annotated[str | None, typer.Option(help="Rows of the holdout.")] = None,
+    questions: Annotated[str | None, typer.Option(help="Questions that are asked.")] = None,
+    tolerance: Annotated[
+        str | None, typer.Option(help="Half-width; without it, the mechanism's own.")
+    ] = None,
+    trials: Annotated[str | None, typer.Option(help="Independent trials.")] = None,
+    seed: Annotated[str, typer.Option(help="The same seed gives the same trials.")] = "2026",
+    jobs: Annotated[str, typer.Option(help="Processes; -1 for one on each core.")] = "1",
+    chart: Annotated[str | None, typer.Option(help="Also draw it: PNG, SVG, PDF, HTML.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All experiments, all mechanisms, one report page.")
+    ] = False,
+    tightness: Annotated[
+        bool, typer.Option("--tightness", help="How much each mechanism has to spare, as Markdown.")
+    ] = False,
+    like: Annotated[
+        str | None,
+        typer.Option(metavar="LEDGER", help="Rehearse your own holdout's terms on made-up rows."),
+    ] = None,
+    output: Annotated[
+        str, typer.Option(metavar="DIR", help="Where --all writes report.html and report.md.")
+    ] = "attack-report",
+    as_json: Json = False,
+) -> None:
+    """Attack a holdout and see whether its intervals stay true. Made-up rows; needs no data."""
+    chosen = [word for word in (name, everything, tightness, like) if word]
+    if len(chosen) > 1:
+        raise InvalidArgument("attack takes one of a NAME, --all, --tightness and --like.")
+    asked = _Asked(
+        *(number(*each) for each in (("trials", trials), ("seed", seed), ("jobs", jobs)))
+    )
+    if everything:
+        _report(Path(output), asked, as_json)
+    elif tightness:
+        _tightness(asked, as_json)
+    elif like is not None:
+        _rehearse(like, asked, as_json)
+    elif name is None:
+        _list(as_json)
+    else:
+        from holdfast.lab.registry import Sizes
+
+        sizes = Sizes(
+            number("rows", rows),  # type: ignore[arg-type]
+            number("questions", questions),  # type: ignore[arg-type]
+            number("tolerance", tolerance),
+            mechanism,
+        )
+        _one(name, sizes, asked, chart, as_json)
+
+
+class _Asked(NamedTuple):
+    """How the trials are to be run, as the command line says it."""
+
+    trials: Any
+    seed: Any
+    jobs: Any
+
+    def run(self, usual: int, label: str) -> Run:
+        from holdfast.lab.comparison import Run
+
+        trials = usual if self.trials is None else self.trials
+        return Run(trials, self.seed, self.jobs, progress(label))
+
+
+def _list(as_json: bool) -> None:
+    from holdfast.lab.registry import EXPERIMENTS
+    from holdfast.lab.roster import ATTACKS
+    from holdfast.lab.tables import Grid
+
+    experiments = [(kind.name, kind.description) for kind in EXPERIMENTS.values()]
+    attacks = [(kind.name, kind.description) for kind in ATTACKS.values()]
+    if as_json:
+        show_json({"experiments": dict(experiments), "attacks": dict(attacks)})
+        return
+    typer.echo(Grid(("experiment", "what is run again"), tuple(experiments)).text())
+    typer.echo()
+    typer.echo(Grid(("attack", "what the analyst tries"), tuple(attacks)).text())
+    typer.echo("\nNext: holdfast attack sign-attack")
+
+
+def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: bool) -> None:
+    from holdfast.lab.registry import attacked, usual_trials
+    from holdfast.lab.tables import experiment_grid
+
+    found = attacked(name, sizes, asked.run(usual_trials(name), name))
+    if chart is not None:
+        from holdfast.charts import save
+        from holdfast.lab.pictures import experiment_chart
+
+        save(experiment_chart(found), chart)
+    if as_json:
+        show_json(found.to_dict() | ({"chart": chart} if chart else {}))
+    else:
+        typer.echo(f"{found.name}: {found.description}\n")
+        typer.echo(experiment_grid(found).text())
+        typer.echo(f"\n{_verdict(found)}")
+        if chart is not None:
+            typer.echo(f"Chart written to {chart}.")
+        typer.echo(f"\nNext: holdfast attack {name} --mechanism 'median noise' --chart attack.png")
+    if not found.kept:
+        sys.exit(BROKEN)
+
+
+def _verdict(found: Experiment) -> str:
+    broken = [row.holder for row in found.rows if row.promises and row.holds is False]
+    if broken:
+        return f"A promise was BROKEN: {', '.join(broken)}."
+    naive = [row.holder for row in found.rows if not row.promises and row.holds is False]
+    kept = [row.holder for row in found.rows if row.promises and row.holds]
+    words = []
+    if kept:
+        words.append(f"Every promise held: {', '.join(kept)}.")
+    if naive:
+        words.append(f"False intervals: {', '.join(naive)}.")
+    return " ".join(words) or "These trials are too few to tell, or nothing showed an interval."
+
+
+def _rehearse(like: str, asked: _Asked, as_json: bool) -> None:
+    from holdfast.lab.rehearsal import rehearse
+    from holdfast.opening import open as open_holdout
+
+    path = Path(like) if Path(like).is_file() else Path(f"{like}.ledger")
+    if not path.is_file():
+        raise InvalidArgument(f"there is no ledger {str(path)!r} whose terms could be rehearsed.")
+    with open_holdout(ledger=path) as holdout:
+        opening = holdout.opening
+    run = asked.run(10, f"rehearsal of {opening.name}")
+    found = rehearse(
+        opening, trials=run.trials, seed=run.seed, n_jobs=run.n_jobs, progress=run.progress
+    )
+    if as_json:
+        show_json(found.to_dict())
+    else:
+        typer.echo(str(found))
+        typer.echo(f"\nNext: holdfast budget {like}")
+    if found.promises and not found.kept:
+        sys.exit(BROKEN)
+
+
+def _tightness(asked: _Asked, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from holdfast.lab.campaign import tightness as measured
+    from holdfast.lab.tables import tightness_grid
+
+    spares = measured(run=asked.run(12, "mechanisms and attacks"))
+    if as_json:
+        show_json([asdict(spare) for spare in spares])
+    else:
+        typer.echo(tightness_grid(spares).markdown())
+
+
+def _report(folder: Path, asked: _Asked, as_json: bool) -> None:
+    from holdfast.lab.report import write_report
+
+    written = write_report(folder, asked.run)
+    if as_json:
+        show_json({"kept": written.kept, "files": [str(path) for path in written.files]})
+    else:
+        held = "Every promise held." if written.kept else "A promise was BROKEN: see the report."
+        typer.echo(f"{held} Written: {', '.join(str(path) for path in written.files)}.")
+        typer.echo(f"\nNext: open {written.files[0]}")
+    if not written.kept:
+        sys.exit(BROKEN)

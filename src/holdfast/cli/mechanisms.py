@@ -1,0 +1,104 @@
+"""`holdfast mechanisms`: the catalogue as a table, and one mechanism in full."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from holdfast.cli.app import Json, app, show_json
+from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.kind import MechanismKind
+
+__all__ = ["options_of_text"]
+
+_WIDTH = 96
+
+
+@app.command(epilog="Example: holdfast mechanisms rounding")
+def mechanisms(
+    name: Annotated[
+        str | None, typer.Argument(help="A mechanism's name, to show it in full.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Every mechanism a holdout can be opened with: what it needs and what it promises."""
+    from holdfast.mechanisms.catalogue import CATALOGUE, kind_of
+
+    if name is None:
+        kinds = list(CATALOGUE.values())
+        show_json([_facts(kind) for kind in kinds]) if as_json else typer.echo(_listing(kinds))
+        return
+    kind = kind_of(name)
+    show_json(_facts(kind)) if as_json else typer.echo(_page(kind))
+
+
+def options_of_text(texts: Sequence[str]) -> dict[str, Any]:
+    """Options as they are written on the command line: KEY=VALUE, the value as JSON or as text."""
+    options: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise InvalidArgument(f"option is {text!r}; write it as KEY=VALUE, such as step=0.01.")
+        try:
+            options[key] = json.loads(value)
+        except ValueError:
+            options[key] = value
+    return options
+
+
+def _facts(kind: MechanismKind) -> dict[str, Any]:
+    return {
+        "name": kind.name,
+        "summary": kind.summary,
+        "needs": kind.needs,
+        "promises": _promise(kind),
+        "theorem": kind.theorem,
+        "checks": kind.refuses_checks is None,
+        "options": dict(kind.options),
+    }
+
+
+def _promise(kind: MechanismKind) -> str:
+    return kind.promises if kind.theorem is not None else f"no promise: {kind.promises}"
+
+
+def _listing(kinds: Sequence[MechanismKind]) -> str:
+    lines = []
+    for kind in kinds:
+        lines += [kind.name, _indented(kind.summary)]
+        lines += [_field("needs", kind.needs), _field("promises", _promise(kind)), ""]
+    lines.append(f"{len(kinds)} mechanisms. Next: holdfast mechanisms '{kinds[0].name}'")
+    return "\n".join(lines)
+
+
+def _page(kind: MechanismKind) -> str:
+    lines = [kind.name, "", _indented(kind.summary), _field("needs", kind.needs)]
+    lines.append(_field("promises", _promise(kind)))
+    if kind.theorem is not None:
+        lines.append(_field("theorem", f"holdfast theorems {kind.theorem}"))
+    refused = kind.refuses_checks and f"not checked: {kind.refuses_checks}"
+    lines.append(_field("guesses", refused or "checked beside it, by guess and check."))
+    for option, what in kind.options.items():
+        lines.append(_field("option", f"{option}: {what}"))
+    given = " --option KEY=VALUE" if kind.options else ""
+    lines.append(f"\nNext: holdfast init DATA --questions 100 --mechanism '{kind.name}'{given}")
+    return "\n".join(lines)
+
+
+def _indented(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _field(name: str, text: str) -> str:
+    return textwrap.fill(
+        text,
+        width=_WIDTH,
+        initial_indent=f"{name:>12}  ",
+        subsequent_indent=" " * 14,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

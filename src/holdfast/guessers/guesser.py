@@ -1,0 +1,164 @@
+"""What a guesser is: a public function of the transcript, and of rows that are not protected.
+
+With a guesser, `ask` becomes a check of its guess. No promise depends on where a guess comes from;
+only the number of surprises does, and with it what the questions cost. So a guesser is not a part
+of the ledger: its state is a fold over the answers there, and is made again whenever it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from holdfast import require
+from holdfast.data.sample import Sample
+from holdfast.errors import InvalidArgument
+from holdfast.ledger.entries import Recorded
+from holdfast.mechanisms.account import Terms
+from holdfast.mechanisms.mechanism import Wish
+from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.table import Table
+from holdfast.theory.intervals import Interval
+
+__all__ = ["Claim", "Grounds", "Guesser", "Guessing", "Lesson", "around", "lesson_of"]
+
+Claim = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What guesses may rest on beside the answers; nothing of it is about the protected rows.
+
+    `train` are other rows, if there are any; `secret` addresses a guesser's own noise.
+    """
+
+    terms: Terms
+    table: Table
+    train: Sample | None
+    secret: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What everybody knows of an answered question; numbers are fractions of its range.
+
+    `revealed` holds the sample's value; `tolerance` is the half-width that was promised.
+    """
+
+    question: str
+    range: Interval
+    value: float
+    tolerance: float
+    revealed: Interval
+
+
+@runtime_checkable
+class Guesser(Protocol):
+    """A frozen value; its state is folded from lessons and never written to."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        ...
+
+    def start(self, grounds: Grounds) -> Any:
+        """The state before the first answer; refused where the grounds are not enough."""
+        ...
+
+    def learn(self, state: Any, lesson: Lesson) -> Any:
+        """The state after one more answer."""
+        ...
+
+    def covers(self, state: Any, statistic: Statistic) -> bool:
+        """Whether it has something to go on for this statistic."""
+        ...
+
+    def guess(self, state: Any, statistics: Sequence[Statistic]) -> list[float]:
+        """For statistics it covers, a guess of each, as a fraction of its range."""
+        ...
+
+    def claim(self, guess: float, tolerance: float) -> Claim:
+        """What is checked of a guess: the interval that the truth is claimed to be in."""
+        ...
+
+
+def around(guess: float, tolerance: float) -> Claim:
+    """The usual claim: within the tolerance of the guess, on both sides."""
+    return guess - tolerance, guess + tolerance
+
+
+def lesson_of(answer: Recorded) -> Lesson:
+    """What a finished question of a ledger teaches."""
+    low, high = answer.range
+    value = (answer.value - low) / (high - low) if high > low else 0.0
+    return Lesson(answer.question, answer.range, value, answer.tolerance, answer.revealed)
+
+
+class _Memory(NamedTuple):
+    """Each guesser's state, and how many lessons it was folded from."""
+
+    states: tuple[Any, ...]
+    lessons: int
+
+
+class Guessing:
+    """Guessers in order of preference with what they have learnt; every lesson is folded once.
+
+    A statistic is guessed by the first that covers it, and asked without a guess if none does.
+    """
+
+    def __init__(self, guessers: Sequence[Guesser], grounds: Grounds) -> None:
+        self._guessers = tuple(guessers)
+        self._memory = _Memory(tuple(each.start(grounds) for each in guessers), 0)
+
+    @property
+    def lessons(self) -> int:
+        """How many lessons have been learnt."""
+        return self._memory.lessons
+
+    def learn(self, lesson: Lesson) -> None:
+        """One more answer; all of it or, if this is interrupted, nothing."""
+        states, lessons = self._memory
+        self._memory = _Memory(
+            tuple(
+                guesser.learn(state, lesson)
+                for guesser, state in zip(self._guessers, states, strict=True)
+            ),
+            lessons + 1,
+        )
+
+    def covers(self, statistic: Statistic) -> bool:
+        """Whether any of them would guess this statistic."""
+        return self._first(statistic) is not None
+
+    def wishes(self, statistics: Sequence[Statistic], tolerance: float) -> list[Wish]:
+        """To check what is guessed of each, or to ask for it where nothing is."""
+        found = [Wish(statistic, tolerance) for statistic in statistics]
+        by_guesser: dict[int, list[int]] = {}
+        for place, statistic in enumerate(statistics):
+            first = self._first(statistic)
+            if first is not None:
+                by_guesser.setdefault(first, []).append(place)
+        for index, places in by_guesser.items():
+            guesser, state = self._guessers[index], self._memory.states[index]
+            guesses = guesser.guess(state, [statistics[place] for place in places])
+            for place, value in zip(places, guesses, strict=True):
+                guess = require.between(f"the guess by {guesser.name}", value, 0.0, 1.0)
+                claim = guesser.claim(guess, tolerance)
+                if not claim[0] < claim[1]:
+                    raise InvalidArgument(f"{guesser.name} claims {claim}, which is no interval.")
+                found[place] = Wish(statistics[place], tolerance, claim, guess)
+        return found
+
+    def _first(self, statistic: Statistic) -> int | None:
+        """Which guesser covers it."""
+        states = self._memory.states
+        return next(
+            (
+                index
+                for index, guesser in enumerate(self._guessers)
+                if guesser.covers(states[index], statistic)
+            ),
+            None,
+        )

@@ -1,0 +1,130 @@
+"""Guesses from training rows: their mean, or their mean with Gaussian noise (Rogers et al. 2020).
+
+Questions that were chosen after looking at the training rows have training means that are too good,
+so guesses are refuted. Noise keeps the training rows from being overfitted, as far as questions and
+guesses are all that anybody sees of them: with Theorem T's noise for k questions on the training
+rows, every noisy mean stays near the truth, whoever asks (theory.md, section 5). It costs what it
+adds to the distance of a guess, and protects nothing where the analyst holds the rows.
+"""
+
+from __future__ import annotations
+
+import hmac
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from holdfast import require
+from holdfast.data.sample import Sample
+from holdfast.errors import InvalidArgument
+from holdfast.guessers.guesser import Claim, Grounds, Lesson, around
+from holdfast.guesses import averages
+from holdfast.mechanisms.draws import words_of
+from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.normal import rounded_normal
+from holdfast.statistics.statistic import Statistic
+from holdfast.theory.gaussian_transfer import gaussian_half_width
+
+__all__ = ["NoisyTraining", "TrainingMean"]
+
+_OPEN_ENDED_QUESTIONS = 1_000
+_LOG_BETA = math.log(0.05)
+# Means and noise are whole numbers of this grid: the low digits of a double would tell of rows.
+_GRID = 2**30
+_PURPOSE = b"holdfast noisy training/1|"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingMean:
+    """The statistic's value on the training rows."""
+
+    @property
+    def name(self) -> str:
+        return "training mean"
+
+    def start(self, grounds: Grounds) -> Grounds:
+        _training_rows(self.name, grounds)
+        return grounds
+
+    def learn(self, state: Grounds, lesson: Lesson) -> Grounds:  # noqa: ARG002 - rows never change
+        return state
+
+    def covers(self, state: Grounds, statistic: Statistic) -> bool:  # noqa: ARG002 - everything
+        return True
+
+    def guess(self, state: Grounds, statistics: Sequence[Statistic]) -> list[float]:
+        return averages(_training_rows(self.name, state), statistics, state.table)
+
+    def claim(self, guess: float, tolerance: float) -> Claim:
+        return around(guess, tolerance)
+
+
+@dataclass(frozen=True, slots=True)
+class _NoisyRows:
+    grounds: Grounds
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyTraining:
+    """The value on the training rows plus N(0, noise^2), the same for the same question.
+
+    `noise` is a fraction of the range; left out, it is Theorem T's best for the declared number of
+    questions on the training rows (1,000 where none is declared).
+    """
+
+    noise: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.noise is not None:
+            require.between("noise", self.noise, 0.0, 1.0, open_low=True)
+
+    @property
+    def name(self) -> str:
+        return "noisy training"
+
+    def start(self, grounds: Grounds) -> _NoisyRows:
+        rows = _training_rows(self.name, grounds)
+        if self.noise is not None:
+            return _NoisyRows(grounds, self.noise)
+        questions = grounds.terms.questions or _OPEN_ENDED_QUESTIONS
+        best = gaussian_half_width(rows.n, questions, _LOG_BETA)
+        return _NoisyRows(grounds, best.noise_scale)
+
+    def learn(self, state: _NoisyRows, lesson: Lesson) -> _NoisyRows:  # noqa: ARG002
+        return state
+
+    def covers(self, state: _NoisyRows, statistic: Statistic) -> bool:  # noqa: ARG002 - everything
+        return True
+
+    def guess(self, state: _NoisyRows, statistics: Sequence[Statistic]) -> list[float]:
+        grounds = state.grounds
+        exact = averages(_training_rows(self.name, grounds), statistics, grounds.table)
+        return [
+            _noisy(value, state.scale, Noise(_address(grounds.secret, statistic), 0))
+            for value, statistic in zip(exact, statistics, strict=True)
+        ]
+
+    def claim(self, guess: float, tolerance: float) -> Claim:
+        return around(guess, tolerance)
+
+
+def _training_rows(name: str, grounds: Grounds) -> Sample:
+    if grounds.train is None:
+        raise InvalidArgument(
+            f"the guesser {name!r} guesses from other rows and was given none; attach them with "
+            "train=, such as the first part of holdfast.split."
+        )
+    return grounds.train
+
+
+def _address(secret: bytes, statistic: Statistic) -> bytes:
+    """The same question has the same noise, so that asking again does not average it out."""
+    return hmac.digest(secret, _PURPOSE + statistic.text.encode(), sha256)
+
+
+def _noisy(value: float, scale: float, noise: Noise) -> float:
+    """The value with noise of exactly the normal law, both rounded to the grid, in the range."""
+    drawn = rounded_normal(words_of(noise), max(1, math.ceil(scale * _GRID)))
+    return min(_GRID, max(0, math.floor(value * _GRID + 0.5) + drawn)) / _GRID

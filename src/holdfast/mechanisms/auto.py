@@ -1,0 +1,78 @@
+"""`mechanism="auto"`: bounded noise or median noise, whichever the planner says is narrower."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
+from holdfast.mechanisms.kind import MechanismKind, Wanted, no_options
+from holdfast.mechanisms.median_noise import MEDIAN_NOISE
+from holdfast.sampling import Independent
+from holdfast.theory.planning import Method, Rows, methods
+
+__all__ = ["AUTO", "Choice", "choose"]
+
+AUTO = "auto"
+
+
+class Choice(NamedTuple):
+    """A mechanism, and why it was chosen, in words; None where it was named."""
+
+    kind: MechanismKind
+    why: str | None
+
+
+def choose(wanted: Wanted, options: Mapping[str, Any]) -> Choice:
+    """The mechanism for what was declared; a function of declarations alone."""
+    no_options(AUTO, options)
+    if wanted.questions is None:
+        return Choice(
+            BOUNDED_NOISE,
+            "bounded noise: the number of questions is open, and median noise is at its best for "
+            "a declared number (questions=)",
+        )
+    if not isinstance(wanted.sampling, Independent):
+        return Choice(
+            BOUNDED_NOISE,
+            f"bounded noise: median noise needs independent rows, not {wanted.sampling}",
+        )
+    bounded, median = (_half_width(wanted, kind.name) for kind in (BOUNDED_NOISE, MEDIAN_NOISE))
+    here = f"for {wanted.questions:,} questions on {wanted.rows:,} independent rows"
+    if median >= bounded:
+        return Choice(
+            BOUNDED_NOISE,
+            f"bounded noise: half-width {_shown(bounded)} {here}, where median noise would have "
+            f"{_shown(median)}",
+        )
+    if wanted.tolerance is not None and median > wanted.tolerance:
+        return Choice(
+            BOUNDED_NOISE,
+            f"bounded noise: neither it ({_shown(bounded)}) nor median noise ({_shown(median)}) "
+            f"has half-width {wanted.tolerance:g} {here}, and bounded noise can answer some of "
+            "them, and check guesses",
+        )
+    return Choice(
+        MEDIAN_NOISE,
+        f"median noise: half-width {_shown(median)} {here}, where bounded noise would have "
+        f"{_shown(bounded)}; it answers averages of all rows and checks no guesses, for which "
+        "mechanism='bounded noise' is there",
+    )
+
+
+def _half_width(wanted: Wanted, name: str) -> float:
+    """The planner's half-width; infinite where it cannot."""
+    method = _method(name)
+    rows = Rows(wanted.sampling.profile)
+    log_beta = math.log1p(-wanted.confidence_level)
+    width = method.half_width(rows, wanted.rows, wanted.questions or 1, log_beta)
+    return math.inf if width is None else width
+
+
+def _method(name: str) -> Method:
+    return next(method for method in methods() if method.name == name)
+
+
+def _shown(width: float) -> str:
+    return "0.5 or more" if width == math.inf else f"{width:.4g}"

@@ -1,0 +1,91 @@
+"""What all baselines without a promise have in common: the whole range as interval, and no share.
+
+They are still charged. Whatever a mechanism does, an answer whose law is, for every sample, at most
+kappa times a law that sees no sample is charged kappa by Theorem L; so the ledger's count of what
+has leaked stays true. It only bounds nothing that is promised.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.mechanism import NO_SHARE, Offer, Release, Wish
+from holdfast.theory.intervals import Interval
+from holdfast.theory.safeside import round_up
+
+__all__ = [
+    "WHOLE",
+    "alphabet_log_charge",
+    "no_half_width",
+    "unpromised_fault",
+    "unpromised_offer",
+    "unpromised_release",
+]
+
+WHOLE = 0.5  # the half-width of the whole range
+
+
+def no_half_width(name: str, wanted: Wanted) -> float:
+    """The half-width of a ledger that promises none; one that was asked for is refused."""
+    if wanted.tolerance is not None:
+        raise InvalidArgument(
+            f"tolerance is {wanted.tolerance:g}, and {name} promises no half-width; leave it out, "
+            "or choose a mechanism with a promise: holdfast mechanisms"
+        )
+    return WHOLE
+
+
+def alphabet_log_charge(symbols: int) -> float:
+    """ln of the number of symbols: no release from a public alphabet is charged more."""
+    return round_up(math.log(symbols))
+
+
+def unpromised_offer(
+    account: Account,
+    wish: Wish,
+    position: int,
+    *,
+    cells: int,
+    charge: float,
+    extra: dict[str, Any] | None = None,
+) -> Offer:
+    """The offer of an answer without a promise, `position` places after the account."""
+    return Offer(
+        number=account.asked + position,
+        question=wish.question.text,
+        tolerance=WHOLE,
+        log_p=NO_SHARE,
+        radius=1.0,
+        cells=cells,
+        reach=0,
+        claim=None,
+        guess=wish.guess,
+        prior=None,
+        log_share=NO_SHARE,
+        worst_charge=charge,
+        extra=extra,
+    )
+
+
+def unpromised_release(offer: Offer, value: float) -> Release:
+    """A value with the whole range as its interval."""
+    inside = min(1.0, max(0.0, value))
+    return Release(offer.number, "no promise", inside, Interval(0.0, 1.0), offer.worst_charge)
+
+
+def unpromised_fault(
+    account: Account, offer: Offer, place: int, charge: Callable[[], float]
+) -> str | None:
+    """What an audit finds wrong with such an offer."""
+    faults: dict[str, Callable[[], bool]] = {
+        "its number is out of order": lambda: offer.number != account.asked + place,
+        "it promises a half-width": lambda: offer.tolerance != WHOLE,
+        "it takes a share of the failure probability": lambda: offer.log_share != NO_SHARE,
+        "its charge is too small": lambda: offer.worst_charge < charge() * (1 - 1e-12),
+    }
+    return next((fault for fault, found in faults.items() if found()), None)

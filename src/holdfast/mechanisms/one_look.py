@@ -1,0 +1,213 @@
+"""One look: questions chosen together, answered exactly with ordinary intervals; then it closes.
+
+Before the look nothing has leaked, so each question of the batch is a question fixed in advance:
+its ordinary interval at level beta/m, m the size of the batch, is true, and all are true together.
+On independent rows it is Clopper and Pearson's for a condition (rows alike) and Chernoff's (KL) for
+any other average; otherwise the sample's value -+ the radius. None is wider than the radius.
+
+The exact value shows more than any charge could pay for: the ledger answers nothing new after it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.data.sample import Sample
+from holdfast.errors import BudgetExhausted, ToleranceTooTight
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.bounded_noise import charged
+from holdfast.mechanisms.exact import exact_cell, exact_cells, exact_value
+from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
+from holdfast.mechanisms.no_promise import alphabet_log_charge
+from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.profile import profile_from_dict, profile_of
+from holdfast.question.row import GRID_ERROR
+from holdfast.statistics.statistic import Statistic, computing_error, measure
+from holdfast.theory.intervals import Interval, clopper_pearson, kl_interval
+from holdfast.theory.leakage import fixed_share
+from holdfast.theory.safeside import round_up
+
+__all__ = ["ONE_LOOK", "OneLook", "ordinary_interval", "too_tight"]
+
+# How an interval is made of a value: exactly, by Chernoff's inequality, or by the radius alone.
+_BINOMIAL, _CHERNOFF, _RADIUS = "binomial", "chernoff", "radius"
+
+
+@dataclass(frozen=True, slots=True)
+class OneLook:
+    """One batch; the offers' `extra` says how the interval is made, and of how many rows."""
+
+    @property
+    def name(self) -> str:
+        return "one look/1"
+
+    def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
+        size = len(wishes)
+        _require_first(terms, account, size)
+        log_share = fixed_share(math.log1p(-terms.confidence_level), size)
+        return [
+            self._offer(terms, wish, number, size, log_share)
+            for number, wish in enumerate(wishes, start=1)
+        ]
+
+    def _offer(self, terms: Terms, wish: Wish, number: int, size: int, log_share: float) -> Offer:
+        question = wish.question
+        profile = question.concentration(terms.rows, terms.sampling)
+        radius = round_up(profile.radius(log_share) + computing_error(question))
+        if radius > wish.tolerance:
+            raise too_tight(wish.tolerance, radius)
+        cells = exact_cells(question, terms.rows)
+        return Offer(
+            number=number,
+            question=question.text,
+            tolerance=radius,
+            log_p=log_share,
+            radius=radius,
+            cells=cells,
+            reach=0,
+            claim=None,
+            guess=None,
+            prior=None,
+            log_share=log_share,
+            worst_charge=alphabet_log_charge(cells + 1),
+            profile=None if profile == terms.concentration else profile_of(profile),
+            extra={"size": size, "rows": question.rows(terms.rows), "by": _way(terms, question)},
+        )
+
+    def respond(
+        self,
+        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
+        offers: Sequence[Offer],
+        questions: Sequence[Statistic],
+        sample: Sample,
+        noise: Callable[[int], Noise],  # noqa: ARG002
+    ) -> list[Symbol]:
+        return [
+            exact_cell(offer, found)
+            for offer, found in zip(offers, measure(sample, questions), strict=True)
+        ]
+
+    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+        value, interval = ordinary_interval(offer, symbol)
+        return Release(offer.number, "answered", value, interval, offer.worst_charge)
+
+    def advance(
+        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
+    ) -> Account:
+        return charged(account, offers, [release.charge for release in releases])
+
+    def questions_left(self, terms: Terms, account: Account) -> int:
+        return 0 if account.asked else terms.questions or 1
+
+    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
+        extra = offer.extra or {}
+        size = extra.get("size", 0)
+        profile = terms.concentration if offer.profile is None else profile_from_dict(offer.profile)
+        by_rows = extra.get("by") != _RADIUS
+        faults = {
+            "the ledger was closed by an earlier look": account.asked > 0,
+            "its number is out of order": offer.number != place,
+            "its batch is larger than what was declared": not 1 <= size <= (terms.questions or 1),
+            "it is not one of its batch": place > size,
+            "its level is not that of its batch": (
+                offer.log_p != offer.log_share
+                or size < 1
+                or offer.log_share > math.log1p(-terms.confidence_level) - math.log(size) + 1e-9
+            ),
+            "its radius is too small": (
+                offer.radius < profile.radius(min(0.0, offer.log_p)) * (1 - 1e-12)
+                or offer.tolerance < offer.radius
+            ),
+            "its interval is for independent rows": by_rows and not terms.independent,
+            "its interval is for rows that are alike": (
+                extra.get("by") == _BINOMIAL and terms.design
+            ),
+            "its interval is not for its grid": (
+                extra.get("by") == _BINOMIAL and extra.get("rows") != offer.cells
+            ),
+            "its interval is of more rows than there are": (
+                by_rows and extra.get("rows", math.inf) > terms.rows
+            ),
+            "its charge is too small": (
+                offer.worst_charge < alphabet_log_charge(offer.cells + 1) * (1 - 1e-12)
+            ),
+        }
+        return next((fault for fault, found in faults.items() if found), None)
+
+
+def _way(terms: Terms, question: Statistic) -> str:
+    """How the interval of a value is made."""
+    if question.row is None or not terms.independent:
+        return _RADIUS
+    return _BINOMIAL if question.row.is_condition and not terms.design else _CHERNOFF
+
+
+def ordinary_interval(offer: Offer, symbol: Symbol) -> tuple[float, Interval]:
+    """The exact value and its interval at the offer's level, inside value -+ radius."""
+    value = exact_value(offer, symbol)
+    around = Interval(max(0.0, value - offer.radius), min(1.0, value + offer.radius))
+    extra = offer.extra or {}
+    rows = extra["rows"]
+    match extra["by"]:
+        case "binomial":
+            found = clopper_pearson(rows, int(symbol), offer.log_p)
+        case "chernoff":
+            # The mean of the values themselves is in [below, above], for they were rounded.
+            error = 0.0 if offer.cells == rows else GRID_ERROR
+            below, above = max(0.0, value - error), min(1.0, value + error)
+            found = Interval(
+                kl_interval(rows, below, offer.log_p).low,
+                kl_interval(rows, above, offer.log_p).high,
+            )
+        case _:
+            found = around
+    return value, Interval(max(around.low, found.low), min(around.high, found.high))
+
+
+def too_tight(tolerance: float, radius: float) -> ToleranceTooTight:
+    """The refusal of a half-width that the rows cannot give."""
+    return ToleranceTooTight(
+        f"requested half-width {tolerance:.6g} of the range; the sample alone may be off by "
+        f"{radius:.6g}, so {radius - tolerance:.3g} are missing. Ask for a larger tolerance, "
+        "declare fewer questions, or use more rows."
+    )
+
+
+def _require_first(terms: Terms, account: Account, size: int) -> None:
+    declared = terms.questions or 1
+    if account.asked:
+        raise BudgetExhausted(
+            f"requested {size:,} more question{'s' * (size > 1)}; remaining 0 after the one look; "
+            f"missing {size:,}. Repeating an earlier question is free; new ones need fresh rows in "
+            "a new ledger."
+        )
+    if size > declared:
+        raise BudgetExhausted(
+            f"requested {size:,} questions together; remaining one look at {declared:,}; missing "
+            f"{size - declared:,}. Declare questions={size} when the ledger is opened."
+        )
+
+
+def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+    no_options("one look", options)
+    log_share = fixed_share(math.log1p(-wanted.confidence_level), wanted.questions or 1)
+    radius = round_up(wanted.sampling.profile(wanted.rows).radius(log_share) + GRID_ERROR)
+    if radius > (wanted.tolerance or 0.5) or radius == 0.5:
+        raise too_tight(wanted.tolerance or 0.5, radius)
+    return Planned(wanted.tolerance or radius, {})
+
+
+ONE_LOOK = MechanismKind(
+    name="one look",
+    summary="Questions chosen together, answered exactly, once; then the ledger is closed.",
+    needs="All questions at once, in one ask_many; any rows, any statistic.",
+    promises="ordinary intervals for questions fixed in advance, with a union bound",
+    theorem="bonferroni_half_width",
+    plan=_plan,
+    build=lambda _terms, _parameters: OneLook(),
+    refuses_checks="its one look shows exact values, and nothing can be asked after it.",
+)

@@ -1,0 +1,128 @@
+"""The privacy of a transcript: what k private answers are together, in every notion.
+
+Neighbours differ in one row; the number of rows is public. `epsilon` and `delta` are those of the
+exact composition at the declared delta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.theory.distances import advanced_composition, laplace_tv
+from holdfast.theory.private_release import (
+    gdp_at_delta,
+    optimal_composition_at_delta,
+    pure_dp_to_gdp,
+)
+from holdfast.theory.stability import GDP, TV, ZCDP, ApproxDP, PureDP
+from holdfast.theory.stability_arrows import (
+    gdp_to_tv,
+    gdp_to_zcdp,
+    pure_dp_to_tv,
+    pure_dp_to_zcdp,
+    zcdp_to_approx_dp_sharp,
+)
+
+__all__ = ["PROTECTED", "Privacy", "gaussian_privacy", "laplace_privacy"]
+
+PROTECTED = (
+    "each row, whatever it is, against whoever sees all answers and knows all other rows; the "
+    "number of rows, the columns and the schema are public"
+)
+_NOTHING = ApproxDP(0.0, -math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """What the answers so far reveal of any one row, at most."""
+
+    answers: int
+    basic: ApproxDP
+    advanced: ApproxDP
+    exact: ApproxDP
+    zcdp: ZCDP
+    gdp: GDP
+    tv: TV
+
+    @property
+    def epsilon(self) -> float:
+        return self.exact.epsilon
+
+    @property
+    def delta(self) -> float:
+        return self.exact.delta
+
+    @property
+    def pure_epsilon(self) -> float | None:
+        """epsilon with delta = 0; None for Gaussian noise, which has none."""
+        return self.basic.epsilon if self.basic.delta == 0.0 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "answers": self.answers,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rho": self.zcdp.rho,
+            "mu": self.gdp.mu,
+            "tv": self.tv.distance,
+            "pure_epsilon": self.pure_epsilon,
+            "compositions": {
+                name: {"epsilon": found.epsilon, "delta": found.delta}
+                for name, found in (
+                    ("basic", self.basic),
+                    ("advanced", self.advanced),
+                    ("exact", self.exact),
+                )
+            },
+            "protects": PROTECTED,
+        }
+
+    def __str__(self) -> str:
+        pure = "" if self.pure_epsilon is None else f"{self.pure_epsilon:.4g}-DP, "
+        return (
+            f"{pure}({self.epsilon:.4g}, {self.delta:.3g})-DP, {self.zcdp.rho:.4g}-zCDP, "
+            f"{self.gdp.mu:.4g}-GDP, total variation {self.tv.distance:.4g} after "
+            f"{self.answers:,} answer{'s' * (self.answers != 1)} (replace one row)"
+        )
+
+
+def _untouched() -> Privacy:
+    return Privacy(0, _NOTHING, _NOTHING, _NOTHING, ZCDP(0.0), GDP(0.0), TV(0.0))
+
+
+def laplace_privacy(step: PureDP, answers: int, log_delta: float) -> Privacy:
+    """Of answers with discrete Laplace noise, each epsilon-DP."""
+    if answers == 0:
+        return _untouched()
+    basic = step.repeated(answers)
+    gdp = min(pure_dp_to_gdp(step).repeated(answers), pure_dp_to_gdp(basic))
+    return Privacy(
+        answers,
+        basic=ApproxDP(basic.epsilon, -math.inf),
+        advanced=advanced_composition(step, answers, log_delta),
+        exact=optimal_composition_at_delta(step, answers, log_delta),
+        zcdp=pure_dp_to_zcdp(step).repeated(answers),
+        gdp=gdp,
+        # Two discrete Laplace laws cross half-way too, so one answer has the continuous distance.
+        tv=min(
+            TV(laplace_tv(step.epsilon)).repeated(answers), pure_dp_to_tv(basic), gdp_to_tv(gdp)
+        ),
+    )
+
+
+def gaussian_privacy(step: GDP, answers: int, log_delta: float) -> Privacy:
+    """Of answers with rounded Gaussian noise, each mu-GDP."""
+    if answers == 0:
+        return _untouched()
+    gdp = step.repeated(answers)
+    return Privacy(
+        answers,
+        basic=gdp_at_delta(step, log_delta - math.log(answers)).repeated(answers),
+        advanced=zcdp_to_approx_dp_sharp(gdp_to_zcdp(gdp), log_delta),
+        exact=gdp_at_delta(gdp, log_delta),
+        zcdp=gdp_to_zcdp(gdp),
+        gdp=gdp,
+        tv=gdp_to_tv(gdp),
+    )

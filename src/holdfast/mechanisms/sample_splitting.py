@@ -1,0 +1,177 @@
+"""Sample splitting: each of the declared k questions gets fresh rows of its own.
+
+The table is cut into k disjoint random parts of m = floor(n/k) rows (`holdfast.data.parts`);
+question j is answered on part j, exactly, with the ordinary interval of m independent rows at level
+beta/k: Clopper and Pearson's for a condition, Chernoff's (KL) for any other average. For
+independent rows that are alike the parts are independent of each other, so whatever the earlier
+answers made the analyst ask, question j is a question fixed in advance for part j; the union bound
+does the rest. An answer says nothing about the other parts, so nothing leaks and nothing is
+charged.
+
+The key of the cut is the addressed noise of number 0, which no question has: one cut for a ledger,
+the same in every process and after every restart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.data.parts import part_sums
+from holdfast.data.sample import Sample
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.bounded_noise import charged, declared_left, require_room
+from holdfast.mechanisms.exact import exact_cell
+from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
+from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.one_look import ordinary_interval, too_tight
+from holdfast.question.row import GRID, GRID_ERROR
+from holdfast.sampling import Independent
+from holdfast.statistics.mean import Mean
+from holdfast.statistics.statistic import Measured, Statistic, averaged, computing_error
+from holdfast.theory.concentration import BoundedMean
+from holdfast.theory.leakage import fixed_share
+from holdfast.theory.safeside import round_up
+
+__all__ = ["SAMPLE_SPLITTING", "SampleSplitting"]
+
+_KEY_BITS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSplitting:
+    """Question j on part j; the offers' `extra` says how many rows a part has."""
+
+    @property
+    def name(self) -> str:
+        return "sample splitting/1"
+
+    def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
+        require_room(terms, account, len(wishes))
+        return [
+            self._offer(terms, wish, account.asked + position)
+            for position, wish in enumerate(wishes, start=1)
+        ]
+
+    def _offer(self, terms: Terms, wish: Wish, number: int) -> Offer:
+        question = wish.question
+        if not isinstance(question, Mean):
+            raise InvalidQuestion(
+                f"Sample splitting answers averages of all rows, each on a part of them, and "
+                f"{question.text} is not one; use bounded noise for it."
+            )
+        rows, log_share = _part_rows(terms), terms.log_share(number)
+        radius = _radius(rows, log_share, computing_error(question))
+        if radius > wish.tolerance:
+            raise too_tight(wish.tolerance, radius)
+        condition = question.row.is_condition
+        return Offer(
+            number=number,
+            question=question.text,
+            tolerance=radius,
+            log_p=log_share,
+            radius=radius,
+            cells=rows if condition else rows * GRID,
+            reach=0,
+            claim=None,
+            guess=None,
+            prior=None,
+            log_share=log_share,
+            worst_charge=0.0,
+            extra={"rows": rows, "by": "binomial" if condition else "chernoff"},
+        )
+
+    def respond(
+        self,
+        terms: Terms,
+        offers: Sequence[Offer],
+        questions: Sequence[Statistic],
+        sample: Sample,
+        noise: Callable[[int], Noise],
+    ) -> list[Symbol]:
+        key = noise(0).uniform(0, 2**_KEY_BITS - 1).to_bytes(_KEY_BITS // 8, "big")
+        asked = [
+            (averaged(question), offer.number)
+            for question, offer in zip(questions, offers, strict=True)
+        ]
+        rows = _part_rows(terms)
+        return [
+            exact_cell(offer, Measured(total, rows * GRID, rows))
+            for offer, total in zip(
+                offers, part_sums(sample, asked, terms.questions or 1, key), strict=True
+            )
+        ]
+
+    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+        value, interval = ordinary_interval(offer, symbol)
+        return Release(offer.number, "answered", value, interval, offer.worst_charge)
+
+    def advance(
+        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
+    ) -> Account:
+        return charged(account, offers, [release.charge for release in releases])
+
+    def questions_left(self, terms: Terms, account: Account) -> int:
+        return max(0, declared_left(terms, account))
+
+    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
+        extra, rows = offer.extra or {}, _part_rows(terms)
+        faults = {
+            "its number is out of order": offer.number != account.asked + place,
+            "there is no part left for it": offer.number > (terms.questions or 0),
+            "its rows are not independent and alike": not terms.independent or terms.design,
+            "it has more rows than a part": extra.get("rows", math.inf) > rows,
+            "its grid is not that of its part": offer.cells
+            != rows * (1 if extra.get("by") == "binomial" else GRID),
+            "it takes more than its share of the failure probability": (
+                max(offer.log_share, offer.log_p) > terms.log_share(offer.number) + 1e-9
+            ),
+            "its radius is too small": (
+                offer.radius < BoundedMean(rows).radius(offer.log_p) * (1 - 1e-12)
+                or offer.tolerance < offer.radius
+            ),
+        }
+        return next((fault for fault, found in faults.items() if found), None)
+
+
+def _part_rows(terms: Terms) -> int:
+    return terms.rows // (terms.questions or 1)
+
+
+def _radius(rows: int, log_share: float, error: float) -> float:
+    """How far the value of a part may be from the truth; `error` is that of computing it."""
+    return round_up(BoundedMean(rows).radius(log_share) + error) if rows else math.inf
+
+
+def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+    no_options("sample splitting", options)
+    if not isinstance(wanted.sampling, Independent) or wanted.design:
+        raise InvalidArgument(
+            "sample splitting needs independent rows that are alike, without a design, so that "
+            "the parts tell nothing of each other; use bounded noise for other rows."
+        )
+    if wanted.questions is None:
+        raise InvalidArgument(
+            "sample splitting needs questions=, the number of parts the rows are cut into."
+        )
+    log_share = fixed_share(math.log1p(-wanted.confidence_level), wanted.questions)
+    half_width = _radius(wanted.rows // wanted.questions, log_share, GRID_ERROR)
+    if half_width > (wanted.tolerance or 0.5):
+        raise too_tight(wanted.tolerance or 0.5, half_width)
+    return Planned(wanted.tolerance or half_width, {})
+
+
+SAMPLE_SPLITTING = MechanismKind(
+    name="sample splitting",
+    summary="Each question on fresh rows of its own: the table is cut into as many parts.",
+    needs="Independent rows that are alike, a declared number of questions, averages of all rows.",
+    promises="ordinary intervals on disjoint parts, with a union bound",
+    theorem="sample_splitting_half_width",
+    plan=_plan,
+    build=lambda _terms, _parameters: SampleSplitting(),
+    refuses_checks="a check would look at the rows of questions that are still to come.",
+)

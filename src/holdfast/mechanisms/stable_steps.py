@@ -1,0 +1,81 @@
+"""What answers with unbounded noise say of themselves as typically stable steps.
+
+An answer is a cell of the grid 1/G plus noise of scale T cells. Outside an event of probability nu
+the sample's value is within the radius at level nu of the truth, so its cell makes at most
+ceil(radius G) steps from the truth's: the log-ratio of Laplace answers is at most steps/T (an
+(eta, 0, nu)-typically stable step for every nu at once), and Gaussian ones are as far apart as
+normal laws at a distance of steps/T standard deviations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.mechanism import Offer
+from holdfast.mechanisms.profile import profile_from_dict
+from holdfast.question.row import GRID_ERROR
+from holdfast.theory.safeside import round_up
+
+__all__ = ["StableSteps", "remembering_steps", "steps_of"]
+
+_MEMORY = "stable steps"
+
+# The concentration of a statistic, None for a mean of all rows; cells in the range; scale in cells.
+_Noisy = tuple[tuple[float, float | None] | None, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StableSteps:
+    """How many answers there were, and the finest noise for each kind of statistic."""
+
+    count: int = 0
+    finest: tuple[_Noisy, ...] = ()
+
+    def after(
+        self, offers: Sequence[Offer], noise: Callable[[Offer], tuple[int, int]]
+    ) -> StableSteps:
+        """With these answers; `noise` gives cells and scale of an offer."""
+        found = {key: (cells, scale) for key, cells, scale in self.finest}
+        for offer in offers:
+            key, (cells, scale) = _key(offer.profile), noise(offer)
+            before = found.get(key)
+            if before is None or Fraction(cells, scale) > Fraction(*before):
+                found[key] = (cells, scale)
+        return StableSteps(
+            self.count + len(offers), tuple((key, *noisy) for key, noisy in found.items())
+        )
+
+    def ratio(self, terms: Terms, log_nu: float) -> float:
+        """How far apart, in scales, the laws of an answer on typical samples and of W may be."""
+        most = 0.0
+        for key, cells, scale in self.finest:
+            profile = (
+                terms.concentration
+                if key is None
+                else profile_from_dict({"sigma": key[0], "b": key[1]})
+            )
+            radius = round_up(profile.radius(log_nu) + GRID_ERROR)
+            most = max(most, round_up(math.ceil(Fraction(radius) * cells) / scale))
+        return most
+
+
+def steps_of(account: Account) -> StableSteps:
+    """The answers so far as typically stable steps."""
+    found: StableSteps = account.memory.get(_MEMORY, StableSteps())
+    return found
+
+
+def remembering_steps(
+    account: Account, offers: Sequence[Offer], noise: Callable[[Offer], tuple[int, int]]
+) -> Account:
+    """The account that knows of these answers too; `noise` gives cells and scale of an offer."""
+    return account.remembering(_MEMORY, steps_of(account).after(offers, noise))
+
+
+def _key(profile: dict[str, Any] | None) -> tuple[float, float | None] | None:
+    return None if profile is None else (profile["sigma"], profile["b"])

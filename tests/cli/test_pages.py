@@ -1,0 +1,93 @@
+"""What the pages and the help tell to type is typed, and it works."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import holdfast as library
+from holdfast.cli import holdout as cli
+from holdfast.cli.app import app
+from tests.cli.run import holdfast
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ROWS = 160_000  # about as many as the pages speak of
+BOUNDS = {"distance": (0, 5_000), "air_time": (0, 700)}
+
+
+def flights(seed: int) -> pl.DataFrame:
+    """A table with the columns that the pages speak of."""
+    rng = np.random.default_rng(seed)
+    late = rng.random(ROWS) < 0.237
+    return pl.DataFrame(
+        {
+            "arr_delay": np.where(late, 16, -5) + rng.integers(0, 15, ROWS),
+            "dep_delay": np.where(late, 10, -5) + rng.integers(0, 60, ROWS),
+            "distance": rng.integers(100, 3_000, ROWS),
+            "air_time": rng.integers(20, 600, ROWS),
+            "origin": rng.choice(["EWR", "JFK", "LGA"], ROWS),
+            "carrier": rng.choice(["AA", "B6"], ROWS),
+            "late": late,
+            "score": np.clip(late + rng.normal(0, 0.5, ROWS), 0, 1),
+            "new": late,
+            "old": ~late,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pages")
+    flights(1).write_parquet(folder / "hold.parquet")
+    flights(2).write_parquet(folder / "train.parquet")
+    visits = pl.DataFrame({"patient_id": [i // 3 for i in range(3_000)], "x": [0.5] * 3_000})
+    visits.write_csv(folder / "visits.csv")
+    (folder / "bounds.toml").write_text("[bounds]\nx = [0, 1]\n", encoding="utf-8")
+    return folder
+
+
+def commands(page: str) -> list[list[str]]:
+    """The lines of a page that are typed on the command line."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    lines = re.findall(r"^(?:\$ )?(holdfast .*)$", text, re.MULTILINE)
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
+def test_every_command_of_the_page_and_of_the_help_works(folder: Path) -> None:
+    typed = commands("docs/cli.md")
+    assert len(typed) >= 25
+    assert {command.callback for command in app.registered_commands} > {cli.ask, cli.check}
+    helped = [command.epilog or "" for command in app.registered_commands]
+    shown = [shlex.split(each.removeprefix("Example: "))[1:] for each in helped]
+    again = [words for words in shown if words[0] != "init"]  # its ledger is there by then
+    for words in [*typed, *again]:
+        done = holdfast(*words, cwd=folder)
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_every_command_of_the_readme_works(folder: Path) -> None:
+    (folder / "readme").mkdir()
+    flights(1).write_parquet(folder / "readme" / "hold.parquet")
+    typed = commands("README.md")
+    assert {words[0] for words in typed} >= {"plan", "init", "check", "ask", "budget", "audit"}
+    for words in typed:
+        done = holdfast(*words, cwd=folder / "readme")
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_every_statistic_of_the_readme_can_be_asked(tmp_path: Path) -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = page.partition("| | as text |")[2].partition("\n\n")[0]
+    questions = re.findall(r"`([^`]*)`", table)
+    assert len(questions) >= 15
+    ledger = tmp_path / "readme.ledger"
+    declared: dict[str, Any] = {"tolerance": 0.1, "schema": BOUNDS, "design": ["late"]}
+    with library.open(flights(1), ledger=ledger, **declared) as holdout:
+        for question in questions:
+            holdout.ask(question)

@@ -1,0 +1,248 @@
+"""`holdout.stability()` and private holdouts, as people meet them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.ledger.audit import audit
+from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.theory.concentration import BoundedMean
+from tests.holdout.tables import BOUNDS, table, untouchable, watch
+from tests.ledger.test_tampering import sealed_again
+
+TABLE = table(20_000)
+QUESTIONS = ["avg(late)", "avg(x)", "avg(x > 20)", "avg(x < 3)"]
+NOISY = ["typical laplace", "typical gaussian", "private laplace", "private gaussian"]
+
+
+def opened(folder: Path, **declared: Any) -> holdfast.Holdout:
+    facts: dict[str, Any] = {"questions": 20, "schema": BOUNDS}
+    return holdfast.open(TABLE, ledger=folder / "s.ledger", **(facts | declared))
+
+
+# Stability ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_every_noisy_mechanism_has_a_certificate(tmp_path: Path, name: str) -> None:
+    with opened(tmp_path, mechanism=name) as holdout:
+        for question in QUESTIONS:
+            holdout.ask(question)
+        found = holdout.stability()
+        assert found.answers == 4
+        assert found.level == pytest.approx(0.0125)
+        leakage = found["leakage"]
+        assert leakage.oracle is not None
+        assert leakage.pair is None
+        assert leakage.half_width is not None
+        # Theorem L by hand: radius at level/K, and what is given up for the bad events.
+        expected = BoundedMean(20_000).radius(math.log(found.level) - leakage.oracle.eta)
+        assert leakage.half_width == pytest.approx(expected)
+        assert leakage.failure == pytest.approx(found.level + leakage.oracle.nu, rel=0.02)
+        again = json.loads(json.dumps(found.to_dict()))
+        assert [each["by"] for each in again["certificates"]] == [
+            "printed composition",
+            "sharp composition",
+            "leakage",
+        ]
+        assert "one direction only" in str(found)
+        with holdfast.open(ledger=tmp_path / "s.ledger") as blind:  # from the ledger alone
+            assert blind.stability() == found
+
+
+def test_the_papers_noise_has_all_three_and_each_is_better_than_the_last(tmp_path: Path) -> None:
+    with opened(tmp_path, mechanism="typical laplace", options={"eta": 0.5}) as holdout:
+        for question in QUESTIONS:
+            holdout.ask(question)
+        found = holdout.stability(level=0.01)
+    assert found.step is not None
+    assert (found.step.eta, found.step.tau, found.step.form) == (0.5, 0.0, "oracle")
+    etas, widths = [], []
+    for each in found.certificates:
+        assert each.oracle is not None
+        assert each.half_width is not None
+        etas.append(each.oracle.eta)
+        widths.append(each.half_width)
+    assert etas[0] > 5 * etas[1] > 5 * etas[2]
+    assert widths == sorted(widths, reverse=True)
+    sharp = found["sharp composition"]
+    assert sharp.oracle is not None
+    assert sharp.pair is not None
+    assert sharp.pair.eta == pytest.approx(2 * sharp.oracle.eta)
+    assert sharp.pair.tau == pytest.approx((1 + math.exp(sharp.oracle.eta)) * sharp.oracle.tau)
+
+
+def test_version_one_is_in_set_form(tmp_path: Path) -> None:
+    options = {"eta": 1.0, "version": 1, "nu": 1e-9}
+    with opened(tmp_path, mechanism="typical laplace", options=options) as holdout:
+        holdout.ask("avg(late)")
+        step = holdout.stability().step
+    assert step is not None
+    assert (step.form, step.nu) == ("set", 1e-9)
+    assert step.to_oracle().nu == pytest.approx(5e-10)
+
+
+def test_what_has_no_finite_certificate_says_why(tmp_path: Path) -> None:
+    with opened(tmp_path) as holdout:
+        holdout.ask("avg(late)")
+        found = holdout.stability()
+        spent = holdout.budget.nats
+    for by in ("printed composition", "sharp composition"):
+        assert found[by].oracle is None
+        assert "no eta is finite" in (found[by].why or "")
+    assert found["leakage"].oracle is not None
+    assert found["leakage"].oracle.eta == spent
+
+
+@pytest.mark.parametrize("options", [{}, {"leakage_nats": 3.0}], ids=["alone", "charged"])
+def test_only_answers_that_are_charged_have_a_leakage_certificate(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    with opened(tmp_path, mechanism="median noise", options=options) as holdout:
+        holdout.ask("avg(late)")
+        found = holdout.stability()["leakage"]
+        if options:
+            assert found.oracle is not None
+            assert found.oracle.eta == holdout.budget.nats > 0
+        else:
+            assert found.oracle is None
+            assert found.why == "not every answer is charged on the leakage account"
+
+
+def test_after_a_check_only_the_leakage_is_left(tmp_path: Path) -> None:
+    with opened(tmp_path, mechanism="typical laplace") as holdout:
+        assert holdout.stability()["leakage"].oracle is not None
+        holdout.ask("avg(late)")
+        assert holdout.stability()["sharp composition"].oracle is not None
+        holdout.check("avg(x > 20)", guess=0.5)
+        found = holdout.stability()
+    assert "checks were made" in (found["sharp composition"].why or "")
+    assert found["leakage"].oracle is not None
+    assert found.checks == 1
+
+
+def test_levels_are_probabilities(tmp_path: Path) -> None:
+    with opened(tmp_path) as holdout, pytest.raises(InvalidArgument, match="level is 0"):
+        holdout.stability(level=0)
+
+
+# The audit ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_a_forged_offer_is_found_by_the_audit(tmp_path: Path, name: str) -> None:
+    """Whoever holds the secret can forge a chain, but not less noise than was promised with."""
+    with opened(tmp_path, mechanism=name) as holdout:
+        holdout.ask("avg(late)")
+        holdout.ask("avg(x)")
+    path = tmp_path / "s.ledger"
+    assert all(finding.fine for finding in audit(path))
+
+    def finer(text: str) -> str:
+        body = json.loads(text)
+        body["items"][0]["offer"]["extra"]["cells"] *= 3
+        return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    sealed_again(path, 4, finer)
+    faults = [finding.detail for finding in audit(path) if not finding.fine]
+    assert faults
+    assert all("entry 4" in fault or "entry 5" in fault for fault in faults)
+
+
+# Private holdouts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [None, "private laplace", "private gaussian"])
+def test_a_private_holdout_shows_what_it_spends(tmp_path: Path, name: str | None) -> None:
+    with opened(tmp_path, private=True, mechanism=name) as holdout:
+        assert holdout.opening.mechanism["name"] == (name or "private gaussian")
+        assert holdout.budget.to_dict()["privacy"]["epsilon"] == 0.0
+        holdout.ask("avg(late)")
+        one = holdout.budget.to_dict()["privacy"]
+        holdout.ask("avg(late)")  # repeated: nothing new is released
+        assert holdout.budget.to_dict()["privacy"] == one
+        holdout.ask_many(QUESTIONS)
+        four = holdout.budget.to_dict()["privacy"]
+        assert four["answers"] == 4
+        for notion in ("epsilon", "rho", "mu", "tv"):
+            assert one[notion] < four[notion]
+        assert four["rho"] == pytest.approx(4 * one["rho"])
+        assert four["mu"] == pytest.approx(2 * one["mu"])
+        assert "replace one row" in str(holdout.budget)
+        assert "rows" in four["protects"]
+        watch(holdout, untouchable)
+        with pytest.raises(InvalidArgument, match="without noise, which is not private"):
+            holdout.check("avg(x < 50)", guess=0.3)
+    with holdfast.open(TABLE, ledger=tmp_path / "s.ledger", private=True) as again:
+        assert again.budget.to_dict()["privacy"] == four
+    assert all(finding.fine for finding in audit(tmp_path / "s.ledger"))
+
+
+def test_only_private_mechanisms_are_private(tmp_path: Path) -> None:
+    for name in [each for each, kind in CATALOGUE.items() if not kind.private] + ["auto"]:
+        with pytest.raises(InvalidArgument, match="private=True"):
+            opened(tmp_path, private=True, mechanism=name)
+    assert not (tmp_path / "s.ledger").exists()
+    with opened(tmp_path) as holdout:
+        assert holdout.budget.privacy is None
+        assert holdout.budget.to_dict()["privacy"] is None
+    with pytest.raises(InvalidArgument, match="private=True"):
+        holdfast.open(TABLE, ledger=tmp_path / "s.ledger", private=True)
+    with pytest.raises(InvalidArgument, match="leave design out"):
+        holdfast.open(
+            TABLE, ledger=tmp_path / "d.ledger", private=True, questions=5, design=["origin"]
+        )
+
+
+def test_a_crash_spends_privacy_too(tmp_path: Path) -> None:
+    class Crash(BaseException):
+        pass
+
+    def crash() -> None:
+        raise Crash
+
+    with opened(tmp_path, private=True) as holdout:
+        watch(holdout, crash)
+        with pytest.raises(Crash):
+            holdout.ask("avg(late)")
+        assert holdout.budget.to_dict()["privacy"]["answers"] == 1
+
+
+def test_a_statistic_with_a_declared_change(tmp_path: Path) -> None:
+    trimmed = holdfast.statistic(
+        lambda frame: float((frame["x"] > 20).mean()),  # type: ignore[arg-type]
+        columns=["x"],
+        bounds=(0, 1),
+        name="share",
+        change=1 / 20_000,
+    )
+    with opened(tmp_path, private=True) as holdout:
+        answer = holdout.ask(trimmed)
+        assert answer.interval.low <= float((TABLE["x"] > 20).mean()) <= answer.interval.high  # type: ignore[arg-type]
+        assert answer.half_width == pytest.approx(holdout.budget.terms.tolerance)
+        unknown = holdfast.statistic(
+            lambda frame: float(frame["x"].median()),  # type: ignore[arg-type]
+            columns=["x"],
+            bounds=(0, 100),
+            name="median",
+            sigma=1.0,
+        )
+        with pytest.raises(InvalidQuestion, match="declared change="):
+            holdout.ask(unknown)
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "stability.md").read_text("utf-8")
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == 2
+    monkeypatch.chdir(tmp_path)
+    for example in examples:
+        exec(compile(example, "stability.md", "exec"), {})

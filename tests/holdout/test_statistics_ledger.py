@@ -1,0 +1,166 @@
+"""Statistics and their ledger: crashes, forgeries, and what earlier answers imply."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.holdout import Holdout
+from holdfast.ledger.audit import audit
+from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, contains
+from tests.holdout.tables import opened, watch
+from tests.ledger.reading import folded
+from tests.ledger.test_tampering import sealed_again
+from tests.statistics.zoo import CASES
+
+
+@pytest.fixture
+def holdout(tmp_path: Path) -> Iterator[Holdout]:
+    with opened(tmp_path, HOLD, **FACTS) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["avg(z) where arm = 'A'", "auc(p, y)", "log_loss(p, y)", "f1(new, y)", "median(k)"],
+)
+def test_a_crash_is_finished_from_the_text_in_the_ledger(tmp_path: Path, question: str) -> None:
+    def crash() -> None:
+        raise KeyboardInterrupt
+
+    with opened(tmp_path, HOLD, **FACTS) as first:
+        watch(first, crash)
+        with pytest.raises(KeyboardInterrupt):
+            first.ask(question)
+        assert folded(tmp_path / "t.ledger").pending is not None
+    with opened(tmp_path, HOLD) as second:
+        second.ask("avg(new)")
+        transcript = folded(tmp_path / "t.ledger")
+        assert transcript.pending is None
+        assert transcript.abandoned == []
+        assert len(transcript.answers) == 2
+        spent = second.budget.nats
+        answer = second.ask(question)
+        for case in CASES:
+            if case.question == question:
+                assert contains(answer.interval, case.plain(ROWS))
+        if question != "median(k)" and not question.startswith("f1"):
+            assert (answer.status, second.budget.nats) == ("repeated", spent)
+    assert all(each.fine for each in audit(tmp_path / "t.ledger"))
+
+
+def test_a_function_that_is_gone_is_given_up(tmp_path: Path) -> None:
+    def crash() -> None:
+        raise KeyboardInterrupt
+
+    with opened(tmp_path, HOLD, **FACTS) as first:
+        watch(first, crash)
+        with pytest.raises(KeyboardInterrupt):
+            first.ask(SPREAD)
+    with opened(tmp_path, HOLD) as second:
+        second.ask("avg(new)")
+    assert [each.offer.question for each in folded(tmp_path / "t.ledger").abandoned] == [
+        SPREAD.text
+    ]
+    assert all(each.fine for each in audit(tmp_path / "t.ledger"))
+
+
+def forged(text: str, change: Any) -> str:
+    body = json.loads(text)
+    change(body["items"][0])
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def smaller_radius(item: dict[str, Any], part: float) -> None:
+    """A radius that agrees with what was forged; all else of the offer stays as generous."""
+    item["offer"]["radius"] *= part
+
+
+def group_profile(item: dict[str, Any]) -> None:
+    item["offer"]["profile"]["sigma"] *= 0.5
+    smaller_radius(item, 0.51)
+
+
+def no_profile(item: dict[str, Any]) -> None:
+    item["offer"]["profile"] = None
+    smaller_radius(item, 0.7)
+
+
+def smaller_variance(item: dict[str, Any]) -> None:
+    item["offer"]["variance"]["variance"] *= 0.25
+    smaller_radius(item, 0.6)
+
+
+def another_source(item: dict[str, Any]) -> None:
+    item["offer"]["variance"]["implied_by"] = 2
+    item["offer"]["variance"]["variance"] = 0.001
+    smaller_radius(item, 0.6)
+
+
+def another_range(item: dict[str, Any]) -> None:
+    item["high"] = 10.0
+
+
+def another_question(item: dict[str, Any]) -> None:
+    item["offer"]["question"] = "auc(x, y)"
+    item["offer"]["profile"]["sigma"] *= 0.5
+
+
+FORGERIES = [
+    ("avg(z) where arm = 'A'", group_profile, "concentration"),
+    ("avg(z) where arm = 'A'", no_profile, "concentration"),
+    ("avg(z) where arm = 'A'", another_range, "range"),
+    ("auc(p, y)", group_profile, "concentration"),
+    ("auc(p, y)", another_question, "concentration"),
+    (SPREAD, group_profile, "concentration"),
+    ("avg(z, variance <= 9)", smaller_variance, "variance"),
+    ("avg(new and k > 11)", smaller_variance, "variance"),
+    ("avg(new and k > 11)", another_source, "variance"),
+]
+
+
+@pytest.mark.parametrize(("question", "change", "said"), FORGERIES)
+def test_the_audit_derives_every_radius_from_the_questions_text(
+    tmp_path: Path, question: Any, change: Any, said: str
+) -> None:
+    """Whoever holds the secret can forge a chain, but not an interval that its question allows."""
+    with opened(tmp_path, HOLD, **FACTS) as found:
+        found.ask("avg(k > 11)")
+        found.ask("avg(old)")
+        found.ask(question)
+    path = tmp_path / "t.ledger"
+    assert all(each.fine for each in audit(path))
+    sealed_again(path, 6, lambda text: forged(text, change))
+    (fault,) = [each.detail for each in audit(path) if not each.fine]
+    assert fault.startswith("entry 6, question 1: ")
+    assert said in fault
+
+
+def test_a_rare_event_is_narrower_after_what_contains_it(holdout: Holdout) -> None:
+    before = holdout.cost("avg(new and k > 11)")
+    holdout.ask("avg(k > 11)", tolerance=0.02)
+    after, answer = holdout.cost("avg(new and k > 11)"), holdout.ask("avg(new and k > 11)")
+    assert before.half_width is not None
+    assert after.half_width is not None
+    assert after.half_width < before.half_width / 2
+    assert answer.recorded.tolerance == pytest.approx(after.half_width)
+    assert answer.cost == pytest.approx(before.most, rel=0.1)
+    exact = sum(row["new"] is True and (row["k"] or 0) > 11 for row in ROWS) / len(ROWS)
+    assert contains(answer.interval, exact)
+
+
+def test_one_sided_answers_imply_what_they_say_and_no_more(holdout: Holdout) -> None:
+    plain = holdout.cost("avg(new and k > 11)").half_width
+    assert holdout.check("avg(k > 11)", at_most=0.03).status == "confirmed"
+    assert holdout.check("avg(old)", at_least=0.3).status == "confirmed"
+    narrow = holdout.cost("avg(new and k > 11)").half_width
+    assert plain is not None
+    assert narrow is not None
+    assert narrow < plain / 2
+    assert holdout.cost("avg(new and old)").half_width == plain  # "at least" bounds no variance
+    whole = holdout.ask("avg(z) where k > 11")  # the share may be 0 for all that is known
+    assert whole.interval == (-20.0, -3.0)

@@ -1,0 +1,169 @@
+"""Statistics that the budget does not cover, or that cannot be asked, or of odd tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import holdfast
+from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, Refused
+from holdfast.holdout import Holdout
+from holdfast.ledger.audit import audit
+from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, contains, lower_quantile
+from tests.holdout.tables import opened, untouchable, watch
+from tests.statistics.zoo import CASES
+
+
+@pytest.fixture
+def holdout(tmp_path: Path) -> Iterator[Holdout]:
+    with opened(tmp_path, HOLD, **FACTS) as found:
+        yield found
+
+
+def test_more_groups_than_fit_are_refused_with_the_number_that_fits(tmp_path: Path) -> None:
+    with opened(tmp_path, HOLD, **(FACTS | {"questions": 2})) as few:
+        watch(few, untouchable)
+        with pytest.raises(
+            BudgetExhausted, match=r"requested 3 groups.*for 2; missing 1"
+        ) as refusal:
+            few.ask(holdfast.mean("new", by="arm"))
+        assert "where=" in str(refusal.value)
+        with pytest.raises(BudgetExhausted, match=r"requested 3 groups by x.*for 2"):
+            few.ask(holdfast.histogram("x", [-60, 0, 60, 180]))
+        assert len(few.ledger) == 0
+
+
+@pytest.mark.parametrize("question", ["avg(new) where k > 4", "f1(new, y)", "median(k)"])
+def test_what_takes_several_questions_is_refused_as_a_whole(tmp_path: Path, question: str) -> None:
+    """Never halfway: the share of a group is of no use without its residual."""
+    with opened(tmp_path, HOLD, **(FACTS | {"questions": 1})) as few:
+        watch(few, untouchable)
+        for put in (few.cost, few.ask):
+            with pytest.raises(BudgetExhausted, match=r"requested up to \d+ .* for 1; missing"):
+                put(question)
+        assert len(few.ledger) == 0
+
+
+BAD: list[tuple[Any, str]] = [
+    ("avg(x) where arm = 'nowhere'", "No row of the design"),
+    ("auc(p, new)", "design="),
+    ("auc(p, y or true)", "one class"),
+    ("variance(x) where k > 3", "design columns"),
+    ("quantile(x, 2)", "level is 2"),
+    ("maximum(x)", "is not a statistic"),
+    ("avg(x, x)", "takes 1 arguments"),
+    (holdfast.histogram("x", [0, 0]), "each above the one before"),
+    (holdfast.histogram("arm", [0, 1]), "needs a number"),
+    (holdfast.mean("new", by="k"), "needs to know the groups"),
+    (holdfast.mean("new", by="x"), "whole numbers or booleans"),
+    (holdfast.mean("new", by="arms"), "did you mean 'arm'"),
+    (holdfast.statistic(len, columns=["gone"], bounds=(0, 1), name="n", sigma=1), "gone"),
+]
+
+
+@pytest.mark.parametrize(("question", "words"), BAD, ids=lambda value: str(value)[:40])
+def test_bad_questions_touch_no_data_and_cost_nothing(
+    holdout: Holdout, question: Any, words: str
+) -> None:
+    watch(holdout, untouchable)
+    for put in (holdout.ask, holdout.cost):
+        with pytest.raises(InvalidQuestion, match=words):
+            put(question)
+    assert len(holdout.ledger) == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "guess"),
+    [
+        ("std(z)", 9.0),
+        ("correlation(x, z)", -1.5),
+        ("avg(z) where k > 4", 0.0),
+        ("sum(z, 10)", 5.0),
+        ("auc(p, y)", 1.1),
+        ("f1(new, y)", math.nan),
+        ("median(z)", 0.0),
+    ],
+)
+def test_guesses_out_of_range_touch_no_data(holdout: Holdout, question: str, guess: float) -> None:
+    watch(holdout, untouchable)
+    with pytest.raises(InvalidArgument, match="guess is"):
+        holdout.check(question, guess=guess)
+    assert len(holdout.ledger) == 0
+
+
+def test_tables_without_anything_in_them(tmp_path: Path) -> None:
+    """All values missing, or all the same: answers like any other, from public facts alone."""
+    data = pl.DataFrame(
+        {
+            "x": [None] * 9_000,
+            "c": [5.0] * 9_000,
+            "arm": ["A"] * 9_000,
+            "y": [True, False, None] * 3_000,
+        },
+        schema={"x": pl.Float64, "c": pl.Float64, "arm": pl.String, "y": pl.Boolean},
+    )
+    facts: dict[str, Any] = {
+        "schema": {"x": (2, 10), "c": (0, 10)},
+        "design": ["arm", "y"],
+        "tolerance": 0.1,
+    }
+    with opened(tmp_path, data, questions=60, **facts) as found:
+        values = {
+            "avg(x)": 2.0,  # the bound nearest to 0
+            "avg(x) where arm = 'A'": 2.0,
+            "avg(x) where c > 3": 2.0,
+            "variance(x)": 0.0,
+            "std(c)": 0.0,
+            "covariance(x, c)": 0.0,
+            "median(x)": 2.0,
+            "quantile(c, 0.9)": 5.0,
+            "auc(x, y)": 0.5,
+            "brier(x, y)": 1 / 3,
+        }
+        for question, truth in values.items():
+            assert contains(found.ask(question).interval, truth), question
+        assert found.ask("correlation(x, c)").interval == (-1.0, 1.0)
+        assert found.ask("avg(x) where c > 7").interval == (2.0, 10.0)
+        assert [label for label, _ in found.ask(holdfast.mean("c", by="arm"))] == ["A"]
+        shares = [answer for _, answer in found.ask(holdfast.histogram("x", [0, 5, 10]))]
+        assert all(contains(answer.interval, 0.0) for answer in shares)
+
+
+# Rows that came about otherwise ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [holdfast.clustered("unit"), holdfast.m_dependent(2), holdfast.declared(sigma=0.01)],
+    ids=str,
+)
+def test_other_assumptions(tmp_path: Path, sampling: Any) -> None:
+    data = HOLD.with_columns(unit=pl.int_range(pl.len()) // 4)
+    with opened(tmp_path, data, sampling=sampling, **(FACTS | {"tolerance": 0.3})) as found:
+        for case in CASES:
+            group = "arm" in case.question and "declared" in str(sampling)
+            if group or case.question.startswith("auc"):
+                spent = found.budget.nats
+                with pytest.raises(InvalidQuestion, match=r"independent rows|means of all rows"):
+                    found.ask(case.question)
+                assert found.budget.nats == spent
+            else:
+                assert contains(found.ask(case.question).interval, case.plain(ROWS))
+        assert found.ask("median(k)").interval.low <= lower_quantile("k", 0.5, None)
+        assert found.ask(SPREAD).status == "answered"
+    assert all(each.fine for each in audit(tmp_path / "t.ledger"))
+
+
+def test_groups_that_are_too_small_are_refused_by_public_numbers(tmp_path: Path) -> None:
+    data = HOLD.with_columns(
+        arm=pl.when(pl.int_range(pl.len()) < 30).then(pl.lit("rare")).otherwise("arm")
+    )
+    with opened(tmp_path, data, **FACTS) as found:
+        watch(found, untouchable)
+        with pytest.raises(Refused, match="the sample alone may be off by"):
+            found.ask("avg(x) where arm = 'rare'")

@@ -1,0 +1,182 @@
+"""The invariants for every mechanism of the catalogue, on real rows, at the mechanism itself.
+
+`test_conformance` counts charges exactly for bounded noise and guess and check; here is what all
+others must do too. A session is played once for each: two questions one after another, then two
+chosen together (all at once where only one batch is answered).
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import pytest
+
+from holdfast.data.polars import PolarsSample
+from holdfast.errors import Refused
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.kind import Planned, Wanted
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish
+from holdfast.question.columns import Schema
+from holdfast.sampling import Independent
+from holdfast.statistics.statistic import Statistic
+from tests.holdout.tables import BOUNDS, table
+from tests.mechanisms.fake import SECRET, noise_of
+from tests.mechanisms.test_catalogue import TOGETHER, questions_of
+from tests.statistics.asked import asked
+
+ROWS, QUESTIONS = 20_000, 20
+SAMPLE = PolarsSample(table(ROWS))
+WANTED = Wanted(ROWS, None, 0.95, QUESTIONS, Independent())
+
+every_name = pytest.mark.parametrize("name", list(CATALOGUE))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Questions answered together, and everything public about them."""
+
+    account: Account
+    offers: list[Offer]
+    questions: list[Statistic]
+    symbols: list[Symbol]
+    releases: list[Release]
+
+
+@dataclass(frozen=True)
+class Played:
+    terms: Terms
+    mechanism: Mechanism
+    batches: list[Batch]
+    account: Account
+
+
+@cache
+def planned(name: str) -> Planned:
+    return CATALOGUE[name].plan(WANTED, {})
+
+
+def made(name: str) -> tuple[Terms, Mechanism]:
+    """The mechanism as a ledger gives it back: its parameters written and read."""
+    tolerance, parameters = planned(name)
+    terms = WANTED.terms(tolerance)
+    return terms, CATALOGUE[name].build(terms, json.loads(json.dumps(parameters)))
+
+
+def wishes_for(name: str, questions: Sequence[Statistic], tolerance: float) -> list[Wish]:
+    guess = 0.5 if CATALOGUE[name].trained else None
+    return [Wish(question, tolerance, guess=guess, narrow=True) for question in questions]
+
+
+def respond(terms: Terms, mechanism: Mechanism, batch: Batch, secret: bytes) -> list[Symbol]:
+    return mechanism.respond(terms, batch.offers, batch.questions, SAMPLE, noise_of(secret))
+
+
+@cache
+def played(name: str) -> Played:
+    terms, mechanism = made(name)
+    schema = Schema(SAMPLE.types).declare(BOUNDS)
+    questions = [asked(question, schema) for question in questions_of(name)]
+    sizes = [questions] if name in TOGETHER else [questions[:1], questions[1:2], questions[2:]]
+    account, batches = Account(), []
+    for together in sizes:
+        offers = mechanism.offer(terms, account, wishes_for(name, together, terms.tolerance))
+        batch = Batch(account, offers, list(together), [], [])
+        symbols = respond(terms, mechanism, batch, SECRET)
+        releases = [mechanism.settle(o, s) for o, s in zip(offers, symbols, strict=True)]
+        batches.append(replace(batch, symbols=symbols, releases=releases))
+        account = mechanism.advance(account, offers, releases)
+    return Played(terms, mechanism, batches, account)
+
+
+@every_name
+def test_only_respond_receives_the_sample(name: str) -> None:
+    _, mechanism = made(name)
+    for method in ("offer", "respond", "settle", "advance", "questions_left", "fault"):
+        parameters = inspect.signature(getattr(mechanism, method)).parameters.values()
+        given = {each.name for each in parameters if "Sample" in str(each.annotation)}
+        assert given == ({"sample"} if method == "respond" else set())
+
+
+@every_name
+def test_only_whole_numbers_and_one_word_leave(name: str) -> None:
+    for batch in played(name).batches:
+        for symbol in batch.symbols:
+            assert type(symbol) is int or symbol == "confirmed"
+
+
+@every_name
+def test_the_ledger_alone_gives_the_same_offers_answers_and_account(name: str) -> None:
+    found = played(name)
+    terms, mechanism = made(name)
+    account = Account()
+    for batch in found.batches:
+        written = json.loads(json.dumps([offer.to_dict() for offer in batch.offers]))
+        offers = [Offer.from_dict(body) for body in written]
+        assert offers == batch.offers
+        wishes = wishes_for(name, batch.questions, terms.tolerance)
+        assert mechanism.offer(terms, account, wishes) == offers
+        releases = [mechanism.settle(o, s) for o, s in zip(offers, batch.symbols, strict=True)]
+        assert releases == batch.releases
+        account = mechanism.advance(account, offers, releases)
+    assert account == found.account
+    assert account.asked == sum(len(batch.offers) for batch in found.batches)
+
+
+@every_name
+def test_the_worst_charge_is_enough_and_what_is_charged_is_counted(name: str) -> None:
+    found = played(name)
+    accounts = [batch.account for batch in found.batches[1:]] + [found.account]
+    for batch, after in zip(found.batches, accounts, strict=True):
+        for offer, release in zip(batch.offers, batch.releases, strict=True):
+            assert 0.0 <= release.charge <= offer.worst_charge
+        spent = math.fsum(release.charge for release in batch.releases)
+        assert after.nats >= batch.account.nats + spent * (1 - 1e-12)
+        shares = math.fsum(math.exp(offer.log_share) for offer in batch.offers)
+        given = math.exp(after.leakage.log_beta_spent)
+        assert given >= (math.exp(batch.account.leakage.log_beta_spent) + shares) * (1 - 1e-9)
+        assert given <= 0.05 * (1 + 1e-9)
+
+
+@every_name
+def test_an_unfinished_batch_repeats_itself_in_any_process(name: str) -> None:
+    found = played(name)
+    terms, mechanism = made(name)  # another process builds its own
+    for batch in found.batches:
+        assert respond(terms, mechanism, batch, SECRET) == batch.symbols
+
+
+@every_name
+def test_questions_are_numbered_and_run_out(name: str) -> None:
+    found = played(name)
+    numbers = [offer.number for batch in found.batches for offer in batch.offers]
+    assert numbers == list(range(1, len(numbers) + 1))
+    account, mechanism, terms = found.account, found.mechanism, found.terms
+    left = mechanism.questions_left(terms, account)
+    assert 0 <= left <= QUESTIONS - account.asked
+    question = found.batches[0].questions[0]
+    with pytest.raises(Refused, match="requested"):
+        mechanism.offer(
+            terms, account, wishes_for(name, [question] * (QUESTIONS + 1), terms.tolerance)
+        )
+
+
+@every_name
+def test_an_honest_offer_has_no_fault_and_a_tampered_one_has(name: str) -> None:
+    found = played(name)
+    for batch in found.batches:
+        for place, offer in enumerate(batch.offers, start=1):
+
+            def fault(offer: Offer, batch: Batch = batch, place: int = place) -> str | None:
+                return found.mechanism.fault(found.terms, batch.account, offer, place)
+
+            assert fault(offer) is None
+            assert fault(replace(offer, number=offer.number + 1))
+            assert fault(replace(offer, log_share=-0.1))
+            if offer.worst_charge > 0:
+                assert fault(replace(offer, worst_charge=offer.worst_charge * 0.99))

@@ -1,0 +1,182 @@
+"""One look and exact values: what is shown, what is promised of it, and that it ends there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta as beta_law
+
+import holdfast
+from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
+from holdfast.ledger.audit import audit
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.exact import EXACT, Exact
+from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.mechanism import Offer, Release, Wish
+from holdfast.mechanisms.one_look import ONE_LOOK, OneLook
+from holdfast.question.row import GRID
+from holdfast.sampling import Independent, m_dependent
+from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
+from tests.mechanisms.fake import (
+    CONDITION,
+    NUMBER,
+    Session,
+    dependent,
+    independent,
+    leaked,
+    noise_of,
+    of_count,
+    of_units,
+)
+from tests.theory.coverage import LEVELS, most_failures
+
+LOOK = OneLook()
+
+
+def looked(terms: Terms, wishes: list[Wish], count: int) -> list[Release]:
+    """The answers of one look at a sample in which `count` rows are true."""
+    offers = LOOK.offer(terms, Account(), wishes)
+    symbols = LOOK.respond(
+        terms,
+        offers,
+        [wish.question for wish in wishes],
+        of_count(terms.rows, count),
+        noise_of(b""),
+    )
+    return [LOOK.settle(o, s) for o, s in zip(offers, symbols, strict=True)]
+
+
+# Exact values -----------------------------------------------------------------------------------
+
+
+@given(units=st.lists(st.integers(0, GRID), min_size=2, max_size=60))
+def test_exact_means_are_exact_to_doubles(units: list[int]) -> None:
+    release = Session(independent(len(units), tolerance=0.5)).put(
+        Exact(), Wish(NUMBER, 0.5), of_units(units)
+    )
+    assert release.value == float(Fraction(sum(units), len(units) * GRID))
+    assert (release.status, release.interval) == ("no promise", (0.0, 1.0))
+    assert release.charge >= math.log(len(units) * GRID + 1)
+
+
+def test_nothing_is_promised_and_it_says_so(tmp_path: Path) -> None:
+    with opened(tmp_path, table(), mechanism="exact", schema=BOUNDS) as holdout:
+        answer = holdout.ask("avg(late)")
+        assert answer == table()["late"].mean()
+        assert answer.interval == (0.0, 1.0)
+        assert "no promise" in str(answer)
+        assert "simultaneous" not in str(answer) + answer._repr_html_()
+        assert answer.to_dict()["simultaneous"] is False
+        assert "promised: nothing" in str(holdout.budget)
+        assert holdout.budget.to_dict()["simultaneous"] is False
+        assert "No promise: exact values" in holdout.explain()
+        derived = holdout.ask("avg(x) where late")  # made of two of them
+        assert derived.status == "no promise"
+    findings = audit(tmp_path / "t.ledger")
+    assert all(finding.fine for finding in findings)
+    assert "0 of 0.05 given out" in str(findings)
+
+
+def test_no_half_width_is_promised() -> None:
+    with pytest.raises(InvalidArgument, match="promises no half-width"):
+        EXACT.plan(Wanted(100, 0.1, 0.95, 5, Independent()), {})
+
+
+# One look ---------------------------------------------------------------------------------------
+
+
+def test_it_closes(tmp_path: Path) -> None:
+    with opened(tmp_path, table(), mechanism="one look", questions=3, schema=BOUNDS) as holdout:
+        first = holdout.ask_many(["avg(late)", "avg(x)"])
+        assert first[0] == table()["late"].mean()
+        watch(holdout, untouchable)
+        for again in ("avg(x > 20)", "avg(not late)"):
+            with pytest.raises(BudgetExhausted, match="requested 1 more question; remaining 0"):
+                holdout.ask(again)
+        assert holdout.ask("avg(late)").status == "repeated"
+        assert holdout.budget.questions_left == 0
+
+
+def test_a_statistic_of_two_stages_is_refused_before_the_look(tmp_path: Path) -> None:
+    with opened(tmp_path, table(), mechanism="one look", questions=5, schema=BOUNDS) as holdout:
+        watch(holdout, untouchable)
+        with pytest.raises(Refused, match="requested"):
+            holdout.ask("median(x)")
+        assert holdout.budget.asked == 0
+
+
+def test_without_a_number_it_is_a_look_at_one_question() -> None:
+    terms = independent(400, questions=None)
+    (release,) = looked(terms, [Wish(CONDITION, 0.3)], 100)
+    assert release.value == 0.25
+    with pytest.raises(BudgetExhausted, match=r"requested 2 .* Declare questions=2"):
+        LOOK.offer(terms, Account(), [Wish(CONDITION, 0.3)] * 2)
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_intervals_are_the_ordinary_ones_of_a_union_bound(size: int) -> None:
+    terms, count = independent(400, questions=9), 37
+    release = looked(terms, [Wish(CONDITION, 0.3)] * size, count)[0]
+    side = 0.05 / size / 2
+    assert release.interval.low == pytest.approx(beta_law.ppf(side, count, 364), rel=1e-9)
+    assert release.interval.high == pytest.approx(beta_law.isf(side, count + 1, 363), rel=1e-9)
+    rough = looked(dependent(400, questions=9), [Wish(CONDITION, 0.3)] * size, count)[0]
+    radius = 0.05 * math.sqrt(2 * math.log(2 * size / 0.05))
+    assert rough.interval.high == pytest.approx(37 / 400 + radius, rel=1e-9)
+
+
+def test_the_planned_half_width_is_that_of_the_union_bound() -> None:
+    tolerance, _ = ONE_LOOK.plan(Wanted(10_000, None, 0.95, 7, Independent()), {})
+    assert tolerance == pytest.approx(math.sqrt(math.log(14 / 0.05) / 20_000), abs=2e-9)
+    one = holdfast.plan(rows=10_000, questions=1)["one look"].half_width
+    assert ONE_LOOK.plan(Wanted(10_000, None, 0.95, 1, Independent()), {}).tolerance == (
+        pytest.approx(one, abs=2e-9)
+    )
+    for few in (None, 0.05):
+        with pytest.raises(ToleranceTooTight, match=r"requested half-width .* missing"):
+            ONE_LOOK.plan(Wanted(6, few, 0.95, 1, m_dependent(3)), {})
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("beta", "trials"), LEVELS)
+@pytest.mark.parametrize("truth", [0.05, 0.5])
+def test_it_misses_no_more_often_than_promised(beta: float, trials: int, truth: float) -> None:
+    """Two fixed questions of independent columns: either may miss."""
+    rows = 150
+    terms = independent(rows, tolerance=0.49, questions=2, confidence_level=1 - beta)
+    offer, _ = LOOK.offer(terms, Account(), [Wish(CONDITION, 0.49)] * 2)
+    counts = np.random.default_rng(5).binomial(rows, truth, (trials, 2))
+
+    def misses(offer: Offer) -> int:
+        ends = [LOOK.settle(offer, count).interval for count in range(rows + 1)]
+        missed = np.array([not low <= truth <= high for low, high in ends])
+        return int(np.count_nonzero(missed[counts].any(axis=1)))
+
+    assert 0.1 * beta * trials < misses(offer) <= most_failures(trials, beta)
+    careless = replace(offer, log_p=offer.log_p / 2)  # sabotage: half of the nats
+    assert misses(careless) > most_failures(trials, beta)
+
+
+def test_an_audit_finds_a_second_look_and_a_level_of_its_own() -> None:
+    terms = independent(400, questions=3)
+    offers = LOOK.offer(terms, Account(), [Wish(CONDITION, 0.3), Wish(NUMBER, 0.3)])
+    offer = offers[0]
+    assert offer.extra is not None
+    for wrong in (
+        replace(offer, extra={**offer.extra, "size": 1}),
+        replace(offer, extra={**offer.extra, "rows": 500}),
+        replace(offer, log_p=offer.log_p + 1),
+        replace(offer, radius=offer.radius / 2),
+        replace(offer, cells=200),
+    ):
+        assert LOOK.fault(terms, Account(), wrong, 1) or LOOK.fault(terms, Account(), wrong, 2)
+    assert LOOK.fault(terms, leaked(0.0, asked=1), offer, 1)
+    assert LOOK.fault(replace(terms, design=True), Account(), offer, 1)
+    assert LOOK.fault(dependent(400, questions=3), Account(), offers[1], 2)

@@ -1,0 +1,336 @@
+"""Private answers: what a row can do, what noise hides of it, and what holds for the population."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import holdfast
+from holdfast.data.polars import PolarsSample
+from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw
+from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.privacy import gaussian_privacy, laplace_privacy
+from holdfast.mechanisms.private import PrivateNoise, private_half_width
+from holdfast.question.row import GRID
+from holdfast.sampling import Independent, declared
+from holdfast.statistics.whole import TableFunction
+from holdfast.theory.concentration import BoundedMean
+from holdfast.theory.gaussian_transfer import gaussian_half_width
+from holdfast.theory.private_release import private_laplace_half_width
+from holdfast.theory.safeside import golden_minimum
+from holdfast.theory.stability import GDP, PureDP
+from tests.mechanisms.fake import (
+    CONDITION,
+    CONSTANT,
+    NUMBER,
+    SCHEMA,
+    Session,
+    independent,
+    of_count,
+)
+from tests.mechanisms.test_coverage import BETAS, ROWS
+from tests.mechanisms.test_typical import QUESTIONS, attacks
+from tests.statistics.asked import asked
+from tests.theory.coverage import too_many
+
+LAWS: list[NoiseLaw] = [LAPLACE, GAUSSIAN]
+every_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+
+
+def wanted(
+    rows: int = 20_000, questions: int | None = 20, tolerance: float | None = None, **changed: Any
+) -> Wanted:
+    return replace(Wanted(rows, tolerance, 0.95, questions, Independent()), **changed)
+
+
+def opened(law: NoiseLaw, plan: Wanted, **options: Any) -> tuple[Terms, PrivateNoise]:
+    kind = CATALOGUE[f"private {law.name}"]
+    tolerance, parameters = kind.plan(plan, options)
+    terms = plan.terms(tolerance)
+    mechanism = kind.build(terms, parameters)
+    assert isinstance(mechanism, PrivateNoise)
+    return terms, mechanism
+
+
+def mean_of_x(change: float, bounds: tuple[float, float] = (0.0, 1.0)) -> TableFunction:
+    return holdfast.statistic(
+        lambda frame: float(frame["x"].mean()),  # type: ignore[arg-type]
+        columns=["x"],
+        bounds=bounds,
+        name="mean of x",
+        change=change,
+    )
+
+
+# What one row can do ------------------------------------------------------------------------------
+
+
+@given(
+    values=st.lists(st.floats(-5, 5), min_size=2, max_size=20),
+    other=st.floats(-5, 5) | st.none(),
+    width=st.sampled_from([(0.0, 1.0), (-0.3, 0.1), (-3.0, 4.0)]),
+)
+def test_one_row_moves_the_sum_by_at_most_its_range(
+    values: list[float], other: float | None, width: tuple[float, float]
+) -> None:
+    schema = SCHEMA.declare({"x": width})
+    for text in ("avg(x)", "avg(b)", "avg(x > 0.05)"):
+        question = asked(text, schema)
+        totals = []
+        for column in (values, [other, *values[1:]]):
+            flags = [value is not None and value > 0 for value in column]
+            sample = PolarsSample(pl.DataFrame({"x": column, "b": flags}, strict=False))
+            totals.append(sample.sums([question.row])[0])
+        assert abs(totals[0] - totals[1]) <= GRID
+
+
+def test_the_whole_range_is_attained() -> None:
+    question = asked("avg(x)", SCHEMA)
+    totals = [
+        PolarsSample(pl.DataFrame({"x": [x, 0.3], "b": [True, True]})).sums([question.row])[0]
+        for x in (0.0, 1.0)
+    ]
+    assert totals[1] - totals[0] == GRID
+
+
+@every_law
+@given(change=st.floats(1e-7, 1.0), low=st.floats(0, 1), part=st.floats(0, 1))
+def test_declared_changes_get_noise_in_proportion(
+    law: NoiseLaw, change: float, low: float, part: float
+) -> None:
+    """Whatever one row does, in cells, is no larger against the noise than for an average."""
+    mechanism = PrivateNoise(law, 50 * GRID, 1e-6)
+    cells, scale = mechanism._grid(20_000, change)
+    ends = (low, low + part * change)
+    moved = [math.floor(Fraction(end) * cells + Fraction(1, 2)) for end in ends]
+    assert Fraction(abs(moved[1] - moved[0]), scale) <= Fraction(GRID, mechanism.scale)
+    # And the noise is no larger than the same part of what the row can do, but for the grid.
+    assert scale / cells <= 50 * change * (1 + 2**-18)
+
+
+# What is promised ---------------------------------------------------------------------------------
+
+
+@every_law
+def test_the_half_width_is_that_of_the_theorems(law: NoiseLaw) -> None:
+    n, k, log_beta = 20_000, 20, math.log(0.05)
+    terms, mechanism = opened(law, wanted(n, k))
+    if law is LAPLACE:
+        _, best = golden_minimum(
+            lambda x: private_laplace_half_width(n, k, math.exp(x), log_beta), -9.0, 0.0
+        )
+    else:
+        best = gaussian_half_width(n, k, log_beta).half_width
+    assert best <= terms.tolerance < best * (1 + 1e-4) + 0.001
+    assert private_half_width(law, n, k, mechanism.scale, log_beta) <= terms.tolerance
+
+
+@every_law
+def test_more_room_gives_more_privacy_and_none_is_refused(law: NoiseLaw) -> None:
+    losses = []
+    for tolerance in (0.08, 0.16, 0.32):
+        terms, mechanism = opened(law, wanted(tolerance=tolerance))
+        assert terms.tolerance == tolerance
+        losses.append(GRID / mechanism.scale)
+        finer = private_half_width(law, 20_000, 20, mechanism.scale, math.log(0.05))
+        assert tolerance * 0.999 < finer <= tolerance
+    assert losses[0] > 1.9 * losses[1] > 3.8 * losses[2]
+    with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.01 .* needs 0\.0"):
+        opened(law, wanted(tolerance=0.01))
+
+
+@every_law
+def test_a_declared_epsilon_is_kept(law: NoiseLaw) -> None:
+    full = Account().leakage
+    for _ in range(20):
+        full = full.ask(-10.0)
+    account = replace(Account(), leakage=full)
+    _, mechanism = opened(law, wanted(), epsilon=0.05)
+    spent = mechanism.privacy(account)
+    loss = spent.pure_epsilon if law is LAPLACE else spent.epsilon
+    assert loss is not None
+    # A little more privacy than declared fits into a half-width that is rounded up.
+    assert 0.05 * 0.97 <= loss <= 0.05 * (1 + 1e-9)
+    if law is LAPLACE:  # with a delta the exact composition is used: less noise for the same loss
+        _, exact = opened(law, wanted(), epsilon=0.05, delta=1e-3)
+        assert exact.scale < mechanism.scale
+        assert exact.privacy(account).epsilon <= 0.05 * (1 + 1e-9)
+    # More loss than the narrowest interval needs is not taken.
+    _, loose = opened(law, wanted(), epsilon=50.0)
+    assert loose.scale == opened(law, wanted())[1].scale
+    with pytest.raises(ToleranceTooTight, match=r"for epsilon=0\.0001"):
+        opened(law, wanted(), epsilon=1e-4)
+
+
+def test_privacy_by_hand() -> None:
+    laplace = laplace_privacy(PureDP(0.1), 100, math.log(1e-6))
+    assert laplace.pure_epsilon == pytest.approx(10.0)
+    assert laplace.advanced.epsilon == pytest.approx(
+        0.1 * math.sqrt(200 * math.log(1e6)) + 10 * math.tanh(0.05)
+    )
+    assert laplace.epsilon == pytest.approx(4.774567588107986, rel=1e-9)  # mpmath: sum over lies
+    assert laplace.zcdp.rho == pytest.approx(0.5)
+    assert laplace.gdp.mu == pytest.approx(1.2530901221160758)  # mpmath
+    assert laplace.tv.distance < 0.5
+    gaussian = gaussian_privacy(GDP(0.1), 100, math.log(1e-5))
+    assert gaussian.epsilon == pytest.approx(4.377178095681225, rel=1e-9)  # mpmath
+    assert gaussian.zcdp.rho == pytest.approx(0.5)
+    assert gaussian.gdp.mu == pytest.approx(1.0)
+    assert gaussian.tv.distance == pytest.approx(0.38292492254802624)
+    assert gaussian.pure_epsilon is None
+    assert gaussian.epsilon < gaussian.advanced.epsilon < gaussian.basic.epsilon
+    for untouched in (
+        laplace_privacy(PureDP(0.1), 0, -10.0),
+        gaussian_privacy(GDP(0.1), 0, -10.0),
+    ):
+        assert untouched.epsilon == untouched.zcdp.rho == untouched.tv.distance == 0.0
+
+
+# Offers, refusals, faults -------------------------------------------------------------------------
+
+
+@every_law
+def test_declared_statistics_have_intervals_in_proportion(law: NoiseLaw) -> None:
+    terms, mechanism = opened(law, wanted())
+    for change, factor in ((1 / 20_000, 1.0), (1 / 40_000, 0.5)):
+        (offer,) = mechanism.offer(terms, Account(), [Wish(mean_of_x(change), 0.4)])
+        assert offer.tolerance == pytest.approx(factor * terms.tolerance, rel=1e-12)
+        assert mechanism.fault(terms, Account(), offer, 1) is None
+    # What its text does not allow is found: a smaller change, with all that follows from it.
+    less = mechanism._offer(terms, Wish(mean_of_x(1 / 80_000), 0.4), 1)
+    for profile in (offer.profile, None):
+        forged = replace(less, profile=profile)
+        fault = mechanism.fault(terms, Account(), forged, 1)
+        assert fault == "its change is not that of its concentration"
+    with pytest.raises(ToleranceTooTight, match=r"needs .* missing"):
+        mechanism.offer(terms, Account(), [Wish(mean_of_x(1 / 5_000), terms.tolerance)])
+
+
+@every_law
+def test_what_no_sensitivity_is_known_of_is_refused(law: NoiseLaw) -> None:
+    terms, mechanism = opened(law, wanted())
+    only_sigma = holdfast.statistic(len, columns=["x"], bounds=(0, 1), name="scale", sigma=0.1)
+    with pytest.raises(InvalidQuestion, match="declared change="):
+        mechanism.offer(terms, Account(), [Wish(only_sigma, 0.4)])
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"questions": None}, "give questions="),
+        ({"sampling": declared(sigma=0.01)}, "needs independent rows"),
+        ({"design": True}, "leave design out"),
+        ({"questions": 10**7}, "questions is 10000000"),
+    ],
+)
+@every_law
+def test_bad_openings(law: NoiseLaw, changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidArgument, match=said):
+        opened(law, replace(wanted(), **changed))
+    with pytest.raises(InvalidArgument, match="epsilon is -1"):
+        opened(law, wanted(), epsilon=-1)
+
+
+@every_law
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda o: replace(o, number=7), "out of order"),
+        (lambda o: replace(o, log_share=0.0), "more than its share"),
+        (lambda o: replace(o, tolerance=0.9 * o.tolerance), "half-width is too small"),
+        (lambda o: replace(o, extra={**o.extra, "scale": 1}), "not the declared one"),
+        (lambda o: replace(o, extra={**o.extra, "cells": 10}), "not the declared one"),
+    ],
+)
+def test_an_audit_finds_what_was_changed(
+    law: NoiseLaw, change: Callable[[Offer], Offer], said: str
+) -> None:
+    terms, mechanism = opened(law, wanted())
+    (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, terms.tolerance)])
+    assert mechanism.fault(terms, Account(), offer, 1) is None
+    fault = mechanism.fault(terms, Account(), change(offer), 1)
+    assert fault is not None
+    assert said in fault
+    weak = replace(mechanism, scale=mechanism.scale // 4)
+    (offer,) = weak.offer(terms, Account(), [Wish(CONDITION, terms.tolerance)])
+    assert weak.fault(terms, Account(), offer, 1) == (
+        "the noise does not give the half-width that was promised"
+    )
+
+
+@every_law
+def test_the_symbol_is_the_sum_plus_noise(law: NoiseLaw) -> None:
+    terms, mechanism = opened(law, wanted(400, 4))
+    (offer,) = mechanism.offer(terms, Account(), [Wish(NUMBER, 0.4)])
+    session = Session(terms)
+    first, second = (
+        session.respond(mechanism, offer, NUMBER, of_count(400, count)) for count in (100, 101)
+    )
+    assert isinstance(first, int)
+    assert isinstance(second, int)
+    assert second - first == GRID
+    release = mechanism.settle(offer, first)
+    assert release.charge == 0.0
+    assert release.interval.low <= release.value <= release.interval.high
+    after = mechanism.advance(Account(), [offer], [release])
+    assert (after.nats, after.asked) == (0.0, 1)
+
+
+# Coverage under an adaptive attack ----------------------------------------------------------------
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("beta", BETAS)
+@every_law
+def test_intervals_stay_true_together(law: NoiseLaw, beta: float) -> None:
+    plan = replace(wanted(ROWS, 30), confidence_level=1 - beta)
+    terms, mechanism = opened(law, plan)
+    assert not too_many(attacks(mechanism, terms, charging=True), beta)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("beta", BETAS)
+@every_law
+def test_with_too_little_noise_they_do_not(law: NoiseLaw, beta: float) -> None:
+    """Sabotage: noise for a twentieth of the half-width that fixed questions would need."""
+    width = 1.1 * BoundedMean(ROWS).radius(math.log(beta / QUESTIONS))
+    terms = Terms(ROWS, width, 1 - beta, QUESTIONS, Independent())
+    mechanism = PrivateNoise(law, int(width / 100 * ROWS * GRID), 1e-6)
+    assert too_many(attacks(mechanism, terms, charging=True), beta)
+
+
+@pytest.mark.statistical
+@every_law
+def test_two_neighbours_are_told_apart_no_better_than_promised(law: NoiseLaw) -> None:
+    """The best test between neighbours, the sign of the noisy sum's distance to their middle."""
+    draws, scale = 4_000, 2 * GRID
+    mechanism = PrivateNoise(law, scale, 1e-6)
+    terms = independent(50, tolerance=0.49, questions=draws)
+    offers = mechanism.offer(terms, Account(), [Wish(CONSTANT, 0.49)] * draws)
+    rates = []
+    for count, secret in ((25, b"a" * 32), (26, b"b" * 32)):
+        session = Session(terms, secret)
+        symbols = [
+            session.respond(mechanism, offer, CONSTANT, of_count(50, count)) for offer in offers
+        ]
+        middle = 25 * GRID + GRID // 2
+        rates.append(float(np.mean([isinstance(s, int) and s > middle for s in symbols])))
+    account = mechanism.advance(Account(), offers[:1], [mechanism.settle(offers[0], 0)])
+    promised = mechanism.privacy(account).tv.distance
+    spread = 6 * math.sqrt(0.5 / draws)
+    assert rates[1] - rates[0] <= promised + spread
+    assert rates[1] - rates[0] >= promised - spread  # the distance is attained: no slack to hide in
+    assert rates[1] - rates[0] > 0.5 * promised + spread  # half of the distance would be refuted

@@ -1,0 +1,75 @@
+"""What an answer reveals holds the sample's value, whatever the sample and the claim."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.guess_and_check import GuessAndCheck
+from holdfast.mechanisms.mechanism import Mechanism, Wish
+from holdfast.mechanisms.revealed import revealed
+from tests.mechanisms.fake import CONDITION, independent, noise_of, of_count
+
+N, T = 2_000, 0.15
+bounds = st.integers(0, 40).map(lambda k: k / 40)
+claims = st.one_of(
+    bounds.map(lambda g: (g - T, g + T)),
+    bounds.map(lambda g: (0.0, g)),
+    bounds.map(lambda g: (g, 1.0)),
+)
+
+
+@given(
+    count=st.integers(0, N),
+    claim=st.none() | claims,
+    secret=st.binary(min_size=32, max_size=32),
+)
+def test_the_samples_value_is_where_the_answer_says(
+    count: int, claim: tuple[float, float] | None, secret: bytes
+) -> None:
+    mechanism: Mechanism = BoundedNoise() if claim is None else GuessAndCheck()
+    terms = independent(N, tolerance=T)
+    wish = Wish(CONDITION, T, claim, None if claim is None else 0.5)
+    (offer,) = mechanism.offer(terms, Account(), [wish])
+    sample = of_count(N, count)
+    (symbol,) = mechanism.respond(terms, [offer], [CONDITION], sample, noise_of(secret))
+    release = mechanism.settle(offer, symbol)
+    low, high = revealed(offer, release)
+    assert low - 1e-12 <= count / N <= high + 1e-12
+    assert 0.0 <= low <= high <= 1.0
+    reach = (offer.reach + 0.5) / offer.cells
+    if release.status != "confirmed":
+        assert high - low <= 2 * reach + 1e-12
+    if release.status == "surprise" and claim is not None and claim[0] > 0 and claim[1] < 1:
+        guess = sum(claim) / 2
+        gap = max(low - guess, guess - high)
+        assert gap >= T - offer.radius - 1e-12, "so far at least is the guess from the sample"
+
+
+def test_what_has_no_sure_reach_reveals_nothing() -> None:
+    terms = independent(N, tolerance=T)
+    (offer,) = BoundedNoise().offer(terms, Account(), [Wish(CONDITION, T)])
+    release = BoundedNoise().settle(offer, 3)
+    assert revealed(replace(offer, cells=1, reach=0), release) == (0.0, 1.0)
+    assert revealed(offer, replace(release, status="no promise")) == (0.0, 1.0)
+    assert revealed(offer, release).high < 1.0
+
+
+@pytest.mark.parametrize("shift", [-0.02, 0.02])
+def test_a_claim_shifted_afterwards_is_found_out(shift: float) -> None:
+    """Sabotage: with another claim than the one that was checked, the sample is missed."""
+    terms, missed = independent(N, tolerance=T), 0
+    for count in range(0, N, 7):
+        wish = Wish(CONDITION, T, (0.3 - T, 0.3 + T), 0.3)
+        (offer,) = GuessAndCheck().offer(terms, Account(), [wish])
+        noise = noise_of(bytes(32))
+        (symbol,) = GuessAndCheck().respond(terms, [offer], [CONDITION], of_count(N, count), noise)
+        moved = replace(offer, claim=(0.3 - T + shift, 0.3 + T + shift))
+        low, high = revealed(moved, GuessAndCheck().settle(offer, symbol))
+        missed += not low <= count / N <= high
+    assert missed

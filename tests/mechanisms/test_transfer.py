@@ -1,0 +1,333 @@
+"""Median noise and Gaussian noise: what crosses the door, what is promised, what an audit finds."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import holdfast
+from holdfast.data.design import Group
+from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, ToleranceTooTight
+from holdfast.ledger.audit import audit
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.transfer import Transfer
+from holdfast.question.row import GRID
+from holdfast.sampling import Independent, clustered, declared, m_dependent
+from holdfast.statistics.mean import expression_of, group_mean
+from holdfast.theory import epochs as epochs_theory
+from holdfast.theory import median_noise
+from tests.mechanisms.fake import (
+    CONDITION,
+    CONSTANT,
+    NUMBER,
+    SECRET,
+    Session,
+    Sums,
+    noise_of,
+    of_count,
+    of_units,
+)
+from tests.mechanisms.test_catalogue import TABLE
+
+NAMES = ["median noise", "gaussian"]
+PLANNED = {"median noise": "median noise", "gaussian": "Gaussian noise"}
+every_law = pytest.mark.parametrize("name", NAMES)
+BETAS = [0.05, 0.001]
+
+
+def wanted(rows: int, questions: int | None, tolerance: float | None, beta: float) -> Wanted:
+    return Wanted(rows, tolerance, 1 - beta, questions, Independent())
+
+
+@cache
+def opened(
+    name: str,
+    rows: int = 5_000,
+    questions: int | None = 50,
+    tolerance: float | None = None,
+    beta: float = 0.05,
+    **options: Any,
+) -> tuple[Terms, Transfer]:
+    """Terms and mechanism as a ledger would keep them: through JSON."""
+    wish = wanted(rows, questions, tolerance, beta)
+    planned = CATALOGUE[name].plan(wish, options)
+    terms = wish.terms(planned.tolerance)
+    parameters: Mapping[str, Any] = json.loads(json.dumps(planned.parameters))
+    mechanism = CATALOGUE[name].build(terms, parameters)
+    assert isinstance(mechanism, Transfer)
+    return terms, mechanism
+
+
+# What is promised -----------------------------------------------------------------------------
+
+
+@every_law
+@pytest.mark.parametrize(("rows", "questions"), [(3_000, 7), (20_000, 500)])
+@pytest.mark.parametrize("beta", BETAS)
+def test_the_half_width_is_the_planners(name: str, rows: int, questions: int, beta: float) -> None:
+    terms, mechanism = opened(name, rows, questions, beta=beta)
+    plan = holdfast.plan(rows=rows, questions=questions, confidence_level=1 - beta)
+    assert terms.tolerance == plan[PLANNED[name]].half_width
+    (offer,) = mechanism.offer(terms, Account(), [Wish(NUMBER, terms.tolerance)])
+    assert offer.tolerance == terms.tolerance
+    # And the theorem gives it, with what whole numbers add.
+    assert mechanism.law.half_width(rows, mechanism.epochs) <= terms.tolerance * (1 + 1e-7)
+
+
+@every_law
+def test_a_declared_tolerance_is_kept_and_answers_are_narrower(name: str) -> None:
+    _, least = opened(name)
+    terms, mechanism = opened(name, tolerance=0.4)
+    assert terms.tolerance == 0.4
+    assert mechanism.epochs == least.epochs
+    for asked_for in (0.4, 0.2):
+        (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, asked_for)])
+        assert offer.tolerance == least.epochs[0].half_width < 0.2
+
+
+@every_law
+def test_what_cannot_be_promised_is_refused(name: str) -> None:
+    with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.01 .* are missing\."):
+        opened(name, tolerance=0.01)
+    with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.5 .* 50 rows have"):
+        opened(name, rows=50)
+    terms, mechanism = opened(name)
+    with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.01 .* are missing\."):
+        mechanism.offer(terms, Account(), [Wish(CONDITION, 0.01)])
+    for sampling in (clustered("x", size=3.0), m_dependent(2), declared(sigma=0.01)):
+        with pytest.raises(InvalidArgument, match="needs independent rows"):
+            CATALOGUE[name].plan(Wanted(5_000, None, 0.95, 50, sampling), {})
+
+
+@every_law
+def test_only_averages_of_all_rows_are_answered(name: str) -> None:
+    terms, mechanism = opened(name)
+    whole: Any = SimpleNamespace(row=None, text="auc(x, b)")
+    with pytest.raises(InvalidQuestion, match="is about averages of all rows, and auc"):
+        mechanism.offer(terms, Account(), [Wish(whole, 0.4)])
+    some = group_mean(NUMBER.row, expression_of(CONDITION.row), Group(terms.rows - 1, 0))
+    with pytest.raises(InvalidQuestion, match="is about averages of all rows, and avg"):
+        mechanism.offer(terms, Account(), [Wish(some, 0.4)])
+    for question in (CONDITION, NUMBER, CONSTANT):
+        assert mechanism.offer(terms, Account(), [Wish(question, 0.4)])
+
+
+@every_law
+def test_no_more_questions_than_declared(name: str) -> None:
+    terms, mechanism = opened(name, questions=3)
+    session, wish = Session(terms), Wish(CONDITION, 0.4)
+    for left in (3, 2, 1):
+        assert mechanism.questions_left(terms, session.account) == left
+        session.put(mechanism, wish, of_count(5_000, 100))
+    assert mechanism.questions_left(terms, session.account) == 0
+    with pytest.raises(BudgetExhausted, match="requested 1 more question; remaining 0"):
+        mechanism.offer(terms, session.account, [wish])
+    assert session.account.nats == 0.0
+    assert math.exp(session.account.leakage.log_beta_spent) == pytest.approx(0.05, rel=1e-9)
+
+
+@pytest.mark.parametrize("variance", [0.25, 0.1, 0.001])
+def test_a_declared_variance_narrows_and_is_said(variance: float) -> None:
+    rows, questions = 20_000, 400
+    _, plain = opened("median noise", rows, questions)
+    _, mechanism = opened("median noise", rows, questions, variance=variance)
+    width, least = mechanism.epochs[0].half_width, plain.epochs[0].half_width
+    # The best noise balances D C with 2 sqrt(v) H, so the sum goes with the root of 2 sqrt(v).
+    assert width == pytest.approx(least * math.sqrt(2 * math.sqrt(variance)), rel=0.06)
+    assert mechanism.law.half_width(rows, mechanism.epochs) <= width * (1 + 1e-12)
+    planned = CATALOGUE["median noise"].plan(
+        wanted(rows, questions, None, 0.05), {"variance": variance}
+    )
+    assert f"a variance of at most {variance:g}" in planned.parameters["assumes"]
+    for wrong in (0.0, 0.3, math.nan):
+        with pytest.raises(InvalidArgument, match="variance is"):
+            opened("median noise", rows, questions, variance=wrong)
+
+
+def test_the_order_may_be_chosen() -> None:
+    widths = {a: opened("median noise", order=a)[1].epochs[0].half_width for a in range(2, 8)}
+    best = opened("median noise")[1]
+    assert best.epochs[0].half_width == min(widths[2], widths[3])
+    for wrong in (1, 8, 2.5):
+        with pytest.raises(InvalidArgument, match="order is"):
+            opened("median noise", order=wrong)
+
+
+# Open-ended -----------------------------------------------------------------------------------
+
+
+@every_law
+@pytest.mark.parametrize("rows", [3_000, 10**5])
+def test_epochs_double_and_widen_and_share_the_failure_probability(name: str, rows: int) -> None:
+    terms, mechanism = opened(name, rows, None, 0.1)
+    epochs = mechanism.epochs
+    assert all(b.questions == 2 * a.questions for a, b in pairwise(epochs))
+    widths = [epoch.half_width for epoch in epochs]
+    assert widths == sorted(widths)
+    assert widths[0] < 0.1 < widths[-1] < 0.5
+    assert math.fsum(math.exp(epoch.log_beta) for epoch in epochs) < 0.05
+    for last in range(1, len(epochs) + 1):
+        least = mechanism.law.half_width(rows, epochs[:last])
+        assert least <= epochs[last - 1].half_width * (1 + 1e-7)
+    left = mechanism.questions_left(terms, Account())
+    assert left == sum(epoch.questions for epoch in epochs if epoch.half_width <= 0.1)
+    # The next one is only there for a larger tolerance, and the last is the last.
+    after = _after(left)
+    with pytest.raises(BudgetExhausted, match=f"half-width 0.1 .* after {left:,} questions"):
+        mechanism.offer(terms, after, [Wish(CONDITION, 0.1)])
+    (offer,) = mechanism.offer(terms, after, [Wish(CONDITION, 0.45)])
+    assert 0.1 < offer.tolerance < 0.45
+    everything = sum(epoch.questions for epoch in epochs)
+    with pytest.raises(BudgetExhausted, match=f"requested question {everything + 1:,}; remaining"):
+        mechanism.offer(terms, _after(everything), [Wish(CONDITION, 0.49)])
+
+
+def _after(asked: int) -> Account:
+    account = Account()
+    return replace(account, leakage=replace(account.leakage, asked=asked))
+
+
+def test_a_batch_may_cross_the_end_of_an_epoch() -> None:
+    terms, mechanism = opened("median noise", 10**5, None, 0.1)
+    first, second = mechanism.epochs[:2]
+    offers = mechanism.offer(terms, _after(first.questions - 1), [Wish(CONDITION, 0.1)] * 2)
+    assert [offer.tolerance for offer in offers] == [first.half_width, second.half_width]
+
+
+# What crosses the door ------------------------------------------------------------------------
+
+
+@every_law
+@given(units=st.lists(st.integers(0, GRID), min_size=300, max_size=300), number=st.booleans())
+def test_a_release_is_about_the_sum_of_the_rows(name: str, units: list[int], number: bool) -> None:
+    question = NUMBER if number else CONDITION
+    terms, mechanism = LAWS[name]
+    (offer,) = mechanism.offer(terms, Account(), [Wish(question, terms.tolerance)])
+    assert Offer.from_dict(json.loads(json.dumps(offer.to_dict()))) == offer
+    (symbol,) = mechanism.respond(terms, [offer], [question], of_units(units), noise_of(SECRET))
+    assert isinstance(symbol, int)
+    q, answer = Fraction(sum(units), 300 * GRID), Fraction(symbol, offer.cells)
+    assert abs(answer - q) <= Fraction(2 * offer.reach + 1, 2 * offer.cells)
+    release = mechanism.settle(offer, symbol)
+    assert release.charge == offer.worst_charge == 0.0
+    assert release.status == "answered"
+    assert 0.0 <= release.interval.low <= release.value <= release.interval.high <= 1.0
+    assert Fraction(release.interval.low) <= max(Fraction(0), answer - Fraction(offer.tolerance))
+    assert Fraction(release.interval.high) >= min(Fraction(1), answer + Fraction(offer.tolerance))
+    # The noise is a function of the address: the same sum gives the same symbol again.
+    other = of_units(units[::-1])
+    assert [symbol] == mechanism.respond(terms, [offer], [question], other, noise_of(SECRET))
+
+
+LAWS = {name: opened(name, rows=300, questions=2) for name in NAMES}
+
+
+@every_law
+def test_a_batch_has_independent_noise_and_one_scan(name: str) -> None:
+    terms, mechanism = opened(name)
+    scans: list[int] = []
+
+    class Counting(Sums):
+        def sums(self, rows):  # type: ignore[no-untyped-def]
+            scans.append(len(rows))
+            return super().sums(rows)
+
+    sample = Counting(5_000, lambda _: (0, 0))
+    offers = mechanism.offer(terms, Account(), [Wish(CONDITION, 0.4)] * 3)
+    found = mechanism.respond(terms, offers, [CONDITION] * 3, sample, noise_of(SECRET))
+    assert scans == [3]
+    assert len(set(found)) == 3
+
+
+def test_nothing_is_computed_again_after_the_opening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.ledger"
+    holdfast.open(TABLE, ledger=path, mechanism="median noise", questions=500).close()
+
+    def transform(*_: Any) -> Any:
+        raise AssertionError("a transform was computed")
+
+    monkeypatch.setattr(median_noise, "exact_shift", transform)
+    monkeypatch.setattr(epochs_theory, "exact_shift", transform)
+    with holdfast.open(TABLE, ledger=path) as holdout:
+        assert holdout.ask("avg(late)").status == "answered"
+        assert holdout.budget.questions_left == 499
+    with pytest.raises(AssertionError, match="a transform"):
+        audit(path)
+    monkeypatch.undo()
+    assert all(finding.fine for finding in audit(path))
+    # And an audit computes it once in a process.
+    monkeypatch.setattr(epochs_theory, "exact_shift", transform)
+    assert all(finding.fine for finding in audit(path))
+
+
+# What an audit finds --------------------------------------------------------------------------
+
+
+@every_law
+def test_an_audit_finds_a_changed_offer(name: str) -> None:
+    terms, mechanism = opened(name)
+    account = _after(4)
+    (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, terms.tolerance)])
+    assert offer.extra is not None
+    assert mechanism.fault(terms, account, offer, 1) is None
+    changed: dict[str, dict[str, Any]] = {
+        "its number is out of order": {"number": 6},
+        "its noise is not the ledger's": {"extra": {"noise": offer.extra["noise"] - 1}},
+        "its grid is not the rows'": {"cells": offer.cells + 2},
+        "its interval is narrower": {"tolerance": offer.tolerance * (1 - 1e-9)},
+        "it takes another share": {"log_share": offer.log_share - 1.0},
+    }
+    for words, change in changed.items():
+        fault = mechanism.fault(terms, account, replace(offer, **change), 1)
+        assert fault is not None
+        assert fault.startswith(words)
+    dependent = replace(terms, sampling=m_dependent(2))
+    assert mechanism.fault(dependent, account, offer, 1) == "its theorem needs independent rows"
+    late = replace(offer, number=51)
+    assert "after the last question" in (mechanism.fault(terms, _after(50), late, 1) or "")
+
+
+@every_law
+def test_an_audit_finds_a_changed_opening(name: str) -> None:
+    terms, mechanism = opened(name)
+
+    def fault(**change: Any) -> str | None:
+        epoch = replace(mechanism.epochs[0], **change)
+        other = replace(mechanism, epochs=(epoch,))
+        offers = other.offer(terms, Account(), [Wish(NUMBER, 0.49)])
+        return other.fault(terms, Account(), offers[0], 1)
+
+    epoch = mechanism.epochs[0]
+    assert fault() is None
+    below = f"the opening's half-width is below what {mechanism.law.theorem} gives"
+    assert fault(half_width=0.999 * epoch.half_width) == below
+    assert fault(noise=0.9 * epoch.noise) == below
+    assert fault(noise=1.1 * epoch.noise) == below
+    assert fault(questions=500, log_beta=epoch.log_beta) == below
+    assert "more than the failure probability" in (fault(log_beta=epoch.log_beta + 0.01) or "")
+    assert "fewer questions" in (fault(questions=40) or "")
+
+
+def test_parameters_are_plain_and_complete() -> None:
+    for name in NAMES:
+        _, mechanism = opened(name)
+        planned = CATALOGUE[name].plan(wanted(5_000, 50, None, 0.05), {})
+        assert json.loads(json.dumps(planned.parameters)) == planned.parameters
+        assert planned.parameters["epochs"] == [asdict(mechanism.epochs[0])]

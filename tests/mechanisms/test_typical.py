@@ -1,0 +1,328 @@
+"""Typically stable noise: what is charged, what is promised, what the papers' options mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import holdfast
+from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw
+from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.typical import SCALE, Calibration, TypicalNoise
+from holdfast.sampling import Independent, declared, m_dependent
+from holdfast.statistics.known import KnownVariance
+from holdfast.theory.concentration import BoundedMean, SubExponential, SubGaussian
+from holdfast.theory.stability import GDP
+from holdfast.theory.stability_arrows import gdp_to_approx_dp
+from tests.mechanisms.fake import (
+    CONDITION,
+    NUMBER,
+    Session,
+    Sums,
+    dependent,
+    independent,
+    leaked,
+    of_count,
+)
+from tests.mechanisms.test_coverage import BETAS, ROWS, TRIALS, features, missed
+from tests.theory.coverage import too_many
+
+LAWS: list[NoiseLaw] = [LAPLACE, GAUSSIAN]
+every_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+FEATURES = 101  # odd: a vote is never a tie
+QUESTIONS = FEATURES + 1
+
+
+def offered(law: NoiseLaw, terms: Terms, nats: float = 0.0, **options: Any) -> Offer:
+    calibration = Calibration(**options) if options else None
+    (offer,) = TypicalNoise(law, calibration).offer(
+        terms, leaked(nats), [Wish(CONDITION, terms.tolerance)]
+    )
+    return offer
+
+
+def cells_of(offer: Offer) -> int:
+    assert offer.extra is not None
+    return int(offer.extra["cells"])
+
+
+@every_law
+@given(nats=st.floats(0, 20), n=st.integers(2_000, 10**6), theta=st.floats(0, 1))
+def test_the_charge_covers_every_cell_within_the_radius(
+    law: NoiseLaw, nats: float, n: int, theta: float
+) -> None:
+    """Theorem L's condition: the cells that the sample's value can be in, outside bad_j."""
+    offer = offered(law, independent(n), nats)
+    place, alpha, cells = Fraction(theta), Fraction(offer.radius), cells_of(offer)
+    first = math.floor(max(Fraction(0), place - alpha) * cells + Fraction(1, 2))
+    last = math.floor(min(Fraction(1), place + alpha) * cells + Fraction(1, 2))
+    assert offer.worst_charge >= law.log_charge(last - first, SCALE)
+    if alpha <= place <= 1 - alpha:
+        assert offer.worst_charge <= law.log_charge(last - first, SCALE) + 1e-5
+
+
+@every_law
+@pytest.mark.parametrize("nats", [0.0, 5.0])
+def test_half_of_the_share_is_for_the_sample_and_half_for_the_noise(
+    law: NoiseLaw, nats: float
+) -> None:
+    terms = independent(20_000)
+    offer = offered(law, terms, nats)
+    half = math.log(0.05 / 10 / 2)
+    assert offer.log_p == pytest.approx(half - nats, abs=1e-9)
+    alpha = math.sqrt((math.log(2) - half + nats) / 40_000)
+    assert offer.radius == pytest.approx(alpha, rel=1e-9)
+    error = law.error(SCALE, half)
+    assert offer.tolerance == terms.tolerance
+    assert alpha + (error + 0.5) / cells_of(offer) <= terms.tolerance
+    assert alpha + (error + 0.5) / (cells_of(offer) - 1) > terms.tolerance - 1e-12
+
+
+@every_law
+def test_noise_is_added_to_the_cell_of_the_sample(law: NoiseLaw) -> None:
+    terms, mechanism = independent(400), TypicalNoise(law)
+    (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, 0.3)])
+    session = Session(terms)
+    symbols = [
+        session.respond(mechanism, offer, CONDITION, of_count(400, count)) for count in (100, 300)
+    ]
+    assert isinstance(symbols[0], int)
+    assert isinstance(symbols[1], int)
+    assert abs(symbols[1] - symbols[0] - cells_of(offer) / 2) <= 1
+
+
+@every_law
+def test_refusals_and_a_known_variance(law: NoiseLaw) -> None:
+    mechanism = TypicalNoise(law)
+    with pytest.raises(ToleranceTooTight, match=r"half-width 0\.3 .* missing"):
+        mechanism.offer(independent(20), Account(), [Wish(CONDITION, 0.3)])
+    with pytest.raises(BudgetExhausted, match=r"after 3 questions \(500 nats\)"):
+        mechanism.offer(independent(900), leaked(500.0, asked=3), [Wish(CONDITION, 0.3)])
+    plain, rare = (
+        mechanism.offer(independent(900), Account(), [Wish(NUMBER, 0.3, variance=known)])[0]
+        for known in (None, KnownVariance(0.001))
+    )
+    assert rare.radius < plain.radius
+    assert rare.worst_charge < plain.worst_charge
+    assert mechanism.fault(independent(900), Account(), rare, 1) is None
+
+
+# The papers' noise ------------------------------------------------------------------------------
+
+PROFILES = [BoundedMean(10_000), SubGaussian(0.002), SubExponential(0.002, 0.001)]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("profile", PROFILES, ids=str)
+@pytest.mark.parametrize(("eta", "nu"), [(0.1, 1e-6), (1.0, 1e-12), (5.0, 0.01)])
+def test_laplace_noise_is_that_of_the_papers(
+    version: int, profile: Any, eta: float, nu: float
+) -> None:
+    cells = Calibration(version, eta, 0.0, nu).cells(profile, 0.0)
+    distance = (
+        profile.radius(math.log(nu)) if version == 2 else 2 * profile.radius(math.log(nu / 2))
+    )
+    # Two typical cells are close enough, counted in whole cells, and no noise is wasted.
+    assert math.ceil(Fraction(distance) * cells) / SCALE <= eta
+    assert SCALE / cells == pytest.approx(distance / eta, rel=1e-4)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(("eta", "tau", "nu"), [(0.1, 1e-6, 1e-6), (1.0, 1e-9, 1e-12)])
+def test_gaussian_noise_is_calibrated_exactly(
+    version: int, eta: float, tau: float, nu: float
+) -> None:
+    profile = BoundedMean(10_000)
+    cells = Calibration(version, eta, tau, nu).cells(profile, 0.0)
+    distance = (
+        profile.radius(math.log(nu)) if version == 2 else 2 * profile.radius(math.log(nu / 2))
+    )
+    mu = math.ceil(Fraction(distance) * cells) / SCALE
+    assert gdp_to_approx_dp(GDP(mu), eta).delta <= tau
+    assert gdp_to_approx_dp(GDP(1.001 * mu), eta).delta > tau  # sabotage: a little less noise
+
+
+@every_law
+def test_declared_noise_stays_while_the_half_width_grows(law: NoiseLaw) -> None:
+    tau = 1e-6 if law is GAUSSIAN else 0.0
+    mechanism = TypicalNoise(law, Calibration(2, 2.0, tau, 1e-6))
+    session = Session(independent(20_000, tolerance=0.4, questions=10))
+    offers = []
+    for _ in range(10):
+        (offer,) = mechanism.offer(session.terms, session.account, [Wish(CONDITION, 0.4)])
+        offers.append(offer)
+        assert mechanism.fault(session.terms, session.account, offer, 1) is None
+        session.finish(mechanism, offer, CONDITION, of_count(20_000, 10_000))
+    assert len({cells_of(offer) for offer in offers}) == 1
+    widths = [offer.tolerance for offer in offers]
+    assert widths == sorted(widths)
+    assert widths[0] < widths[-1] < 0.4
+    with pytest.raises(ToleranceTooTight, match=r"eta=2 .* missing"):
+        mechanism.offer(session.terms, Account(), [Wish(CONDITION, widths[0] * 0.99)])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"nu": 0.1}, "nu= says how the noise follows from eta="),
+        ({"version": 1}, "version= says how"),
+        ({"eta": 0.0}, "eta is 0.0"),
+        ({"eta": 1.0, "version": 3}, "version is 3"),
+        ({"eta": 1.0, "nu": 1.0}, "nu is 1.0"),
+        ({"eta": 1.0, "tau": 0.1}, "no option 'tau'"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], said: str) -> None:
+    wanted = Wanted(20_000, 0.2, 0.95, 20, Independent())
+    with pytest.raises(InvalidArgument, match=said):
+        CATALOGUE["typical laplace"].plan(wanted, options)
+
+
+# What is planned is what is released ------------------------------------------------------------
+
+
+@every_law
+@pytest.mark.parametrize("options", [{}, {"eta": 2.0}], ids=["fitted", "declared"])
+@pytest.mark.parametrize(
+    "sampling", [Independent(), m_dependent(1), declared(sigma=0.003)], ids=str
+)
+def test_all_planned_questions_are_answered_at_the_planned_width(
+    law: NoiseLaw, options: dict[str, Any], sampling: Any
+) -> None:
+    kind = CATALOGUE[f"typical {law.name}"]
+    wanted = Wanted(30_000, None, 0.95, 40, sampling)
+    tolerance, parameters = kind.plan(wanted, options)
+    terms = wanted.terms(tolerance)
+    mechanism, account = kind.build(terms, parameters), Account()
+    for left in range(40, 0, -1):
+        assert mechanism.questions_left(terms, account) == left
+        (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, tolerance)])
+        assert offer.tolerance <= tolerance
+        assert mechanism.fault(terms, account, offer, 1) is None
+        account = mechanism.advance(account, [offer], [mechanism.settle(offer, 0)])
+    # And a width a hundredth smaller would not have been enough.
+    tight = wanted.terms(tolerance - 0.001 - 0.01 * tolerance)
+    assert mechanism.questions_left(tight, Account()) < 40
+
+
+def test_the_planner_says_what_laplace_noise_does() -> None:
+    for rows, questions in ((20_000, 20), (100_000, 300)):
+        planned = holdfast.plan(rows=rows, questions=questions)["Laplace noise"].half_width
+        wanted = Wanted(rows, None, 0.95, questions, Independent())
+        tolerance, _ = CATALOGUE["typical laplace"].plan(wanted, {})
+        assert planned is not None
+        assert tolerance - 0.001 < planned * 1.00002
+        assert planned <= tolerance
+
+
+# An audit finds what was changed ----------------------------------------------------------------
+
+
+@every_law
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda o: replace(o, number=2), "out of order"),
+        (lambda o: replace(o, log_share=o.log_share + 0.1), "more than its share"),
+        (lambda o: replace(o, log_p=o.log_p + 0.1), "ignores leakage"),
+        (lambda o: replace(o, radius=0.99 * o.radius), "radius is too small"),
+        (lambda o: replace(o, tolerance=0.99 * o.tolerance), "exceed its tolerance"),
+        (lambda o: replace(o, extra={"cells": cells_of(o) // 2}), "exceed its tolerance"),
+        (lambda o: replace(o, extra={"cells": 2 * cells_of(o)}), "charge is too small"),
+        (lambda o: replace(o, worst_charge=0.9 * o.worst_charge), "charge is too small"),
+    ],
+)
+def test_an_audit_finds_what_was_changed(
+    law: NoiseLaw, change: Callable[[Offer], Offer], said: str
+) -> None:
+    terms, account, mechanism = independent(900), leaked(1.0), TypicalNoise(law)
+    (offer,) = mechanism.offer(terms, account, [Wish(CONDITION, 0.3)])
+    assert mechanism.fault(terms, account, offer, 1) is None
+    fault = mechanism.fault(terms, account, change(offer), 1)
+    assert fault is not None
+    assert said in fault
+
+
+def test_an_audit_finds_less_noise_than_declared() -> None:
+    mechanism = TypicalNoise(LAPLACE, Calibration(2, 1.0, 0.0, 1e-6))
+    terms = independent(20_000, tolerance=0.4)
+    (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, 0.4)])
+    finer = replace(offer, extra={"cells": 2 * cells_of(offer)})
+    assert mechanism.fault(terms, Account(), finer, 1) == "its noise is smaller than declared"
+
+
+# Coverage under an adaptive attack ---------------------------------------------------------------
+
+
+def attack(mechanism: Any, session: Session, t: float, trial: int) -> bool:
+    """Ask every feature; the answers' sides of 1/2 are the weights of a vote that is asked last."""
+    assert session.terms.questions is not None
+    agreement = features(trial)[:, : session.terms.questions - 1]
+    lies, weights = [], []
+    for column in agreement.T:
+        release = session.put(mechanism, Wish(CONDITION, t), agreeing(column))
+        weights.append(1 if release.value > 0.5 else -1)
+        lies.append(missed(release))
+    vote = agreement @ np.array(weights)
+    return any(lies) or missed(session.put(mechanism, Wish(CONDITION, t), agreeing(vote)))
+
+
+def agreeing(votes: Any) -> Sums:
+    return of_count(ROWS, int(np.count_nonzero(votes > 0)))
+
+
+def attacks(mechanism: Any, terms: Terms, *, charging: bool) -> list[bool]:
+    return [
+        attack(
+            mechanism,
+            Session(terms, blake2b(f"{trial}".encode(), digest_size=32).digest(), charging),
+            terms.tolerance,
+            trial,
+        )
+        for trial in range(TRIALS)
+    ]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("beta", BETAS)
+@every_law
+def test_intervals_stay_true_together(law: NoiseLaw, beta: float) -> None:
+    wanted = Wanted(ROWS, None, 1 - beta, QUESTIONS, Independent())
+    tolerance, _ = CATALOGUE[f"typical {law.name}"].plan(wanted, {})
+    found = attacks(TypicalNoise(law), wanted.terms(tolerance), charging=True)
+    assert not too_many(found, beta)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("beta", BETAS)
+@every_law
+def test_without_charges_they_do_not(law: NoiseLaw, beta: float) -> None:
+    careless = 1.1 * BoundedMean(ROWS).radius(math.log(beta / QUESTIONS / 2))
+    terms = Terms(ROWS, careless, 1 - beta, QUESTIONS, Independent())
+    assert too_many(attacks(TypicalNoise(law), terms, charging=False), beta)
+    with pytest.raises(Refused):
+        attack(TypicalNoise(law), Session(terms), careless, 0)
+
+
+@every_law
+def test_it_shares_one_account_with_other_answers(law: NoiseLaw) -> None:
+    """A bounded-noise answer after a noisy one has the radius of what has leaked in all."""
+    session = Session(dependent(900, sigma=0.01))
+    session.put(TypicalNoise(law), Wish(CONDITION, 0.3), of_count(900, 300))
+    assert session.account.nats > 0
+    (offer,) = BoundedNoise().offer(session.terms, session.account, [Wish(CONDITION, 0.3)])
+    assert offer.log_p == pytest.approx(math.log(0.05 / 10) - session.account.nats, abs=1e-9)

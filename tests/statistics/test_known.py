@@ -1,0 +1,228 @@
+"""Known variances: what earlier answers imply narrows later questions, and no further than true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.guess_and_check import GuessAndCheck
+from holdfast.mechanisms.mechanism import CONFIRMED, Wish
+from holdfast.question import GRID
+from holdfast.statistics.bind import bind
+from holdfast.statistics.derived import Estimate, Paired, batches, is_derived, is_single
+from holdfast.statistics.known import KnownVariance, known_variance
+from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.table import Table
+from holdfast.theory.intervals import Interval
+from tests.mechanisms.fake import SECRET, Sums, independent, noise_of
+from tests.statistics.zoo import KINDS, SCHEMA, public
+from tests.theory.coverage import LEVELS, too_many
+
+pytestmark = pytest.mark.statistical
+levels = pytest.mark.parametrize(("beta", "trials"), LEVELS)
+
+N, RARE = 20_000, 0.004
+CONDITION = bind("avg(new and old)", public(KINDS, []))
+RESIDUAL = bind("avg(x) where k > 4", public(KINDS, []))
+
+
+class Answered:
+    """An earlier answer."""
+
+    def __init__(self, number: int, low: float, high: float) -> None:
+        self.number, self.interval = number, Interval(low, high)
+
+
+def test_what_earlier_answers_imply() -> None:
+    assert is_single(CONDITION)
+    earlier = {"avg(new)": Answered(3, 0.0, RARE), "avg(old)": Answered(5, 0.1, 0.3)}
+    known = known_variance(CONDITION, earlier)
+    assert known is not None
+    assert (known.implied_by, known.reach) == (3, 1.0)
+    assert known.variance == pytest.approx(RARE * (1 - RARE))
+    # Where the answer only bounds the share from below, or is about something else: nothing.
+    for useless in ({"avg(new)": Answered(1, 0.4, 1.0)}, {"avg(new or old)": Answered(1, 0, 0.1)}):
+        found = known_variance(CONDITION, useless)
+        assert found is None or found.variance == 0.25
+    among = {
+        "avg(new) where arm = 'A'": Answered(1, 0.0, 0.01),
+        "avg(not new)": Answered(2, 0, 0.1),
+    }
+    assert known_variance(CONDITION, among) is None
+    # The residual of a group differs from 0 only inside it, by half of the range at most.
+    assert is_derived(RESIDUAL)
+    residual = RESIDUAL.stages[1][0]
+    known = known_variance(residual, {"avg(k > 4)": Answered(2, 0.0, RARE)})
+    assert known is not None
+    assert known.implied_by == 2
+    assert known.reach == pytest.approx(0.5)
+    assert known.variance == pytest.approx(RARE / 4)
+    assert known_variance(residual, {"avg(k > 5)": Answered(2, 0.0, RARE)}) is None
+
+
+def test_a_declared_variance_is_in_the_unit_of_the_value() -> None:
+    question = bind("avg(x, variance <= 9)", public(KINDS, []))
+    assert is_single(question)
+    assert known_variance(question, {}) == KnownVariance(9 / 240 / 240)
+    group = bind("avg(x) where arm = 'A'", public(KINDS))
+    assert is_single(group)
+    assert known_variance(group, {"avg(arm = 'A')": Answered(1, 0.0, 0.1)}) is None
+
+
+@levels
+def test_a_rare_event_is_covered_by_the_narrower_radius(beta: float, trials: int) -> None:
+    """The rare event has the largest chance that the earlier answer allows; the twin a quarter."""
+    assert is_single(CONDITION)
+    terms = independent(N, tolerance=0.05, questions=1, confidence_level=1 - beta)
+    known = known_variance(CONDITION, {"avg(new)": Answered(1, 0.0, RARE)})
+    assert known is not None
+    values = np.random.default_rng(13).binomial(N, RARE, trials) / N
+    radii = []
+    for variance in (known, KnownVariance(known.variance / 4)):
+        wish = Wish(CONDITION, 0.05, variance=variance, narrow=True)
+        (offer,) = BoundedNoise().offer(terms, Account(), [wish])
+        radii.append(offer.radius)
+        assert offer.variance == variance
+        assert offer.tolerance < 0.05
+    (plain,) = BoundedNoise().offer(terms, Account(), [Wish(CONDITION, 0.05)])
+    assert radii[1] < radii[0] < plain.radius / 4
+    assert not too_many(np.abs(values - RARE) > radii[0], beta)
+    assert too_many(np.abs(values - RARE) > radii[1], beta)
+
+
+@levels
+def test_the_residual_of_a_small_group_is_covered(beta: float, trials: int) -> None:
+    """In the group the value is at either end of its range with equal chances: the worst."""
+    assert is_derived(RESIDUAL)
+    residual = RESIDUAL.stages[1][0]
+    terms = independent(N, tolerance=0.05, questions=1, confidence_level=1 - beta)
+    known = known_variance(residual, {"avg(k > 4)": Answered(1, 0.0, RARE)})
+    assert known is not None
+    rng = np.random.default_rng(14)
+    inside = rng.binomial(N, RARE, trials)
+    values = 0.5 + (rng.binomial(inside, 0.5) - inside / 2) / N
+    for variance, fails in ((known, False), (KnownVariance(known.variance / 4), True)):
+        wish = Wish(residual, 0.05, variance=variance, narrow=True)
+        (offer,) = BoundedNoise().offer(terms, Account(), [wish])
+        assert too_many(np.abs(values - 0.5) > offer.radius, beta) is fails
+
+
+def false_confirmations(
+    question: Statistic, wish: Wish, truth: float, samples: Sequence[Sums], beta: float
+) -> NDArray[np.bool_]:
+    """Whether "it is less than the truth" was confirmed, in each sample."""
+    terms = independent(samples[0].n, tolerance=0.3, questions=1, confidence_level=1 - beta)
+    mechanism = GuessAndCheck()
+    (offer,) = mechanism.offer(terms, Account(), [wish])
+    below = math.nextafter(truth, 0.0)
+    offer = replace(offer, claim=(0.0, below), guess=below)
+    known: dict[tuple[int, int], bool] = {}
+    found = []
+    for sample in samples:
+        key = sample.total(question.row)  # type: ignore[arg-type]
+        if key not in known:
+            symbols = mechanism.respond(terms, [offer], [question], sample, noise_of(SECRET))
+            known[key] = symbols == [CONFIRMED]
+        found.append(known[key])
+    return np.array(found)
+
+
+def test_a_check_with_a_known_variance_confirms_no_more_lies_than_its_level() -> None:
+    """Inside a check the exact interval has a level of its own beside the narrower radius."""
+    assert is_single(CONDITION)
+    beta, trials = 0.05, 20_000
+    counts = np.random.default_rng(15).binomial(N, RARE, trials).tolist()
+    samples = [Sums(N, lambda _, c=count: (c * GRID, c * GRID**2)) for count in counts]  # type: ignore[misc]
+    for part, fails in ((1.0, False), (1 / 30, True)):
+        known = KnownVariance(RARE * (1 - RARE) * part)
+        wish = Wish(CONDITION, 0.3, (0.0, 0.3), 0.3, variance=known)
+        lies = false_confirmations(CONDITION, wish, RARE, samples, beta)
+        assert too_many(lies, beta) is fails
+
+
+def test_a_paired_difference_is_checked_by_its_own_variance() -> None:
+    """Two models that rarely differ; the twin's squares say that they never do."""
+    paired = bind("difference(new = y, old = y)", public(KINDS, []))
+    assert isinstance(paired, Paired)
+    ((question,),) = batches(paired, numbers=True)
+    beta, trials, n = 0.05, 1_000, 200_000
+    better, worse = 0.03, 0.01
+    truth = 0.5 + (better - worse) / 2  # as a fraction of [-1, 1]
+    rng = np.random.default_rng(16)
+    counts = rng.multinomial(n, [better, worse, 1 - better - worse], trials).tolist()
+
+    def samples(spread: int) -> list[Sums]:
+        found = []
+        for up, _, same in counts:
+            total = up * GRID + same * (GRID // 2)
+            squares = up * GRID**2 + same * (GRID // 2) ** 2
+            if not spread:
+                squares = -(-total * total // n)
+            found.append(Sums(n, lambda _, m=(total, squares): m))  # type: ignore[misc]
+        return found
+
+    wish = Wish(question, 0.3, (0.0, 0.3), 0.3)
+    assert not too_many(false_confirmations(question, wish, truth, samples(1), beta), beta)
+    assert too_many(false_confirmations(question, wish, truth, samples(0), beta), beta)
+
+
+def test_models_that_mostly_agree_are_told_apart_by_narrow_intervals() -> None:
+    """The share of rows where they differ, answered first, bounds the variance of the rest."""
+    paired = bind("difference(new = y, old = y)", public(KINDS, []))
+    assert isinstance(paired, Paired)
+    (share,), (difference,) = paired.stages
+    answered = {share.text: Answered(7, 0.01, 0.06)}
+    known = known_variance(difference, answered)
+    # A difference of -1, 0 or 1 is 1/2 of the range away from 0 where they differ: .06/4.
+    assert known is not None
+    assert known.implied_by == 7
+    assert known.reach == pytest.approx(0.5)
+    assert known.variance == pytest.approx(0.015)
+    terms = independent(50_000, tolerance=0.05, questions=100)
+    plain, narrow = (
+        BoundedNoise().offer(
+            terms, Account(), [Wish(difference, 0.05, variance=each, narrow=True)]
+        )[0]
+        for each in (None, known)
+    )
+    assert narrow.worst_charge == pytest.approx(plain.worst_charge, rel=1e-3)
+    assert narrow.tolerance < 0.3 * plain.tolerance
+    # And no difference is larger than the share: an answer beyond it is cut back.
+    parts = [Estimate(0.03, Interval(0.01, 0.06)), Estimate(0.08, Interval(0.05, 0.11))]
+    assert paired.join(parts).interval == Interval(0.05, 0.06)
+
+
+def test_with_a_design_rows_are_not_taken_for_alike() -> None:
+    """The exact binomial and the empirical Bernstein interval need rows that are alike; KL none."""
+    assert is_single(CONDITION)
+    n = 1_000
+    number = bind("avg(x)", Table(SCHEMA))
+    assert is_single(number)
+    mechanism = GuessAndCheck()
+
+    def largest_confirmed(question: Statistic, design: bool, spread: bool) -> int:
+        """The largest count of which it is confirmed that the share is at most 0.1."""
+        terms = replace(independent(n, tolerance=0.3), design=design)
+        wish = Wish(question, 0.3, (0.0, 0.1), 0.1)
+        (offer,) = mechanism.offer(terms, Account(), [wish])
+        best = -1
+        for count in range(n // 10):
+            squares = count * GRID**2 if spread else -(-count * count * GRID**2 // n)
+            sample = Sums(n, lambda _, m=(count * GRID, squares): m)  # type: ignore[misc]
+            if mechanism.respond(terms, [offer], [question], sample, noise_of(SECRET)) == [
+                CONFIRMED
+            ]:
+                best = count
+        return best
+
+    assert largest_confirmed(CONDITION, True, True) < largest_confirmed(CONDITION, False, True)
+    # Without any spread among the rows the empirical variance is 0, and only a design ignores it.
+    assert largest_confirmed(number, True, False) < largest_confirmed(number, False, False)
+    assert largest_confirmed(number, True, False) == largest_confirmed(number, True, True)

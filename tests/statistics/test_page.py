@@ -1,0 +1,55 @@
+"""The page about statistics: every line runs, every theorem and link exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.statistics.bind import _BINDERS
+from holdfast.theory.theorem import registry
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "statistics.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def test_every_line_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in BLOCKS:
+        exec(block, names)
+    holdout = names["holdout"]
+    assert isinstance(holdout, holdfast.Holdout)
+    assert len(holdout.ledger) > 30
+    holdout.close()
+
+
+def test_every_statistic_is_described() -> None:
+    asked = "\n".join(BLOCKS)
+    for name in {*_BINDERS, "median", "histogram"}:
+        assert f"{name}(" in asked, name
+
+
+def anchors(page: str) -> set[str]:
+    """The anchors that headings of a page have."""
+    headings = re.findall(r"^#+ (.*)$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)(?:#([^)]+))?\)", PAGE)
+    assert len(links) > 20
+    for page, anchor in links:
+        assert (DOCS / page).exists(), page
+        assert not anchor or anchor in anchors(page), f"{page}#{anchor}"
+
+
+def test_theorems_are_in_the_file_that_the_link_says() -> None:
+    linked = re.findall(r"\[((?:`\w+`(?:, )?)+)\]\(theorems\.md#(\w+)py\)", PAGE)
+    assert len(linked) > 12
+    for names, module in linked:
+        for name in re.findall(r"`(\w+)`", names):
+            assert registry()[name].module.rpartition(".")[2] == module, name
