@@ -63,7 +63,7 @@ def test_the_half_widths_of_the_readme_are_the_planners() -> None:
             "guess and check, 5 surprises",
             "guess and check, 50 surprises",
         ),
-        ("Gaussian noise", "bounded noise"),
+        ("gaussian", "bounded noise"),
         ("Rogers et al. 2020 (published)", "Jung et al. 2020 (published)"),
         ("sample splitting",),
     ):

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "holdfast"
 # A module may import from lower storeys and from its own room, never from above.
 STOREYS = [
-    {"errors"},
+    {"errors", "wording"},
     {"require"},
     {"theory", "question"},
     {"data", "sampling"},

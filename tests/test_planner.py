@@ -8,6 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import HoldfastError, InvalidArgument, ToleranceTooTight
+from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.plan_table import show
 from holdfast.theory import equal_width
 from holdfast.theory.concentration import BoundedMean, SubGaussian
@@ -28,12 +29,12 @@ WIDTHS: dict[tuple[int, int], tuple[float | None, float | None, float | None]] =
 METHODS = {method.name: method for method in methods()}
 INDEPENDENT = Rows(BoundedMean)
 LOG_05 = math.log(0.05)
-NAMES = ("bounded noise", "Gaussian noise", "median noise")
+NAMES = ("bounded noise", "gaussian", "median noise")
 
 # The largest number of questions at half-width .05 and .1, published methods and ours.
 COUNTS: dict[str, dict[int, tuple[float, float]]] = {
     "bounded noise": {10**4: (37, 199), 10**5: (559, 2_478), 10**6: (6_440, 26_672)},
-    "Gaussian noise": {
+    "gaussian": {
         10**4: (11, 123),
         10**5: (638, 7_936),
         10**6: (43_648, 577_536),
@@ -41,6 +42,10 @@ COUNTS: dict[str, dict[int, tuple[float, float]]] = {
     },
     "median noise": {10**4: (10, 189), 10**5: (1_156, 17_592), 10**6: (111_385, 1_766_945)},
 }
+
+
+def test_a_mechanism_has_one_name_in_planner_and_catalogue() -> None:
+    assert {name for name, method in METHODS.items() if method.kind != "reference"} <= {*CATALOGUE}
 
 
 @pytest.mark.parametrize(("rows", "questions"), WIDTHS)

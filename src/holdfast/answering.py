@@ -115,25 +115,33 @@ def _whole(question: Derived | Quantile, found: Estimate, parts: Sequence[Answer
 def answer_quantile(
     desk: Desk,
     quantile: Quantile,
-    guess: float | None,
+    guess: float | Sample | None,
     why: str | None,
     tolerance: float | None,
 ) -> Answer:
-    """A quantile: its guess checked by two thresholds, or looked for by binary search."""
+    """A quantile: its guess checked by two thresholds, or looked for by binary search.
+
+    With other rows to guess from, each threshold of the search checks what those rows say.
+    """
+    others = None if guess is None or isinstance(guess, float) else guess
+    guess = guess if isinstance(guess, float) else None
     if guess is not None:
         require.between("guess", guess, quantile.low, quantile.high)
     answers: dict[float, Answer] = {}
 
     def ask(v: float) -> Interval:
         statistic = quantile.threshold(v)
-        (answer,) = desk.answer(
-            desk.wishes([statistic], tolerance), why, {statistic.text: quantile.text}
-        )
+        if others is None:
+            wishes = desk.wishes([statistic], tolerance)
+        else:
+            middle = averages(others, [statistic], desk.table)
+            wishes = desk.checks([statistic], middle, tolerance)
+        (answer,) = desk.answer(wishes, why, {statistic.text: quantile.text})
         answers[v] = answer
         return answer.interval
 
     desk.refresh()
-    require_covered(desk, quantile, Guessed(guess), tolerance)
+    require_covered(desk, quantile, Guessed(guess, others is not None), tolerance)
     if guess is not None:
         answers.update(_thresholds_about(desk, quantile, guess, why, tolerance))
         found = _join(quantile, answers)

@@ -9,7 +9,7 @@ from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.privacy import Privacy
 from holdfast.mechanisms.private import PrivateNoise
-from holdfast.plan_table import percent
+from holdfast.wording import percent, plural
 
 __all__ = ["Budget", "Cost"]
 
@@ -125,6 +125,7 @@ class Budget:
 class Cost:
     """What a question would cost, before it is asked. Free to know, and nothing of the data.
 
+    `least` is what it costs when every guess is confirmed, `most` what it costs at worst.
     `questions` counts the new ledger questions it takes, 0 for a repeat; `half_width` is None where
     it follows from answers that are not known yet.
     """
@@ -156,10 +157,10 @@ class Cost:
         price = (
             f"{self.most:.4g} nats"
             if self.least == self.most
-            else f"{self.least:.4g} nats if confirmed, {self.most:.4g} if a surprise"
+            else f"{self.least:.4g} nats if confirmed, {self.most:.4g} at worst"
         )
         if self.half_width is None:
-            many = f"takes up to {self.questions:,} question{'s' * (self.questions > 1)}"
+            many = f"takes up to {plural(self.questions, 'question')}"
         else:
             many = f"half-width {self.half_width:.5g}"
         return f"{self.question}: {many}; costs {price}"

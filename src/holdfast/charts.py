@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidArgument, MissingExtra
-from holdfast.plan_table import percent
 from holdfast.theory.planning import Method, check_method, methods
+from holdfast.wording import percent, plural
 
 if TYPE_CHECKING:
     import altair
@@ -25,8 +25,8 @@ _LEAST_SHOWN = 10
 _COLOURS = {
     "bounded noise": "#0b6e4f",
     "median noise": "#1f77b4",
-    "Gaussian noise": "#17a2b8",
-    "Laplace noise": "#9467bd",
+    "gaussian": "#17a2b8",
+    "typical laplace": "#9467bd",
     "rounding": "#bc8f00",
     "sample splitting": "#8c564b",
     "one look": "#d62728",
@@ -188,7 +188,7 @@ def _plan_points(plan: Plan) -> list[dict[str, Any]]:
     if plan.surprises is not None:
         lines.append(
             (
-                f"guess and check, {plan.surprises:,} surprises",
+                f"guess and check, {plural(plan.surprises, 'surprise')}",
                 [check_method(min(plan.surprises, k)) for k in counts],
             )
         )
@@ -196,7 +196,7 @@ def _plan_points(plan: Plan) -> list[dict[str, Any]]:
         for share in (0.0, 0.01, 0.1):
             lines.append(
                 (
-                    f"guess and check, {100 * share:g} % surprises",
+                    f"guess and check, {percent(share)} surprises",
                     [check_method(math.ceil(share * k)) for k in counts],
                 )
             )

@@ -10,7 +10,7 @@ from holdfast.budget import Cost
 from holdfast.desk import Desk, checks_and_asks
 from holdfast.errors import BudgetExhausted, Refused
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.bounded_noise import charged
+from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish, about
 from holdfast.statistics.bind import Labelled
 from holdfast.statistics.derived import Derived, batches, is_derived
@@ -172,11 +172,13 @@ def _walk(desk: Desk, stages: Sequence[Stage], account: Account, tolerance: floa
         except Refused as error:
             raise _refusal(error, sum(map(len, plans)), price.questions) from None
         most = [offer.worst_charge for offer in offers]
-        least = most
-        if wishes[0].claim is not None:
-            least = [mechanism.settle(offer, CONFIRMED).charge for offer in offers]
+        if wishes[0].claim is None:
+            least, account = most, charged(account, offers, most)
+        else:
+            releases = [mechanism.settle(offer, CONFIRMED) for offer in offers]
+            least = [release.charge for release in releases]
+            account = mechanism.advance(account, offers, releases)
         price += Price(sum(least), sum(most), len(offers), offers[-1].tolerance)
-        account = charged(account, offers, least)
     return price
 
 

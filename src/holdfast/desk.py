@@ -25,8 +25,8 @@ from holdfast.ledger.entries import Asked, Opening, abandonment, reservation, se
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.bounded_noise import charged
 from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish, about
 from holdfast.mechanisms.noise import Noise
 from holdfast.statistics.bind import read_again

@@ -260,8 +260,7 @@ class Holdout:
         if isinstance(found, Labelled):
             return self._labelled(found, guess, why, tolerance)
         if isinstance(found, Quantile):
-            number = None if guess is None else _number(guess)
-            return answer_quantile(self._desk, found, number, why, tolerance)
+            return answer_quantile(self._desk, found, self._one_guess(guess), why, tolerance)
         guesses = None if guess is None else self._guesses(guess, 1)
         (answer,) = answer_all(self._desk, [found], guesses, why, tolerance)
         return answer.judged(_better(question))
@@ -295,6 +294,12 @@ class Holdout:
                 "A quantile, a histogram and by= groups are asked by themselves, not in a list."
             )
         return found
+
+    def _one_guess(self, guess: Any) -> float | Sample | None:
+        """A number, other rows to guess from, or nothing."""
+        if guess is None:
+            return None
+        return _number(guess) if isinstance(guess, Real) else other_rows(guess, self.opening)
 
     def _guesses(self, guess: Any, count: int) -> Guesses:
         """Numbers in the questions' own units, or a sample of other rows."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.clusters import cluster_sizes
-from holdfast.data.design import NO_DESIGN, Design, design_of
+from holdfast.data.design import design_of
 from holdfast.data.sample import Sample
 from holdfast.data.source import files_of, open_sample, stamps
 from holdfast.desk import Desk, now
@@ -29,7 +29,6 @@ from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
 from holdfast.question.columns import Schema, declared_bounds
-from holdfast.question.expression import ColumnType
 from holdfast.sampling import Clustered, Sampling, sampling_of, sampling_to_dict
 from holdfast.statistics.table import Table
 
@@ -108,7 +107,9 @@ def open(
     store, transcript = _resumed(path, declared, sample, fingerprint)
     try:
         training = None if train is None else other_rows(train, transcript.opening)
-        known = _public_table(transcript.opening)
+        known = Table.declared(
+            transcript.opening.columns, transcript.opening.bounds, transcript.opening.design
+        )
         desk = Desk(store, transcript, known, sample, training, timeout, guessers)
         if guesser is not None and guessers:
             desk.require_checks()
@@ -116,13 +117,6 @@ def open(
         store.close()
         raise
     return Holdout(desk, type(data).__module__.partition(".")[0])
-
-
-def _public_table(opening: Opening) -> Table:
-    """What the ledger says of the table: its columns, their bounds and the design."""
-    types = {column: ColumnType(kind) for column, kind in opening.columns.items()}
-    design = NO_DESIGN if opening.design is None else Design.from_dict(opening.design)
-    return Table(Schema(types).declare(opening.bounds), design)
 
 
 def _ledger_path(data: Any, name: str | None, ledger: str | Path | None) -> Path:

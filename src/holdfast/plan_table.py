@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.sampling import Independent, Sampling
 from holdfast.theory.planning import MOST_QUESTIONS, Kind, Rows
+from holdfast.wording import percent, plural
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Option", "Plan", "Solved", "percent", "show"]
+__all__ = ["Option", "Plan", "Solved", "show"]
 
 Solved = Literal["half_width", "questions", "rows"]
 _HEADINGS: dict[Solved, str] = {
@@ -86,11 +87,11 @@ class Plan:
         if self.rows is not None:
             known.append(f"{self.rows:,} rows")
         if self.questions is not None:
-            known.append(f"{self.questions:,} question{'' if self.questions == 1 else 's'}")
+            known.append(plural(self.questions, "question"))
         if self.tolerance is not None:
             known.append(f"half-width {self.tolerance:g}")
         if self.surprises is not None:
-            known.append(f"at most {self.surprises:,} surprises")
+            known.append(f"at most {plural(self.surprises, 'surprise')}")
         return ", ".join(known)
 
     @property
@@ -182,11 +183,6 @@ class Plan:
         if path is not None:
             save(picture, path)
         return picture
-
-
-def percent(level: float) -> str:
-    """0.95 as 95 %, 0.999 as 99.9 %."""
-    return f"{100 * level:.10g} %"
 
 
 def show(number: float) -> str:

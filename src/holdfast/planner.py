@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from holdfast import require
 from holdfast.errors import InvalidArgument, ToleranceTooTight
-from holdfast.plan_table import Option, Plan, Solved, percent, show
+from holdfast.plan_table import Option, Plan, Solved, show
 from holdfast.sampling import Declared, Independent, Sampling, sampling_of
 from holdfast.theory.planning import (
     MOST_QUESTIONS,
@@ -23,6 +23,7 @@ from holdfast.theory.planning import (
     check_method,
     methods,
 )
+from holdfast.wording import percent, plural
 
 __all__ = ["plan"]
 
@@ -259,8 +260,7 @@ def _what_is_possible(given: _Request) -> str:
         needed = [n for m in usable if (n := m.rows(rows, k, tolerance, log_beta))]
         if needed:
             hints.append(
-                f"{k:,} question{'' if k == 1 else 's'} at half-width {tolerance:g} with "
-                f"{min(needed):,} rows"
+                f"{plural(k, 'question')} at half-width {tolerance:g} with {min(needed):,} rows"
             )
     if hints:
         text += f" Possible: {'; '.join(hints)}."

@@ -256,3 +256,17 @@ def test_help_names_every_statistic() -> None:
     shown = holdfast("ask", "--help").stdout
     for name in ("median", "histogram", *bind._BINDERS):
         assert name in shown
+
+
+def test_private_and_guessed(folder: Path) -> None:
+    made = holdfast(
+        "init", "hold.parquet", "--name", "hidden", "--questions", "9", "--private", cwd=folder
+    )
+    assert made.returncode == 0, made.stderr
+    refused = holdfast("check", "hidden", "avg(late)", "--guess", "0.3", cwd=folder)
+    assert refused.returncode == 2
+    assert "checks no guesses" in refused.stderr
+    words = ("ask", "hidden", "avg(late)", "--guesser", "multiplicative weight", "--dry-run")
+    wrong = holdfast(*words, cwd=folder)
+    assert wrong.returncode == 2
+    assert "did you mean 'multiplicative weights'" in wrong.stderr

@@ -410,6 +410,21 @@ def test_functions_and_polars_expressions_are_the_same_on_every_engine(
     assert found[0][1] == (product * GRID, product * GRID**2)
 
 
+@pytest.mark.parametrize("failure", [ValueError, pl.exceptions.PanicException])
+def test_a_row_that_a_function_fails_on_is_missing_and_not_quoted(
+    failure: type[BaseException],
+) -> None:
+    def failing(rows: pl.DataFrame) -> pl.Series:
+        if (rows["x"] == 57).any():
+            raise failure("saw 57")
+        return rows["x"]
+
+    sample = PolarsSample(pl.DataFrame({"x": np.arange(100.0)}))
+    question = mean(row_function(failing, columns=["x"], bounds=(0, 100), name="failing"))
+    (total,) = sample.sums([asked(question, Schema(sample.types)).row])
+    assert total / GRID == pytest.approx((99 * 50 - 57) / 100, abs=1e-6)
+
+
 def test_nothing_overflows_and_every_run_is_the_same() -> None:
     frame = pl.DataFrame({"x": np.full(1_500_000, 1.0)})
     sample = PolarsSample(frame)

@@ -21,7 +21,7 @@ from holdfast.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.statistics.statistic import Statistic
-from tests.holdout.tables import BOUNDS, copied, table, untouchable, watch
+from tests.holdout.tables import BOUNDS, Crash, copied, crash, table, untouchable, watch
 
 TABLE, TRAIN = table(20_000), table(5_000, seed=2)
 QUESTIONS = ["avg(late)", "avg(x > 20)", "avg(origin = 'JFK')", "avg(late and x > 20)", "avg(x)"]
@@ -107,14 +107,6 @@ def test_the_state_is_a_fold_of_the_ledger_alone(tmp_path: Path, name: str) -> N
         answered.append(resumed.ask(last))
     assert answered[0].to_dict()["value"] == answered[1].to_dict()["value"]
     assert answered[0].interval == answered[1].interval
-
-
-class Crash(BaseException):
-    """The process dies in the middle of a scan, as far as the ledger can tell."""
-
-
-def crash() -> None:
-    raise Crash
 
 
 @every_guesser

@@ -109,3 +109,11 @@ def watch(holdout: Holdout, before: Callable[[], None] = lambda: None) -> Watche
 
 def untouchable() -> None:
     raise AssertionError("the data was touched")
+
+
+class Crash(BaseException):
+    """The process dies in the middle of a scan, as far as the ledger can tell."""
+
+
+def crash() -> None:
+    raise Crash

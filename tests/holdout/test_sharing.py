@@ -14,16 +14,8 @@ from holdfast.ledger.entries import Asked, reservation
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.statistics.call import Call
-from tests.holdout.tables import LATE, made, opened, sample_value, table, watch
+from tests.holdout.tables import LATE, Crash, crash, made, opened, sample_value, table, watch
 from tests.statistics.asked import asked
-
-
-class Crash(BaseException):
-    """The process dies in the middle of a scan, as far as the ledger can tell."""
-
-
-def crash() -> None:
-    raise Crash
 
 
 def test_two_holdouts_share_one_budget(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+import holdfast
 from holdfast.holdout import Holdout
 from holdfast.ledger.audit import audit
 from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, contains
@@ -137,6 +139,102 @@ def test_the_audit_derives_every_radius_from_the_questions_text(
     sealed_again(path, 6, lambda text: forged(text, change))
     (fault,) = [each.detail for each in audit(path) if not each.fine]
     assert fault.startswith("entry 6, question 1: ")
+    assert said in fault
+
+
+@pytest.mark.parametrize(
+    ("question", "guess", "asked_before"),
+    [("avg(z)", -11.0, None), ("avg(new and k > 11)", 0.01, "avg(k > 11)")],
+)
+def test_the_audit_knows_what_a_checks_radius_may_use_of_its_share(
+    tmp_path: Path, question: str, guess: float, asked_before: str | None
+) -> None:
+    alike = {name: value for name, value in FACTS.items() if name != "design"}
+    with opened(tmp_path, HOLD, **alike) as found:
+        if asked_before is not None:
+            found.check(asked_before, at_most=0.1)
+        found.check(question, guess, tolerance=0.2)
+        polars = holdfast.mean(pl.col("old"))  # of whose text it is not known what values occur
+        found.check(polars, 0.5)
+        nats = found.ledger.answers[-2].leaked
+    path = tmp_path / "t.ledger"
+    assert all(each.fine for each in audit(path))
+    entry = 2 if asked_before is None else 4
+
+    def change(item: dict[str, Any]) -> None:
+        """All of the share to the radius: nothing is left to the exact or empirical interval."""
+        item["offer"]["log_p"] = item["offer"]["log_share"] - nats
+
+    sealed_again(path, entry, lambda text: forged(text, change))
+    (fault,) = [each.detail for each in audit(path) if not each.fine]
+    assert fault.startswith(f"entry {entry}, question 1: its level is more than the radius's part")
+
+
+@pytest.mark.parametrize("mechanism", ["median noise", "gaussian", "private gaussian"])
+def test_the_audit_knows_which_questions_a_theorem_is_about(tmp_path: Path, mechanism: str) -> None:
+    """A statistic that was declared to be narrow is no average, and one row may do anything."""
+    facts = {**FACTS, "mechanism": mechanism, "questions": 5}
+    del facts["design"]
+    with opened(tmp_path, HOLD, **facts) as found:
+        found.ask("avg(old)")
+    path = tmp_path / "t.ledger"
+    assert all(each.fine for each in audit(path))
+
+    def change(item: dict[str, Any]) -> None:
+        item["offer"]["question"] = SPREAD.text.replace("sigma 0.05", "sigma 0.001")
+        item["low"], item["high"] = SPREAD.low, SPREAD.high
+
+    sealed_again(path, 2, lambda text: forged(text, change))
+    (fault,) = [each.detail for each in audit(path) if not each.fine]
+    assert "does not answer such a question" in fault
+
+
+def by_the_whole_table(item: dict[str, Any]) -> None:
+    item["offer"]["extra"]["rows"] = item["offer"]["cells"] = len(ROWS)
+    item["offer"]["worst_charge"] += 10.0
+
+
+def coarsely(item: dict[str, Any]) -> None:
+    item["offer"]["cells"] = 5
+
+
+def as_an_average(item: dict[str, Any]) -> None:
+    item["offer"]["extra"]["by"] = "chernoff"
+
+
+def as_a_condition(item: dict[str, Any]) -> None:
+    item["offer"]["extra"]["by"] = "binomial"
+    item["offer"]["cells"] = item["offer"]["extra"]["rows"]
+
+
+@pytest.mark.parametrize(
+    ("question", "mechanism", "change", "said"),
+    [
+        ("avg(new) where arm = 'A'", "one look", by_the_whole_table, "more rows than it averages"),
+        ("avg(z) where arm = 'A'", "one look", coarsely, "grid"),
+        ("auc(p, y)", "one look", coarsely, "grid"),
+        ("auc(p, y)", "one look", as_an_average, "averages"),
+        ("avg(z)", "sample splitting", as_a_condition, "conditions"),
+    ],
+)
+def test_the_audit_knows_what_interval_an_exact_value_may_have(
+    tmp_path: Path, question: str, mechanism: str, change: Any, said: str
+) -> None:
+    facts = {**FACTS, "mechanism": mechanism, "questions": 2}
+    if mechanism == "sample splitting":
+        del facts["design"]
+
+    def crash() -> None:
+        raise KeyboardInterrupt
+
+    with opened(tmp_path, HOLD, **facts) as found:
+        watch(found, crash)  # so that no answer has to be forged with its offer
+        with pytest.raises(KeyboardInterrupt):
+            found.ask(question)
+    path = tmp_path / "t.ledger"
+    assert all(each.fine for each in audit(path))
+    sealed_again(path, 2, lambda text: forged(text, change))
+    (fault,) = [each.detail for each in audit(path) if not each.fine]
     assert said in fault
 
 

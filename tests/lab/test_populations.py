@@ -27,6 +27,7 @@ from holdfast.lab.questions import (
     Members,
     Staircase,
     Table,
+    Tails,
     Vote,
     average,
     grid_moments,
@@ -85,6 +86,27 @@ def test_a_heavy_vote_is_refused_not_guessed() -> None:
 def test_unknown_truths_are_refused(population: Population, question: LabQuestion) -> None:
     with pytest.raises(InvalidQuestion, match="does not know"):
         population.truth(question)
+
+
+def test_tails_are_as_heavy_as_their_scale_allows() -> None:
+    population, sigma = OnePoint(0.01), 0.01
+    size = WIDE >> 40
+    tails = Tails(5, size, sigma)
+    table = Table({"point": np.array([4, 5, 5 + size // 4, 4 + size, 5 + size], dtype=object)})
+    outside, least, quarter, most, beyond = tails.values(table)
+    assert outside == beyond == 0.5
+    assert least == 1 - most
+    # A quarter of the points is further out on either side: half of a set of probability 2^-40.
+    log_p = -41 * math.log(2)
+    assert population.concentration(1).log_tail(0.5 - quarter) == pytest.approx(log_p)
+    assert tails.below(quarter) / size == pytest.approx(1 / 4, rel=1e-6)
+    assert tails.below(1 - quarter) / size == pytest.approx(3 / 4, rel=1e-6)
+    assert (tails.below(0.0005), tails.below(0.5), tails.below(0.9995)) == (0, size // 2, size)
+    assert population.truth(tails) == 0.5
+    with pytest.raises(InvalidQuestion, match="heavier"):
+        population.truth(Tails(5, size, 2 * sigma))
+    with pytest.raises(InvalidArgument, match="2 points"):
+        Tails(5, 1, sigma)
 
 
 def test_a_staircase_that_is_too_high_is_refused() -> None:

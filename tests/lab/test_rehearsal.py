@@ -100,6 +100,7 @@ def test_large_holdouts_are_rehearsed_by_fewer_rows(
     with opened(tmp_path, questions=40) as holdout:
         opening = replace(holdout.opening, rows=50_000_000, tolerance=0.002)
     found = rehearse(opening, trials=1)
+    assert "too few to tell" in str(found)
     assert "2,500 rows stand for yours, with half-width 0.2828" in str(found)
     assert [attack.name for attack in found.attacks] == [
         "sign-attack",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from holdfast.errors import BudgetExhausted, InvalidArgument, MissingExtra, Refused
+from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, MissingExtra, Refused
 from holdfast.lab.attacks import SignAttack, WidthReading
 from holdfast.lab.holders import (
     CapPerAccount,
@@ -22,10 +22,11 @@ from holdfast.lab.holders import (
     Thresholdout,
 )
 from holdfast.lab.populations import Signs
-from holdfast.lab.questions import LabQuestion, Vote
-from holdfast.lab.session import NoisyPart, Protected
+from holdfast.lab.questions import LabQuestion, Vote, average
+from holdfast.lab.session import NoisyPart, Protected, planned_setting
 from holdfast.lab.trial import Final, Game, Move, Result, Scenario, View, play, run_trials
 from holdfast.lab.verdict import most_failures, verdict
+from holdfast.mechanisms.catalogue import CATALOGUE
 
 POPULATION = Signs(20)
 SETTING = Setting(200, 0.3, 21, POPULATION.concentration(200))
@@ -99,6 +100,14 @@ def test_a_trial_counts_answers_misses_and_slack() -> None:
     assert result.final.holds is None
 
 
+def test_an_end_that_is_cut_off_binds_nothing() -> None:
+    """0.5 is 0.4 below 0.9, whose interval was +-0.5 before it was cut to [0.4, 1]."""
+    assert played([Shown(0.9, 0.4, 1.0)]).slack == pytest.approx(0.8)
+    assert played([Shown(0.3, 0.0, 0.7)]).slack == pytest.approx(0.5)
+    assert played([Shown(0.7, 0.4, 1.0)]).slack == pytest.approx(0.2 / 0.3)
+    assert played([Shown(0.8, 0.0, 0.9)]).slack == pytest.approx(0.3 / 0.8)
+
+
 def test_a_refusal_ends_the_game_unless_it_is_caught() -> None:
     answers = [Shown(0.5, 0.4, 0.6), None, Shown(0.6, 0.4, 0.8)]
     assert (played(answers).answered, played(answers).refused) == (1, 1)
@@ -129,6 +138,8 @@ def test_a_verdict_says_broken_exactly_beyond_the_threshold() -> None:
     assert found.shown == pytest.approx(0.6)
     assert (found.truth, found.slack, found.intervals) == (0.5, 0.5, sum(range(9, 59)))
     assert str(found).startswith("holds: 3 of 50 trials")
+    assert verdict(results(found.usual, 50), 0.05).word == "holds"
+    assert verdict(results(found.usual + 1, 50), 0.05).word == "doubtful"
     assert str(verdict(results(50, 50), 0.05)).startswith("BROKEN: 50 of 50")
     with pytest.raises(InvalidArgument):
         verdict([], 0.05)
@@ -164,6 +175,60 @@ def test_a_guess_is_confirmed_or_answered() -> None:
     assert session.ask(Vote.of({0: 1}), guess=0.5).status == "confirmed"
     assert session.ask(Vote.of({0: 1}), guess=0.0).status == "surprise"
     assert session.ask(Vote.of({0: 1})).status == "answered"
+
+
+def test_mechanisms_are_made_from_the_catalogue_by_name() -> None:
+    table = POPULATION.draw(200, np.random.default_rng(1))
+    exact = average(Vote.of({0: 1}), table)
+    for name, kind in CATALOGUE.items():
+        holder = Protected(mechanism=name)
+        setting = planned_setting(name, replace(SETTING, questions=9))
+        session = holder.open(setting, table, table, 5)
+        if name == "parameter-free ladder":
+            with pytest.raises(InvalidQuestion, match="read its question again"):
+                session.ask(Vote.of({0: 1}))
+            continue
+        shown = session.ask(Vote.of({0: 1}))
+        assert holder.promises == (kind.theorem is not None)
+        assert (shown.low is None) == (kind.theorem is None)
+        if shown.low is not None and shown.high is not None:
+            assert shown.low <= exact <= shown.high
+            assert shown.high - shown.low <= 2 * setting.tolerance * (1 + 1e-9)
+    with pytest.raises(InvalidArgument, match="did you mean 'median noise'"):
+        Protected(mechanism="median nois")
+    with pytest.raises(InvalidArgument, match="checks no guesses"):
+        Protected("analyst", mechanism="sample splitting").open(
+            replace(SETTING, questions=3, tolerance=0.45), table, None, 5
+        )
+
+
+@pytest.mark.parametrize("mechanism", ["bounded noise", "median noise", "rounding"])
+def test_a_scale_shrinks_noise_and_half_width_together(mechanism: str) -> None:
+    table, seeds = POPULATION.draw(4_000, np.random.default_rng(1)), range(40)
+    terms = Setting(4_000, 0.3, 9, POPULATION.concentration(4_000))
+    exact = average(Vote.of({0: 1}), table)
+    errors, widths = [], []
+    for scale in (1.0, 0.25):
+        holder = Protected(scale=scale, mechanism=mechanism)
+        setting = planned_setting(mechanism, terms)
+        shown = [holder.open(setting, table, None, seed).ask(Vote.of({0: 1})) for seed in seeds]
+        errors.append(max(abs(each.value - exact) for each in shown))
+        widths.append(max(each.half_width or 0.0 for each in shown))
+    assert widths[1] == pytest.approx(widths[0] / 4)
+    assert 0 < errors[1] <= widths[1]
+    if mechanism != "rounding":  # where the error is what rounding to another grid makes it
+        assert errors[1] == pytest.approx(errors[0] / 4, rel=0.01)
+
+
+def test_the_work_of_an_answer_tells_nothing() -> None:
+    """What is computed depends on the kind of question, never on what the sample says."""
+    table = POPULATION.draw(200, np.random.default_rng(1))
+    for guesses, guess in (("nobody", None), ("analyst", 0.5), ("analyst", 0.02)):
+        session = Protected(guesses).open(SETTING, table, None, 5)  # type: ignore[arg-type]
+        shown = [session.ask(Vote.of({feature: 1}), guess) for feature in range(6)]
+        checks = Protected("analyst").open(SETTING, table, None, 5)
+        assert {each.work for each in shown} == {shown[0].work} != {0}
+        assert checks.ask(Vote.of({0: 1}), 0.5).work == checks.ask(Vote.of({1: 1}), 0.0).work
 
 
 def test_sabotage_is_named_and_promises_nothing() -> None:

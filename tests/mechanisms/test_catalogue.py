@@ -21,7 +21,7 @@ from holdfast.errors import HoldfastError, InvalidArgument, Refused
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.theory.theorem import find
-from tests.holdout.tables import BOUNDS, copied, same_secret, untouchable, watch
+from tests.holdout.tables import BOUNDS, Crash, copied, crash, same_secret, untouchable, watch
 from tests.holdout.tables import table as small_table
 
 # How each is opened on the table of 20,000 rows; the usual: 20 questions, whatever half-width.
@@ -72,14 +72,6 @@ def ask_all(holdout: holdfast.Holdout, name: str, questions: Sequence[str]) -> l
 def sample_value(question: str) -> float:
     """The value in the sample, by Polars itself."""
     return float(TABLE.select(VALUES[question]).item())
-
-
-class Crash(BaseException):
-    """The process dies in the middle of a scan, as far as the ledger can tell."""
-
-
-def crash() -> None:
-    raise Crash
 
 
 @every_kind

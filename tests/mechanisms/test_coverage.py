@@ -1,17 +1,10 @@
-"""Adaptive analysts against `ask` and `check`: all intervals stay true together; sabotage shows.
-
-Labels are fair coins that no feature knows anything of, so the truth of every question is 1/2. The
-analyst learns on which side of 1/2 each feature fell in the sample, turns the features round
-accordingly, lets them vote, and asks for the vote's agreement with the labels. In the sample that
-agreement is far above 1/2. A trial fails when any of its intervals misses 1/2.
-"""
+"""The voting analyst against `ask` and `check`: all intervals stay true; sabotage shows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from hashlib import blake2b
 
 import numpy as np
 import pytest
@@ -21,52 +14,40 @@ from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
-from holdfast.mechanisms.mechanism import CONFIRMED, Release, Wish
+from holdfast.mechanisms.mechanism import CONFIRMED, Wish
 from holdfast.sampling import declared
 from holdfast.theory.concentration import BoundedMean
 from holdfast.theory.equal_width import bounded_noise_half_width, check_half_width
+from tests.mechanisms import voting
 from tests.mechanisms.fake import (
     CONDITION,
     SECRET,
     Session,
-    Sums,
     independent,
     noise_of,
     of_count,
 )
+from tests.mechanisms.voting import (
+    BETAS,
+    FEATURES,
+    ROWS,
+    TRIALS,
+    TRUTH,
+    Signs,
+    agreeing,
+    features,
+    missed,
+    secret_of,
+)
 from tests.theory.coverage import LEVELS, most_failures, too_many
 
-ROWS, FEATURES, TRIALS, TRUTH = 1_000, 160, 24, 0.5
 QUESTIONS = FEATURES + 1
-BETAS = [0.05, 0.001]
-Signs = NDArray[np.int64]
 Analyst = Callable[[Session, float, Signs], bool]
 
 
-def features(trial: int) -> Signs:
-    """For each row and feature, +1 where the feature agrees with the label and -1 where not."""
-    rng = np.random.default_rng([20_26, trial])
-    return 2 * rng.integers(0, 2, (ROWS, FEATURES)) - 1
-
-
-def agreeing(votes: NDArray[np.int64]) -> Sums:
-    return of_count(ROWS, int(np.count_nonzero(votes > 0)))
-
-
-def missed(release: Release) -> bool:
-    return not release.interval.low <= TRUTH <= release.interval.high
-
-
 def by_asking(session: Session, t: float, agreement: Signs) -> bool:
-    """Ask every feature; the answer's side of 1/2 is the feature's weight."""
-    lies, weights = [], []
-    for column in agreement.T:
-        release = session.put(BoundedNoise(), Wish(CONDITION, t), agreeing(column))
-        weights.append(1 if release.value > TRUTH else -1)
-        lies.append(missed(release))
-    vote = agreement @ np.array(weights)
-    last = session.put(BoundedNoise(), Wish(CONDITION, t), agreeing(vote))
-    return any(lies) or missed(last)
+    """Ask every feature with bounded noise."""
+    return voting.by_asking(BoundedNoise(), session, lambda: Wish(CONDITION, t), agreement)
 
 
 def by_checking(session: Session, t: float, agreement: Signs) -> bool:
@@ -99,8 +80,7 @@ def terms_for(t: float, beta: float) -> Terms:
 def failures(analyst: Analyst, t: float, beta: float, *, charging: bool) -> list[bool]:
     found = []
     for trial in range(TRIALS):
-        secret = blake2b(f"{trial}".encode(), digest_size=32).digest()
-        session = Session(terms_for(t, beta), secret, charging)
+        session = Session(terms_for(t, beta), secret_of(trial), charging)
         found.append(analyst(session, t, features(trial)))
     return found
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2
 
 from holdfast.mechanisms.noise import Noise
+from tests.theory.coverage import counts_refute
 
 DRAWS = 8_000
 # Spans that do not divide 256: taking remainders of a byte prefers the smaller values.
@@ -59,8 +59,7 @@ def test_the_stream_is_the_one_that_was_recorded() -> None:
 def refuted(draw: Callable[[int], int], span: int) -> bool:
     """Whether a chi-square test at level 1e-9 refutes that `draw` is uniform on 0..span-1."""
     counts = np.bincount([draw(number) for number in range(DRAWS)], minlength=span)
-    expected = DRAWS / span
-    return bool(((counts - expected) ** 2).sum() / expected > chi2.isf(1e-9, span - 1))
+    return counts_refute(counts, DRAWS / span)
 
 
 def secret_of(span: int) -> bytes:

@@ -33,7 +33,7 @@ def test_the_half_widths_are_the_planners(questions: int) -> None:
     plan = holdfast.plan(rows=20_000, questions=questions)
     shown = [
         f"{math.ceil((plan[each].half_width or math.nan) * 1e4) / 1e4:.4f}"
-        for each in ("bounded noise", "median noise", "Gaussian noise")
+        for each in ("bounded noise", "median noise", "gaussian")
     ]
     row = f"| {questions:,} | {' | '.join(shown)} |"
     assert row in (PAGES / "median-noise.md").read_text("utf-8")

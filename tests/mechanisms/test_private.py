@@ -41,8 +41,8 @@ from tests.mechanisms.fake import (
     independent,
     of_count,
 )
-from tests.mechanisms.test_coverage import BETAS, ROWS
-from tests.mechanisms.test_typical import QUESTIONS, attacks
+from tests.mechanisms.test_typical import QUESTIONS
+from tests.mechanisms.voting import BETAS, ROWS, attacks
 from tests.statistics.asked import asked
 from tests.theory.coverage import too_many
 

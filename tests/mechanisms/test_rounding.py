@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -30,15 +29,7 @@ from tests.mechanisms.fake import (
     of_count,
     of_units,
 )
-from tests.mechanisms.test_coverage import (
-    BETAS,
-    QUESTIONS,
-    ROWS,
-    TRIALS,
-    agreeing,
-    features,
-    missed,
-)
+from tests.mechanisms.voting import BETAS, FEATURES, ROWS, TRIALS, by_asking, features
 from tests.theory.coverage import too_many
 
 
@@ -128,15 +119,9 @@ HALF_PITCH = 0.5 / 25
 
 
 def attacked(trial: int, beta: float, *, charging: bool) -> bool:
-    terms = Terms(ROWS, 0.4, 1 - beta, QUESTIONS, declared(sigma=BoundedMean(ROWS).sigma))
-    session, agreement = Session(terms, charging=charging), features(trial)
-    lies, weights = [], []
-    for column in agreement.T:
-        release = session.put(Rounding(), wish_with_edge(session), agreeing(column))
-        weights.append(1 if release.value > 0.5 else -1)
-        lies.append(missed(release))
-    last = session.put(Rounding(), wish_with_edge(session), agreeing(agreement @ np.array(weights)))
-    return any(lies) or missed(last)
+    terms = Terms(ROWS, 0.4, 1 - beta, FEATURES + 1, declared(sigma=BoundedMean(ROWS).sigma))
+    session = Session(terms, charging=charging)
+    return by_asking(Rounding(), session, lambda: wish_with_edge(session), features(trial))
 
 
 def wish_with_edge(session: Session) -> Wish:

@@ -203,6 +203,7 @@ def test_an_audit_finds_more_rows_than_a_part_and_a_part_that_is_not_there() -> 
     (offer,) = MECHANISM.offer(terms, Account(), [Wish(CONDITION, 0.3)])
     for wrong in (
         replace(offer, extra={"rows": 251, "by": "binomial"}),
+        replace(offer, extra={"rows": 125, "by": "binomial"}),
         replace(offer, extra={"rows": 250, "by": "chernoff"}),
         replace(offer, radius=offer.radius / 2),
         replace(offer, log_p=math.log(0.05)),

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 import holdfast
 from holdfast.errors import BudgetExhausted, InvalidArgument
@@ -24,6 +23,7 @@ from holdfast.sampling import Independent
 from holdfast.theory.release import RESOLUTION
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
 from tests.mechanisms.fake import CONDITION, SECRET, independent, leaked, noise_of, of_count
+from tests.theory.coverage import counts_refute
 
 ROWS = 1_000
 TERMS = independent(ROWS, tolerance=0.5, questions=10**6)
@@ -118,7 +118,7 @@ def refuted(draw: Callable[[int], float], scale: float) -> bool:
     draws = np.array([draw(number) for number in range(1, DRAWS + 1)])
     places = np.where(draws < 0, np.exp(draws / scale) / 2, 1 - np.exp(-draws / scale) / 2)
     counts = np.bincount(np.minimum(7, (8 * places).astype(int)), minlength=8)
-    return bool(((counts - DRAWS / 8) ** 2).sum() / (DRAWS / 8) > chi2.isf(1e-9, 7))
+    return counts_refute(counts, DRAWS / 8)
 
 
 @pytest.mark.statistical

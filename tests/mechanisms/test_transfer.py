@@ -45,7 +45,6 @@ from tests.mechanisms.fake import (
 from tests.mechanisms.test_catalogue import TABLE
 
 NAMES = ["median noise", "gaussian"]
-PLANNED = {"median noise": "median noise", "gaussian": "Gaussian noise"}
 every_law = pytest.mark.parametrize("name", NAMES)
 BETAS = [0.05, 0.001]
 
@@ -82,7 +81,7 @@ def opened(
 def test_the_half_width_is_the_planners(name: str, rows: int, questions: int, beta: float) -> None:
     terms, mechanism = opened(name, rows, questions, beta=beta)
     plan = holdfast.plan(rows=rows, questions=questions, confidence_level=1 - beta)
-    assert terms.tolerance == plan[PLANNED[name]].half_width
+    assert terms.tolerance == plan[name].half_width
     (offer,) = mechanism.offer(terms, Account(), [Wish(NUMBER, terms.tolerance)])
     assert offer.tolerance == terms.tolerance
     # And the theorem gives it, with what whole numbers add.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import betaincinv
-from scipy.stats import chi2, norm
+from scipy.stats import norm
 
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
@@ -20,7 +20,7 @@ from holdfast.theory.gaussian_transfer import gaussian_max_noise
 from holdfast.theory.median_noise import median_max_noise
 from tests.mechanisms.fake import CONDITION, CONSTANT, SECRET, Session, noise_of, of_count
 from tests.mechanisms.test_transfer import BETAS, every_law, opened
-from tests.theory.coverage import too_many
+from tests.theory.coverage import counts_refute, too_many
 
 # The law of the noise -------------------------------------------------------------------------
 
@@ -40,8 +40,7 @@ def symbols(name: str, count: int) -> tuple[Offer, NDArray[np.float64]]:
 def refuted(noise: NDArray[np.float64], edges: NDArray[np.float64]) -> bool:
     """Whether a chi-square test at level 1e-9 refutes that the cells are equally likely."""
     counts = np.bincount(np.searchsorted(edges, noise), minlength=len(edges) + 1)
-    expected = len(noise) / len(counts)
-    return bool(((counts - expected) ** 2).sum() / expected > chi2.isf(1e-9, len(edges)))
+    return counts_refute(counts, len(noise) / len(counts))
 
 
 @pytest.mark.statistical

@@ -6,10 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from hashlib import blake2b
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,19 +30,17 @@ from tests.mechanisms.fake import (
     CONDITION,
     NUMBER,
     Session,
-    Sums,
     dependent,
     independent,
     leaked,
     of_count,
 )
-from tests.mechanisms.test_coverage import BETAS, ROWS, TRIALS, features, missed
+from tests.mechanisms.voting import BETAS, ROWS, attack, attacks
 from tests.theory.coverage import too_many
 
 LAWS: list[NoiseLaw] = [LAPLACE, GAUSSIAN]
 every_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-FEATURES = 101  # odd: a vote is never a tie
-QUESTIONS = FEATURES + 1
+QUESTIONS = 102  # an odd number of features, so that a vote is never a tie, and the vote
 
 
 def offered(law: NoiseLaw, terms: Terms, nats: float = 0.0, **options: Any) -> Offer:
@@ -221,7 +217,7 @@ def test_all_planned_questions_are_answered_at_the_planned_width(
 
 def test_the_planner_says_what_laplace_noise_does() -> None:
     for rows, questions in ((20_000, 20), (100_000, 300)):
-        planned = holdfast.plan(rows=rows, questions=questions)["Laplace noise"].half_width
+        planned = holdfast.plan(rows=rows, questions=questions)["typical laplace"].half_width
         wanted = Wanted(rows, None, 0.95, questions, Independent())
         tolerance, _ = CATALOGUE["typical laplace"].plan(wanted, {})
         assert planned is not None
@@ -268,35 +264,6 @@ def test_an_audit_finds_less_noise_than_declared() -> None:
 # Coverage under an adaptive attack ---------------------------------------------------------------
 
 
-def attack(mechanism: Any, session: Session, t: float, trial: int) -> bool:
-    """Ask every feature; the answers' sides of 1/2 are the weights of a vote that is asked last."""
-    assert session.terms.questions is not None
-    agreement = features(trial)[:, : session.terms.questions - 1]
-    lies, weights = [], []
-    for column in agreement.T:
-        release = session.put(mechanism, Wish(CONDITION, t), agreeing(column))
-        weights.append(1 if release.value > 0.5 else -1)
-        lies.append(missed(release))
-    vote = agreement @ np.array(weights)
-    return any(lies) or missed(session.put(mechanism, Wish(CONDITION, t), agreeing(vote)))
-
-
-def agreeing(votes: Any) -> Sums:
-    return of_count(ROWS, int(np.count_nonzero(votes > 0)))
-
-
-def attacks(mechanism: Any, terms: Terms, *, charging: bool) -> list[bool]:
-    return [
-        attack(
-            mechanism,
-            Session(terms, blake2b(f"{trial}".encode(), digest_size=32).digest(), charging),
-            terms.tolerance,
-            trial,
-        )
-        for trial in range(TRIALS)
-    ]
-
-
 @pytest.mark.statistical
 @pytest.mark.parametrize("beta", BETAS)
 @every_law
@@ -315,7 +282,7 @@ def test_without_charges_they_do_not(law: NoiseLaw, beta: float) -> None:
     terms = Terms(ROWS, careless, 1 - beta, QUESTIONS, Independent())
     assert too_many(attacks(TypicalNoise(law), terms, charging=False), beta)
     with pytest.raises(Refused):
-        attack(TypicalNoise(law), Session(terms), careless, 0)
+        attack(TypicalNoise(law), Session(terms), 0)
 
 
 @every_law

@@ -30,7 +30,7 @@ fractions = st.floats(0, 1)
 
 
 def value_at(row: RowValue, fraction: float) -> float:
-    return min(max(row.in_units(fraction), row.low), row.high)
+    return min(max(row.low + (row.high - row.low) * fraction, row.low), row.high)
 
 
 def exact(row: RowValue, value: float) -> Fraction:

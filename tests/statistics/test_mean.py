@@ -48,7 +48,7 @@ SAMPLE = PolarsSample(FRAME)
 def exactly(question: Mean) -> float:
     """The mean of the sample in the question's own units."""
     (total,) = SAMPLE.sums([question.row])
-    return question.row.in_units(total / (SAMPLE.n * GRID))
+    return question.low + (question.high - question.low) * total / (SAMPLE.n * GRID)
 
 
 def test_a_mean_of_a_condition_is_a_proportion() -> None:

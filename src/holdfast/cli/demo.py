@@ -42,7 +42,8 @@ def demo(
     typer.echo(experiment_grid(found).text())
     typer.echo(
         "\nshown: the final score; interval: what is claimed for it; false: trials in which any "
-        "interval missed."
+        "interval missed.\nSample splitting gives every question rows of its own, and soon has "
+        "none left."
     )
     if chart:
         typer.echo(f"Chart written to {chart}.")

@@ -58,7 +58,7 @@ def _ledger(name: str) -> Path:
     return path if path.is_file() else Path(f"{name}.ledger")
 
 
-def _resumed(name: str, train: str | None = None) -> Holdout:
+def _resumed(name: str, train: str | None = None, guesser: str | None = None) -> Holdout:
     """The holdout without its rows: nothing new can be asked of it."""
     from holdfast.opening import open as open_holdout
 
@@ -67,15 +67,23 @@ def _resumed(name: str, train: str | None = None) -> Holdout:
         raise InvalidArgument(
             f"there is no ledger {str(path)!r}; make one: holdfast init DATA --name {name}"
         )
-    return open_holdout(ledger=path, train=train)
+    return open_holdout(ledger=path, train=train, guesser=guesser)
 
 
-def _opened(name: str, data: str | None, table: str | None, train: str | None) -> Holdout:
+def _opened(
+    name: str,
+    data: str | None,
+    table: str | None,
+    train: str | None,
+    guesser: str | None = None,
+) -> Holdout:
     """The holdout with its rows, from `data` or from where they were at first."""
     from holdfast.opening import open as open_holdout
 
     known = _resumed(name).source  # first of all: a name that is misspelt makes no new ledger
-    return open_holdout(data or known, ledger=_ledger(name), table=table, train=train)
+    return open_holdout(
+        data or known, ledger=_ledger(name), table=table, train=train, guesser=guesser
+    )
 
 
 @app.command(epilog="Example: holdfast init hold.parquet --name flights --questions 500")
@@ -112,6 +120,10 @@ def init(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="An option of the mechanism. Repeat for several."),
     ] = None,
+    private: Annotated[
+        bool,
+        typer.Option("--private", help="Everything released is differentially private."),
+    ] = False,
     table: Table = None,
     as_json: Json = False,
 ) -> None:
@@ -135,6 +147,7 @@ def init(
         design=design,
         mechanism=mechanism,
         options=options_of_text(option or []),
+        private=private,
         table=table,
     )
     public = holdout.opening.design
@@ -163,6 +176,9 @@ def ask(
     train: Annotated[
         str | None, typer.Option(metavar="FILE", help="Other rows, to guess from by itself.")
     ] = None,
+    guesser: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who guesses: a name of docs/guessers.md.")
+    ] = None,
     why: Why = None,
     tolerance: Tolerance = None,
     dry_run: DryRun = False,
@@ -181,9 +197,9 @@ def ask(
     asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
     wanted: Any = number("tolerance", tolerance)
     if dry_run:
-        _show_cost(_resumed(name, train).cost(asked, tolerance=wanted), as_json)
+        _show_cost(_resumed(name, train, guesser).cost(asked, tolerance=wanted), as_json)
         return
-    holdout = _opened(name, data, table, train)
+    holdout = _opened(name, data, table, train, guesser)
     _show(name, holdout.ask(asked, why=why, tolerance=wanted), as_json)
 
 

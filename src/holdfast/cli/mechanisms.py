@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from holdfast.cli.app import Json, app, show_json
+from holdfast.cli.paragraphs import field, indented
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.kind import MechanismKind
 
 __all__ = ["options_of_text"]
-
-_WIDTH = 96
 
 
 @app.command(epilog="Example: holdfast mechanisms rounding")
@@ -69,36 +67,21 @@ def _promise(kind: MechanismKind) -> str:
 def _listing(kinds: Sequence[MechanismKind]) -> str:
     lines = []
     for kind in kinds:
-        lines += [kind.name, _indented(kind.summary)]
-        lines += [_field("needs", kind.needs), _field("promises", _promise(kind)), ""]
+        lines += [kind.name, indented(kind.summary)]
+        lines += [field("needs", kind.needs), field("promises", _promise(kind)), ""]
     lines.append(f"{len(kinds)} mechanisms. Next: holdfast mechanisms '{kinds[0].name}'")
     return "\n".join(lines)
 
 
 def _page(kind: MechanismKind) -> str:
-    lines = [kind.name, "", _indented(kind.summary), _field("needs", kind.needs)]
-    lines.append(_field("promises", _promise(kind)))
+    lines = [kind.name, "", indented(kind.summary), field("needs", kind.needs)]
+    lines.append(field("promises", _promise(kind)))
     if kind.theorem is not None:
-        lines.append(_field("theorem", f"holdfast theorems {kind.theorem}"))
+        lines.append(field("theorem", f"holdfast theorems {kind.theorem}"))
     refused = kind.refuses_checks and f"not checked: {kind.refuses_checks}"
-    lines.append(_field("guesses", refused or "checked beside it, by guess and check."))
+    lines.append(field("guesses", refused or "checked beside it, by guess and check."))
     for option, what in kind.options.items():
-        lines.append(_field("option", f"{option}: {what}"))
+        lines.append(field("option", f"{option}: {what}"))
     given = " --option KEY=VALUE" if kind.options else ""
     lines.append(f"\nNext: holdfast init DATA --questions 100 --mechanism '{kind.name}'{given}")
     return "\n".join(lines)
-
-
-def _indented(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
-
-
-def _field(name: str, text: str) -> str:
-    return textwrap.fill(
-        text,
-        width=_WIDTH,
-        initial_indent=f"{name:>12}  ",
-        subsequent_indent=" " * 14,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
+from holdfast.cli.paragraphs import field
 from holdfast.theory.theorem import SOURCES, Theorem
+from holdfast.wording import plural
 
 __all__ = ["listing", "page"]
-
-_WIDTH = 96
 
 
 def listing(entries: Sequence[Theorem]) -> str:
@@ -21,8 +20,7 @@ def listing(entries: Sequence[Theorem]) -> str:
             module = entry.module
             lines.append(f"\n{module}")
         lines.append(f"  {entry.name}  [{entry.source}: {entry.place}]")
-    count = f"{len(entries)} theorem{'' if len(entries) == 1 else 's'}"
-    lines.append(f"\n{count}. Next: holdfast theorems {entries[0].name}")
+    lines.append(f"\n{plural(len(entries), 'theorem')}. Next: holdfast theorems {entries[0].name}")
     return "\n".join(lines).lstrip("\n")
 
 
@@ -35,32 +33,21 @@ def page(entry: Theorem) -> str:
     parts = [
         f"{entry.name}  (holdfast.theory.{entry.module})",
         "",
-        _field("call", entry.signature),
-        _field("statement", entry.statement),
-        _field("source", f"{SOURCES[entry.source]}; {entry.place}"),
-        _field("domain", entry.domain),
-        _field("monotone", directions or "no direction declared"),
-        _field("slack", entry.slack),
+        field("call", entry.signature),
+        field("statement", entry.statement),
+        field("source", f"{SOURCES[entry.source]}; {entry.place}"),
+        field("domain", entry.domain),
+        field("monotone", directions or "no direction declared"),
+        field("slack", entry.slack),
     ]
     if entry.printed:
-        parts.append(_field("printed form", f"differs: holdfast theorems {entry.printed}"))
+        parts.append(field("printed form", f"differs: holdfast theorems {entry.printed}"))
     for slip in entry.errata:
         parts.append(
-            _field(
+            field(
                 "erratum",
                 f"{slip.source}, {slip.place}. Printed: {slip.printed}. Right: {slip.right}. "
                 f"{slip.why}",
             )
         )
     return "\n".join(parts)
-
-
-def _field(name: str, text: str) -> str:
-    return textwrap.fill(
-        text or "-",
-        width=_WIDTH,
-        initial_indent=f"{name:>12}  ",
-        subsequent_indent=" " * 14,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -172,10 +172,11 @@ def steps_of_batch(row: RowValue, frame: pl.DataFrame) -> NDArray[np.int64]:
 def _values(source: BatchFunction, frame: pl.DataFrame) -> NDArray[np.float64]:
     """The function's values; a row it fails on is missing (NaN), the others are not affected."""
     import numpy as np
+    import polars as pl
 
     try:
         return source.values(frame)
-    except Exception:
+    except (Exception, pl.exceptions.PanicException):  # a panic of Polars quotes rows as well
         if frame.height <= 1:
             return np.full(frame.height, np.nan)
     middle = frame.height // 2

@@ -89,7 +89,7 @@ def reusable_holdout(
     population = Signs(features, 20, 0.06) if signal else Signs(features)
     setting = _setting(population, rows, features + 1, mechanism, tolerance)
     theirs = (rows, features, selected) == (10_000, 10_000, 500)
-    note = "fresh data there: 0.518" if signal else "+-0.004 there"
+    note = "fresh data: 0.518" if signal else "+-0.004"
     cells = [
         Cell(
             population,
@@ -163,7 +163,7 @@ def log_odds_vote(
                 replace(declared, questions=min(most, 200)),
                 published=151 if theirs else None,
                 reported="answered",
-                note="there the noise was picked afterwards, on the same data",
+                note="noise picked afterwards",
             ),
             Cell(
                 population,
@@ -203,7 +203,7 @@ def leaderboard(
     population, analyst = Signs(submissions), LeaderboardBoosting(submissions)
     setting = _setting(population, rows, submissions + 1, mechanism)
     theirs = (rows, submissions) == (4_000, 400)
-    accuracy = "accuracy: 1 - the loss printed there"
+    accuracy = "1 - loss"
     return compare(
         "leaderboard boosting",
         f"{rows:,} rows, {submissions:,} random submissions, then the majority of those shown "

@@ -71,11 +71,13 @@ def _points(rows: Sequence[Compared]) -> list[dict[str, Any]]:
 
 def _says(row: Compared) -> str:
     if row.shown is None:
-        return f"out of rows after {row.answered:,.0f} questions"
+        return f"stopped after {row.answered:,.0f} questions"
     if row.verdict.intervals == 0:
         return "shows no interval"
-    false = f"false in {row.verdict.failures} of {row.verdict.trials} trials"
-    return false if row.verdict.failures else f"true in all {row.verdict.trials} trials"
+    failures, trials = row.verdict.failures, row.verdict.trials
+    if failures:
+        return f"a false interval in {failures} of {trials} trials"
+    return f"all true in {trials} trials"
 
 
 def _holder(alt: Any, experiment: Experiment) -> Any:
@@ -98,7 +100,9 @@ def _intervals(alt: Any, experiment: Experiment) -> Any:
         if point[what] is not None
     ]
     room = 0.05 * (max(ends) - min(ends) or 1.0)
-    axis = alt.X("low:Q", title="score shown, with its interval; the black line is the truth")
+    published = any(point["published"] is not None for point in points)
+    title = "score shown, with its interval; the black line is the truth"
+    axis = alt.X("low:Q", title=title + ", a diamond what was published" * published)
     shared = axis.scale(domain=[min(ends) - room, max(ends) + room], nice=False, zero=False)
     truth = base.mark_tick(thickness=2.5, size=26, color="black").encode(x="truth:Q")
     said = base.mark_text(align="left", fontSize=11).encode(
@@ -112,7 +116,7 @@ def _intervals(alt: Any, experiment: Experiment) -> Any:
         base.mark_point(filled=True, size=90, opacity=1).encode(x="shown:Q", color=_verdicts(alt)),
         said,
     ]
-    if any(point["published"] is not None for point in points):
+    if published:
         layers.append(
             base.transform_filter("datum.published != null")
             .mark_point(shape="diamond", size=130, color="black", strokeWidth=1.5, dy=0)
@@ -127,30 +131,37 @@ def _bars(alt: Any, experiment: Experiment, title: str, field: str, digits: str)
     most = max(max(point[field], point["published"] or 0) for point in points)
     bars = base.mark_bar(height=18, opacity=0.85).encode(
         x=alt.X(f"{field}:Q", title=f"{title}; a diamond is what was published").scale(
-            domain=[0, 1.12 * (most or 1)], nice=False
+            domain=[0, 1.03 * (most or 1)], nice=False
         ),
         color=_verdicts(alt),
     )
-    words = base.mark_text(align="left", dx=6, fontSize=12).encode(
-        x=f"{field}:Q", text=alt.Text(f"{field}:Q", format=digits)
+    for point in points:
+        published = point["published"]
+        beside = "" if published is None else f"  (published {published:{digits}})"
+        point["says"] = f"{point[field]:{digits}}{beside}"
+    words = base.mark_text(align="left", fontSize=11).encode(
+        x=alt.value(_WIDTH + 10), text="says:N", color=_verdicts(alt)
     )
-    published = (
+    marks = (
         base.transform_filter("datum.published != null")
         .mark_point(shape="diamond", size=130, color="black", filled=True)
         .encode(x="published:Q")
     )
-    return alt.layer(bars, words, published)
+    return alt.layer(bars, words, marks)
 
 
 def coverage_chart(met: Sequence[Met]) -> altair.LayerChart:
-    """Mechanisms by attacks: the worst error in half-widths; above 1 an interval missed."""
+    """Mechanisms by attacks: whether the promise held, and the worst error in half-widths."""
     alt = drawing_library()
     points = [
         {
             "mechanism": each.mechanism,
             "attack": each.attack,
-            "slack": each.verdict.slack,
-            "says": f"{each.verdict.slack:.2f}" + ("" if each.kept else " BROKEN"),
+            "verdict": each.verdict.word,
+            "slack": min(1.0, each.verdict.slack),
+            "says": f"{each.verdict.failures} false"
+            if each.verdict.failures
+            else f"{each.verdict.slack:.2f}",
         }
         for each in met
         if each.verdict is not None
@@ -159,20 +170,29 @@ def coverage_chart(met: Sequence[Met]) -> altair.LayerChart:
         x=alt.X("mechanism:N", sort=None, title=None).axis(labelAngle=-35, orient="top"),
         y=alt.Y("attack:N", sort=None, title=None),
     )
-    colour = alt.Color("slack:Q", title="worst error").scale(
-        domain=[0, 0.5, 1.0, 1.3], range=["#f3f8f5", "#a9d5bf", "#0b6e4f", _BROKEN], clamp=True
+    held = base.transform_filter("datum.verdict == 'holds'").encode(
+        color=alt.Color("slack:Q", legend=None).scale(domain=[0.2, 1], range=["#eef6f1", _HOLDS])
+    )
+    other = base.transform_filter("datum.verdict != 'holds'").encode(
+        color=alt.condition("datum.verdict == 'BROKEN'", alt.value(_BROKEN), alt.value(_COLOURS[2]))
     )
     words = base.mark_text(fontSize=11).encode(
         text="says:N",
         color=alt.condition("datum.slack > 0.7", alt.value("white"), alt.value("#222222")),
     )
     return (  # type: ignore[no-any-return]
-        alt.layer(base.mark_rect(stroke="white").encode(color=colour), words).properties(
+        alt.layer(
+            held.mark_rect(stroke="white"), other.mark_rect(stroke="white"), words
+        ).properties(
             width=64 * len({point["mechanism"] for point in points}),
             height=24 * len({point["attack"] for point in points}),
             title=alt.Title(
-                "The worst error in any trial, in half-widths of its interval",
-                subtitle="1 is the end of the interval; an empty cell: they do not meet",
+                "Green: the promise held (orange: doubtful, red: broken)",
+                subtitle=[
+                    "the worst error of any trial in half-widths, 1 being the end of the interval; "
+                    "or how many trials were false,",
+                    "as one in twenty may be at 95 %. An empty cell: they do not meet.",
+                ],
                 anchor="start",
             ),
         )
@@ -193,14 +213,14 @@ def tightness_chart(spares: Sequence[Spare]) -> altair.LayerChart:
     base = alt.Chart(alt.Data(values=points)).encode(
         y=alt.Y("mechanism:N", sort=None, title=None),
         x=alt.X("scale:Q", title="noise and half-width, as a part of what is planned").scale(
-            domain=[0, 1.25]
+            domain=[0, 1.02], nice=False
         ),
     )
     whole = alt.Chart(alt.Data(values=[{"scale": 1.0}])).mark_rule(strokeDash=[4, 3])
     return (  # type: ignore[no-any-return]
         alt.layer(
             base.mark_bar(height=16, color=_BROKEN, opacity=0.8),
-            base.mark_text(align="left", dx=5).encode(text="says:N"),
+            base.mark_text(align="left").encode(text="says:N", x=alt.value(_WIDTH + 10)),
             whole.encode(x="scale:Q"),
         ).properties(
             width=_WIDTH,

@@ -98,7 +98,7 @@ class Rehearsal:
         found = self.attacks[0].rows[1].verdict
         return (
             "`worst` is the largest error in half-widths: an interval is true up to 1. More than "
-            f"{found.allowed} false of {found.trials} would be no chance."
+            f"{found.allowed} false of {found.trials} could not be chance."
         )
 
     def _verdict(self) -> str:
@@ -108,6 +108,8 @@ class Rehearsal:
         beside = f"A plain holdout of the same rows was false in {false} of {trials} trials."
         if not self.promises:
             return f"Verdict: there is no promise to keep. {beside}"
+        if any(attack.rows[1].holds is None for attack in self.attacks):
+            return f"Verdict: these trials are too few to tell; use more of them. {beside}"
         if self.kept:
             return f"Verdict: the promise held against all {many} attacks. {beside}"
         broken = [attack.name for attack in self.attacks if not attack.kept]

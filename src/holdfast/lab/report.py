@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -25,6 +26,7 @@ _INTRODUCTION = (
     "truth; a promise of 95 % is BROKEN if more trials are false than chance allows but once in "
     "10^9.",
 )
+_NUMBERS = re.compile(r"declared concentration \w+\([^)]*\)")
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
        color: #1d1d1d; }
@@ -105,7 +107,8 @@ def _of_campaign(met: Sequence[Met]) -> Section:
     missing: dict[str, list[str]] = {}
     for each in met:
         if each.reason is not None:
-            missing.setdefault(f"{each.mechanism}: {each.reason}", []).append(each.attack)
+            reason = _NUMBERS.sub("declared concentration", each.reason)
+            missing.setdefault(f"{each.mechanism}: {reason}", []).append(each.attack)
     trials = max((each.verdict.trials for each in met if each.verdict is not None), default=0)
     return Section(
         "Every mechanism against every attack",
@@ -115,7 +118,7 @@ def _of_campaign(met: Sequence[Met]) -> Section:
         ),
         coverage_chart(met),
         campaign_grid(met),
-        tuple(f"{', '.join(attacks)}. {reason}" for reason, attacks in missing.items()),
+        tuple(f"{reason} ({', '.join(attacks)})" for reason, attacks in missing.items()),
     )
 
 

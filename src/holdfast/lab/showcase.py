@@ -10,11 +10,11 @@ from holdfast.lab.session import Protected, planned_setting
 
 __all__ = ["FEATURES", "ROWS", "showcase"]
 
-ROWS, FEATURES = 6_000, 800
+ROWS, FEATURES = 4_000, 500
 
 
 def showcase(
-    rows: int = ROWS, features: int = FEATURES, tolerance: float = 0.09, run: Run | None = None
+    rows: int = ROWS, features: int = FEATURES, tolerance: float = 0.11, run: Run | None = None
 ) -> Experiment:
     """Which of `features` useless features agree with the label? Then all of them vote.
 

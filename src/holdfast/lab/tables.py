@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,6 +12,9 @@ from holdfast.lab.comparison import Compared, Experiment
 from holdfast.lab.verdict import Verdict
 
 __all__ = ["Grid", "campaign_grid", "experiment_grid", "judgement", "tightness_grid"]
+
+# A number, perhaps "of" another, or with a remark in brackets.
+_NUMBER = re.compile(r"[-+.,\d]+( of [\d,]+)?( \([\d,]+ to [\d,]+\))?|none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Grid:
 
     def _right(self) -> list[bool]:
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.headings)
-        return [all(word[:1] in "+-.0123456789" for word in column if word) for column in columns]
+        return [all(_NUMBER.fullmatch(word) for word in column if word) for column in columns]
 
 
 def _bar(row: Sequence[str]) -> str:
@@ -76,7 +80,7 @@ def experiment_grid(experiment: Experiment) -> Grid:
     rows = tuple(
         (
             row.holder,
-            f"{row.answered:,.0f}",
+            _answered(row.verdict),
             _number(row.shown),
             _number(row.truth),
             _interval(row),
@@ -87,6 +91,12 @@ def experiment_grid(experiment: Experiment) -> Grid:
         for row in experiment.rows
     )
     return Grid((*headings, *(("published",) * published)), rows)
+
+
+def _answered(found: Verdict) -> str:
+    if found.fewest_answers == found.most_answers:
+        return f"{found.median_answers:,.0f}"
+    return f"{found.median_answers:,.0f} ({found.fewest_answers:,} to {found.most_answers:,})"
 
 
 def _number(value: float | None) -> str:
@@ -110,7 +120,7 @@ def _published(row: Compared) -> str:
         case "answered":
             said = f"{row.published:,.0f} answered"
         case "broken":
-            said = f"{row.published:.0%} false"
+            said = f"{100 * row.published:.0f} % false"
     return f"{said} ({row.note})" if row.note else said
 
 

@@ -14,13 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import HoldfastError, LedgerTampered
+from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.entries import Asked
 from holdfast.ledger.store import Row, Store
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.profile import profile_from_dict
+from holdfast.mechanisms.guess_and_check import check_fault
+from holdfast.mechanisms.mechanism import Mechanism, Wish
+from holdfast.mechanisms.one_look import ordinary_fault
+from holdfast.mechanisms.profile import profile_of_record
 from holdfast.statistics.known import known_variance
-from holdfast.statistics.recorded import recorded
+from holdfast.statistics.recorded import recorded, tells_conditions
+from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 
 __all__ = ["Finding", "audit"]
@@ -76,14 +80,14 @@ def _follow(transcript: Transcript, entries: list[Row]) -> Finding:
         for place, asked in enumerate(pending.asked, start=1):
             fault = pending.mechanism.fault(
                 transcript.terms, transcript.account, asked.offer, place
-            ) or _question_fault(transcript, asked)
+            ) or _question_fault(transcript, pending.mechanism, asked)
             if fault:
                 return Finding("intervals", False, f"entry {seq}, question {place}: {fault}")
             checked += 1
     return Finding("intervals", True, f"{checked:,} derived again from the ledger alone")
 
 
-def _question_fault(transcript: Transcript, asked: Asked) -> str | None:
+def _question_fault(transcript: Transcript, mechanism: Mechanism, asked: Asked) -> str | None:
     """Whether range, concentration and known variance are those of the question's own text."""
     opening, offer = transcript.opening, asked.offer
     table = Table.declared(opening.columns, opening.bounds, opening.design)
@@ -95,14 +99,34 @@ def _question_fault(transcript: Transcript, asked: Asked) -> str | None:
         return "its question cannot be read, or has no interval here"
     if (asked.low, asked.high) != (statistic.low, statistic.high):
         return "its range is not that of its question"
-    profile = terms.concentration if offer.profile is None else profile_from_dict(offer.profile)
+    profile = profile_of_record(offer.profile, terms)
     if profile.radius(log_p) < least * (1 - 1e-12):
         return "its concentration is not that of its question"
-    if offer.variance is None:
+    if offer.variance is not None:
+        known = known_variance(statistic, transcript.by_question)
+        if known is None or offer.variance.variance < known.variance * (1 - 1e-12):
+            return "its variance was not declared and does not follow from earlier answers"
+    return _interval_fault(transcript, mechanism, asked, statistic)
+
+
+def _interval_fault(
+    transcript: Transcript, mechanism: Mechanism, asked: Asked, statistic: Statistic
+) -> str | None:
+    """Whether the mechanism answers such a question, and makes of its value what it may."""
+    offer, terms = asked.offer, transcript.terms
+    wish = Wish(statistic, offer.tolerance, offer.claim, offer.guess, offer.variance)
+    try:
+        mechanism.offer(terms, transcript.account, [wish])
+    except InvalidQuestion:
+        return "its mechanism does not answer such a question"
+    except Refused:
+        pass  # at which half-width it is answered was looked at before
+    if not tells_conditions(statistic):
         return None
-    known = known_variance(statistic, transcript.by_question)
-    if known is None or offer.variance.variance < known.variance * (1 - 1e-12):
-        return "its variance was not declared and does not follow from earlier answers"
+    if offer.claim is not None:
+        return check_fault(terms, transcript.account, offer, statistic)
+    if "by" in (offer.extra or {}):
+        return ordinary_fault(terms, offer, statistic)
     return None
 
 

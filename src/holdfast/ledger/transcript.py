@@ -6,7 +6,6 @@ Every answer is derived again from its offer and symbol; a stored answer that di
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,12 +15,13 @@ from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import GENESIS
 from holdfast.ledger.entries import Asked, Opening, Recorded, settlement
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import charged
 from holdfast.mechanisms.catalogue import built, checking
+from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Release
 from holdfast.mechanisms.revealed import revealed
 from holdfast.sampling import sampling_from_dict
 from holdfast.theory.intervals import Interval
+from holdfast.theory.safeside import float_above, float_below
 
 __all__ = ["Pending", "Transcript", "in_unit"]
 
@@ -221,9 +221,7 @@ def _exactly(fraction: float, low: float, high: float) -> Fraction:
 
 def _in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
     """The interval in the question's own unit, rounded outwards but not beyond the range."""
-    ends = (_exactly(interval.low, low, high), _exactly(interval.high, low, high))
-    below, above = (float(end) for end in ends)
     return Interval(
-        below if below <= ends[0] else math.nextafter(below, -math.inf),
-        above if above >= ends[1] else math.nextafter(above, math.inf),
+        float_below(_exactly(interval.low, low, high)),
+        float_above(_exactly(interval.high, low, high)),
     )

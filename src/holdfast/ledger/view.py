@@ -11,6 +11,7 @@ from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.kind import MechanismKind
+from holdfast.wording import percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,7 +111,7 @@ def _promise(kind: MechanismKind, terms: Terms) -> str:
     if kind.theorem is None:
         return f"No promise: {kind.promises}"
     return (
-        f"Promise: with probability {100 * terms.confidence_level:.10g} % every interval below "
+        f"Promise: with probability {percent(terms.confidence_level)} every interval below "
         "contains the truth, all together, however the questions were chosen "
         f"({kind.promises}; {kind.theorem})."
     )

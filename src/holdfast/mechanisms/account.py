@@ -64,12 +64,16 @@ class Terms:
     def independent(self) -> bool:
         return isinstance(self.sampling, Independent)
 
+    @property
+    def log_beta(self) -> float:
+        """ln of the failure probability of all intervals together."""
+        return math.log1p(-self.confidence_level)
+
     def log_share(self, number: int) -> float:
         """ln beta_j of question `number`: an equal part, or a falling one when open-ended."""
-        log_beta = math.log1p(-self.confidence_level)
         if self.questions is None:
-            return open_ended_share(log_beta, number)
-        return fixed_share(log_beta, self.questions)
+            return open_ended_share(self.log_beta, number)
+        return fixed_share(self.log_beta, self.questions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def _half_width(wanted: Wanted, name: str) -> float:
     """The planner's half-width; infinite where it cannot."""
     method = _method(name)
     rows = Rows(wanted.sampling.profile)
-    log_beta = math.log1p(-wanted.confidence_level)
+    log_beta = wanted.log_beta
     width = method.half_width(rows, wanted.rows, wanted.questions or 1, log_beta)
     return math.inf if width is None else width
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import charged, declared_left, require_room
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import (
     alphabet_log_charge,
@@ -25,6 +25,7 @@ from holdfast.mechanisms.no_promise import (
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.theory.release import DiscreteUniform

@@ -23,6 +23,7 @@ from holdfast.mechanisms.transfer_plan import (
     LEAKAGE_OPTIONS,
     LEAST_FIRST_EPOCH,
     OPEN_TOLERANCE,
+    REFUSES_CHECKS,
     checked_options,
     level_of,
     planned,
@@ -141,8 +142,7 @@ GAUSSIAN = MechanismKind(
     theorem="gaussian_half_width",
     plan=_plan,
     build=_build,
-    refuses_checks="its theorem does not count what checks give away. To check guesses beside it, "
-    "open a ledger with options={'leakage_nats': ...}, which sets that much aside.",
+    refuses_checks=REFUSES_CHECKS,
     options=LEAKAGE_OPTIONS,
     checker=lambda terms, parameters: limited_checks(_build(terms, parameters)),
 )

@@ -15,18 +15,13 @@ from dataclasses import dataclass, replace
 
 from holdfast.data.sample import Sample
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import (
-    asks_left,
-    charged,
-    declared_left,
-    leakage_fault,
-    noisy_cell,
-    open_release,
-    plain_offer,
-    require_room,
-)
+from holdfast.mechanisms.bounded_noise import noisy_cell
+from holdfast.mechanisms.faults import leakage_fault
+from holdfast.mechanisms.leakage import asks_left, charged, plain_offer
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.release import open_release
+from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.question.row import GRID, GRID_ERROR, RowValue
 from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.theory.guess_and_check import kt_surprise_prior
@@ -40,7 +35,7 @@ from holdfast.theory.leakage import ask_log_cost, confirmed_log_charge, surprise
 from holdfast.theory.release import DiscreteUniform, discrete_uniform_overhead
 from holdfast.theory.safeside import round_up
 
-__all__ = ["LEAST_LEVEL", "GuessAndCheck"]
+__all__ = ["LEAST_LEVEL", "GuessAndCheck", "check_fault"]
 
 # Parts of a question's level (rule R1: their events together, contained in the radius that is
 # charged). The empirical Bernstein interval has one of its own. Clopper-Pearson and KL lie inside
@@ -65,7 +60,8 @@ class GuessAndCheck:
         confirmed = confirmed_log_charge(prior)
         offers = []
         for position, wish in enumerate(wishes, start=1):
-            plain = plain_offer(terms, account, wish, position, _radius_part(terms, wish))
+            part = _radius_part(terms, wish.question, narrowed=wish.variance is not None)
+            plain = plain_offer(terms, account, wish, position, part)
             worst = max(confirmed, surprise_log_charge(prior, plain.worst_charge))
             offers.append(replace(plain, prior=prior, worst_charge=worst))
         return offers
@@ -167,10 +163,18 @@ def _is_prior_of(account: Account, prior: float) -> bool:
     return size >= 1 and account.surprise_prior(size) == prior
 
 
-def _radius_part(terms: Terms, wish: Wish) -> float:
-    """The part of a question's level that the radius has."""
-    rest = LEAST_LEVEL if _uses_bernstein(terms, wish.question.row) else 1.0
-    return rest if wish.variance is None else rest / 2
+def check_fault(terms: Terms, account: Account, offer: Offer, question: Statistic) -> str | None:
+    """Whether a check's level leaves what its other intervals need, by its question's text."""
+    part = _radius_part(terms, question, narrowed=offer.variance is not None)
+    if offer.log_p > offer.log_share - account.nats + math.log(part) + 1e-9:
+        return "its level is more than the radius's part of its share"
+    return None
+
+
+def _radius_part(terms: Terms, question: Statistic, *, narrowed: bool) -> float:
+    """The part of a question's level that the radius has; `narrowed` by a known variance."""
+    rest = LEAST_LEVEL if _uses_bernstein(terms, question.row) else 1.0
+    return rest / 2 if narrowed else rest
 
 
 def _uses_bernstein(terms: Terms, row: RowValue | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -25,6 +26,11 @@ class Wanted:
     questions: int | None
     sampling: Sampling
     design: bool = False
+
+    @property
+    def log_beta(self) -> float:
+        """ln of the failure probability of all intervals together."""
+        return math.log1p(-self.confidence_level)
 
     def terms(self, tolerance: float) -> Terms:
         """The terms with this half-width."""

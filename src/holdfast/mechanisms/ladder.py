@@ -27,8 +27,8 @@ from holdfast.data.evaluate import evaluate
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import charged, declared_left, require_room
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, chosen_options
+from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import (
     alphabet_log_charge,
@@ -38,6 +38,7 @@ from holdfast.mechanisms.no_promise import (
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.question.columns import Schema, bounds_pair
 from holdfast.question.expression import Call, Column, Constant
 from holdfast.question.row import GRID, RowValue

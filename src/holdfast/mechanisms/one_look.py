@@ -16,22 +16,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.data.sample import Sample
-from holdfast.errors import BudgetExhausted, ToleranceTooTight
+from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import charged
 from holdfast.mechanisms.exact import exact_cell, exact_cells, exact_value
+from holdfast.mechanisms.faults import first_fault
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import alphabet_log_charge
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.profile import profile_from_dict, profile_of
-from holdfast.question.row import GRID_ERROR
+from holdfast.mechanisms.profile import profile_of_record, recorded_profile
+from holdfast.mechanisms.room import too_tight
+from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.statistic import Statistic, computing_error, measure
 from holdfast.theory.intervals import Interval, clopper_pearson, kl_interval
 from holdfast.theory.leakage import fixed_share
 from holdfast.theory.safeside import round_up
+from holdfast.wording import plural
 
-__all__ = ["ONE_LOOK", "OneLook", "ordinary_interval", "too_tight"]
+__all__ = ["ONE_LOOK", "OneLook", "ordinary_fault", "ordinary_interval"]
 
 # How an interval is made of a value: exactly, by Chernoff's inequality, or by the radius alone.
 _BINOMIAL, _CHERNOFF, _RADIUS = "binomial", "chernoff", "radius"
@@ -48,7 +51,7 @@ class OneLook:
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         size = len(wishes)
         _require_first(terms, account, size)
-        log_share = fixed_share(math.log1p(-terms.confidence_level), size)
+        log_share = fixed_share(terms.log_beta, size)
         return [
             self._offer(terms, wish, number, size, log_share)
             for number, wish in enumerate(wishes, start=1)
@@ -74,7 +77,7 @@ class OneLook:
             prior=None,
             log_share=log_share,
             worst_charge=alphabet_log_charge(cells + 1),
-            profile=None if profile == terms.concentration else profile_of(profile),
+            profile=recorded_profile(profile, terms),
             extra={"size": size, "rows": question.rows(terms.rows), "by": _way(terms, question)},
         )
 
@@ -106,7 +109,7 @@ class OneLook:
     def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
         extra = offer.extra or {}
         size = extra.get("size", 0)
-        profile = terms.concentration if offer.profile is None else profile_from_dict(offer.profile)
+        profile = profile_of_record(offer.profile, terms)
         by_rows = extra.get("by") != _RADIUS
         faults = {
             "the ledger was closed by an earlier look": account.asked > 0,
@@ -116,7 +119,7 @@ class OneLook:
             "its level is not that of its batch": (
                 offer.log_p != offer.log_share
                 or size < 1
-                or offer.log_share > math.log1p(-terms.confidence_level) - math.log(size) + 1e-9
+                or offer.log_share > terms.log_beta - math.log(size) + 1e-9
             ),
             "its radius is too small": (
                 offer.radius < profile.radius(min(0.0, offer.log_p)) * (1 - 1e-12)
@@ -136,7 +139,7 @@ class OneLook:
                 offer.worst_charge < alphabet_log_charge(offer.cells + 1) * (1 - 1e-12)
             ),
         }
-        return next((fault for fault, found in faults.items() if found), None)
+        return first_fault(faults)
 
 
 def _way(terms: Terms, question: Statistic) -> str:
@@ -168,20 +171,30 @@ def ordinary_interval(offer: Offer, symbol: Symbol) -> tuple[float, Interval]:
     return value, Interval(max(around.low, found.low), min(around.high, found.high))
 
 
-def too_tight(tolerance: float, radius: float) -> ToleranceTooTight:
-    """The refusal of a half-width that the rows cannot give."""
-    return ToleranceTooTight(
-        f"requested half-width {tolerance:.6g} of the range; the sample alone may be off by "
-        f"{radius:.6g}, so {radius - tolerance:.3g} are missing. Ask for a larger tolerance, "
-        "declare fewer questions, or use more rows."
-    )
+def ordinary_fault(terms: Terms, offer: Offer, question: Statistic) -> str | None:
+    """What is wrong with how an offer makes its interval, by what its question's text says."""
+    extra, row = offer.extra or {}, question.row
+    by, rows = extra.get("by"), extra.get("rows", math.inf)
+    if by == _RADIUS:
+        coarse = offer.cells != exact_cells(question, terms.rows)
+        return "its grid is not that of its question" if coarse else None
+    if row is None:
+        return "its interval is for averages of rows"
+    faults = {
+        "its interval is for conditions": by == _BINOMIAL and not row.is_condition,
+        "its interval is of more rows than it averages": rows > question.rows(terms.rows),
+        "its grid is not that of its question": (
+            offer.cells != rows * (1 if row.is_condition else GRID)
+        ),
+    }
+    return first_fault(faults)
 
 
 def _require_first(terms: Terms, account: Account, size: int) -> None:
     declared = terms.questions or 1
     if account.asked:
         raise BudgetExhausted(
-            f"requested {size:,} more question{'s' * (size > 1)}; remaining 0 after the one look; "
+            f"requested {plural(size, 'more question')}; remaining 0 after the one look; "
             f"missing {size:,}. Repeating an earlier question is free; new ones need fresh rows in "
             "a new ledger."
         )
@@ -194,7 +207,7 @@ def _require_first(terms: Terms, account: Account, size: int) -> None:
 
 def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     no_options("one look", options)
-    log_share = fixed_share(math.log1p(-wanted.confidence_level), wanted.questions or 1)
+    log_share = fixed_share(wanted.log_beta, wanted.questions or 1)
     radius = round_up(wanted.sampling.profile(wanted.rows).radius(log_share) + GRID_ERROR)
     if radius > (wanted.tolerance or 0.5) or radius == 0.5:
         raise too_tight(wanted.tolerance or 0.5, radius)

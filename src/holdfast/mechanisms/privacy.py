@@ -24,6 +24,7 @@ from holdfast.theory.stability_arrows import (
     pure_dp_to_zcdp,
     zcdp_to_approx_dp_sharp,
 )
+from holdfast.wording import plural
 
 __all__ = ["PROTECTED", "Privacy", "gaussian_privacy", "laplace_privacy"]
 
@@ -84,7 +85,7 @@ class Privacy:
         return (
             f"{pure}({self.epsilon:.4g}, {self.delta:.3g})-DP, {self.zcdp.rho:.4g}-zCDP, "
             f"{self.gdp.mu:.4g}-GDP, total variation {self.tv.distance:.4g} after "
-            f"{self.answers:,} answer{'s' * (self.answers != 1)} (replace one row)"
+            f"{plural(self.answers, 'answer')} (replace one row)"
         )
 
 

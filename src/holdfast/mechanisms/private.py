@@ -24,13 +24,16 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import charged, declared_left, open_release, require_room
 from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw, words_of
+from holdfast.mechanisms.faults import first_fault
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, chosen_options
+from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.privacy import Privacy, gaussian_privacy, laplace_privacy
-from holdfast.mechanisms.profile import profile_of
+from holdfast.mechanisms.profile import recorded_profile
+from holdfast.mechanisms.release import open_release
+from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.sampling import Independent
@@ -105,7 +108,7 @@ class PrivateNoise:
             prior=None,
             log_share=terms.log_share(number),
             worst_charge=0.0,
-            profile=None if change is None else profile_of(profile),
+            profile=None if change is None else recorded_profile(profile, terms),
             extra={"cells": cells, "scale": scale, "change": change},
         )
 
@@ -150,7 +153,7 @@ class PrivateNoise:
     def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
         if terms.questions is None or not terms.independent or terms.design:
             return "private answers need independent rows, no design and a number of questions"
-        log_beta = math.log1p(-terms.confidence_level)
+        log_beta = terms.log_beta
         promised = private_half_width(self.law, terms.rows, terms.questions, self.scale, log_beta)
         change = (offer.extra or {}).get("change")
         faults = {
@@ -165,7 +168,7 @@ class PrivateNoise:
             "its change is not that of its concentration": _differs(terms.rows, change, offer),
             "its half-width is too small": offer.tolerance < _half_width_of(terms, change),
         }
-        return next((fault for fault, found in faults.items() if found), None)
+        return first_fault(faults)
 
 
 def _noisy(offer: Offer) -> tuple[int, int]:
@@ -288,7 +291,7 @@ def _plan(law: NoiseLaw, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
             "leave design out."
         )
     answers = require.integer_between("questions", wanted.questions, 1, _MOST_ANSWERS[law])
-    log_beta = math.log1p(-wanted.confidence_level)
+    log_beta = wanted.log_beta
 
     def width(scale: int) -> float:
         return private_half_width(law, wanted.rows, answers, scale, log_beta)

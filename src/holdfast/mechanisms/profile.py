@@ -6,14 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.account import Terms
 from holdfast.statistics.known import KnownVariance
 from holdfast.theory.concentration import Bernstein, Concentration, SubExponential, SubGaussian
 
-__all__ = ["profile_from_dict", "profile_of", "radius_of"]
+__all__ = ["profile_of_record", "radius_of", "recorded_profile"]
 
 
-def profile_of(profile: Concentration) -> dict[str, Any]:
-    """The profile as plain values; every other one than the sub-exponential has a scale sigma."""
+def recorded_profile(profile: Concentration, terms: Terms) -> dict[str, Any] | None:
+    """The profile of a statistic as plain values; None where it is that of a mean of all rows.
+
+    Every other one than the sub-exponential has a scale sigma.
+    """
+    if profile == terms.concentration:
+        return None
     if isinstance(profile, SubExponential):
         return {"sigma": profile.sigma, "b": profile.b}
     sigma = getattr(profile, "sigma", None)
@@ -25,11 +31,13 @@ def profile_of(profile: Concentration) -> dict[str, Any]:
     return {"sigma": sigma, "b": None}
 
 
-def profile_from_dict(body: Mapping[str, Any]) -> Concentration:
-    """The profile that `profile_of` wrote."""
-    if body["b"] is None:
-        return SubGaussian(body["sigma"])
-    return SubExponential(body["sigma"], body["b"])
+def profile_of_record(record: Mapping[str, Any] | None, terms: Terms) -> Concentration:
+    """The profile that `recorded_profile` wrote."""
+    if record is None:
+        return terms.concentration
+    if record["b"] is None:
+        return SubGaussian(record["sigma"])
+    return SubExponential(record["sigma"], record["b"])
 
 
 def radius_of(profile: Concentration, known: KnownVariance, rows: int, log_p: float) -> float:

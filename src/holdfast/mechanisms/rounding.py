@@ -21,18 +21,13 @@ from typing import Any
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import (
-    OnGrid,
-    charged,
-    declared_left,
-    leakage_fault,
-    plain_offer,
-    release_of,
-    require_room,
-)
+from holdfast.mechanisms.faults import leakage_fault
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.leakage import OnGrid, charged, plain_offer
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.release import release_of
+from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.equal_width import rounding_half_width, roundings_fit
 from holdfast.theory.leakage import rounding_log_charge
@@ -140,7 +135,7 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     half_width = rounding_half_width(
         OnGrid(wanted.sampling.profile(wanted.rows)),
         wanted.questions,
-        math.log1p(-wanted.confidence_level),
+        wanted.log_beta,
     )
     if half_width >= 0.5:
         raise InvalidArgument(

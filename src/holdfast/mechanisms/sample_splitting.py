@@ -23,12 +23,14 @@ from holdfast.data.parts import part_sums
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import charged, declared_left, require_room
 from holdfast.mechanisms.exact import exact_cell
+from holdfast.mechanisms.faults import first_fault
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.one_look import ordinary_interval, too_tight
+from holdfast.mechanisms.one_look import ordinary_interval
+from holdfast.mechanisms.room import declared_left, require_room, too_tight
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.sampling import Independent
 from holdfast.statistics.mean import Mean
@@ -124,7 +126,7 @@ class SampleSplitting:
             "its number is out of order": offer.number != account.asked + place,
             "there is no part left for it": offer.number > (terms.questions or 0),
             "its rows are not independent and alike": not terms.independent or terms.design,
-            "it has more rows than a part": extra.get("rows", math.inf) > rows,
+            "its rows are not those of a part": extra.get("rows") != rows,
             "its grid is not that of its part": offer.cells
             != rows * (1 if extra.get("by") == "binomial" else GRID),
             "it takes more than its share of the failure probability": (
@@ -135,7 +137,7 @@ class SampleSplitting:
                 or offer.tolerance < offer.radius
             ),
         }
-        return next((fault for fault, found in faults.items() if found), None)
+        return first_fault(faults)
 
 
 def _part_rows(terms: Terms) -> int:
@@ -158,7 +160,7 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
         raise InvalidArgument(
             "sample splitting needs questions=, the number of parts the rows are cut into."
         )
-    log_share = fixed_share(math.log1p(-wanted.confidence_level), wanted.questions)
+    log_share = fixed_share(wanted.log_beta, wanted.questions)
     half_width = _radius(wanted.rows // wanted.questions, log_share, GRID_ERROR)
     if half_width > (wanted.tolerance or 0.5):
         raise too_tight(wanted.tolerance or 0.5, half_width)

@@ -17,7 +17,7 @@ from typing import Any
 
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.mechanism import Offer
-from holdfast.mechanisms.profile import profile_from_dict
+from holdfast.mechanisms.profile import profile_of_record
 from holdfast.question.row import GRID_ERROR
 from holdfast.theory.safeside import round_up
 
@@ -54,12 +54,8 @@ class StableSteps:
         """How far apart, in scales, the laws of an answer on typical samples and of W may be."""
         most = 0.0
         for key, cells, scale in self.finest:
-            profile = (
-                terms.concentration
-                if key is None
-                else profile_from_dict({"sigma": key[0], "b": key[1]})
-            )
-            radius = round_up(profile.radius(log_nu) + GRID_ERROR)
+            record = None if key is None else {"sigma": key[0], "b": key[1]}
+            radius = round_up(profile_of_record(record, terms).radius(log_nu) + GRID_ERROR)
             most = max(most, round_up(math.ceil(Fraction(radius) * cells) / scale))
         return most
 

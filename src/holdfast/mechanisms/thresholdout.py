@@ -28,9 +28,9 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import charged, declared_left, require_room
 from holdfast.mechanisms.draws import discrete_laplace, words_of
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, chosen_options
+from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import (
     no_half_width,
@@ -39,6 +39,7 @@ from holdfast.mechanisms.no_promise import (
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.release import RESOLUTION, DiscreteUniform
 from holdfast.theory.safeside import round_up

@@ -28,9 +28,12 @@ from typing import Any, Protocol
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidQuestion, Refused, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import charged, open_release, require_room
+from holdfast.mechanisms.faults import first_fault
+from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.release import open_release
+from holdfast.mechanisms.room import require_room
 from holdfast.statistics.statistic import Statistic, computing_error, measure
 from holdfast.theory.safeside import log_add, round_down, round_up
 
@@ -194,8 +197,7 @@ class Transfer:
                 self.beside is not None and leaked_by_checks(account) > self.beside.nats
             ),
         }
-        named = next((fault for fault, wrong in faults.items() if wrong), None)
-        return named or self._opening_fault(terms, last)
+        return first_fault(faults) or self._opening_fault(terms, last)
 
     def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
         question, number = wish.question, account.asked + position

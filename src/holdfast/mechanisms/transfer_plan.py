@@ -20,6 +20,7 @@ __all__ = [
     "LEAKAGE_OPTIONS",
     "LEAST_FIRST_EPOCH",
     "OPEN_TOLERANCE",
+    "REFUSES_CHECKS",
     "Level",
     "checked_options",
     "level_of",
@@ -36,6 +37,10 @@ LEAKAGE_OPTIONS: Mapping[str, str] = {
     "leakage_nats": "checks of guesses may come between, and leak so many nats in all",
     "leakage_share": "the part of the failure probability that is for those checks; 0.5",
 }
+REFUSES_CHECKS = (
+    "its theorem does not count what checks give away. To check guesses beside it, open a ledger "
+    "with options={'leakage_nats': ...}, which sets that much aside."
+)
 _SHARE = 0.5
 _VACUOUS = 0.5
 
@@ -70,7 +75,7 @@ def level_of(wanted: Wanted, options: Mapping[str, Any]) -> Level:
                 "leakage_share divides the failure probability with checks, and without "
                 "leakage_nats there are none; give both, or neither."
             )
-        return Level(math.log1p(-wanted.confidence_level), None)
+        return Level(wanted.log_beta, None)
     nats = require.positive("leakage_nats", nats)
     share = _SHARE if share is None else require.probability("leakage_share", share)
     whole = 1.0 - wanted.confidence_level

@@ -23,18 +23,15 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, Refused, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import (
-    charged,
-    declared_left,
-    open_release,
-    plain_offer,
-    require_room,
-)
 from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw, words_of
+from holdfast.mechanisms.faults import first_fault, leakage_fault
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, chosen_options
+from holdfast.mechanisms.leakage import charged, plain_offer
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.profile import profile_from_dict, radius_of
+from holdfast.mechanisms.profile import profile_of_record
+from holdfast.mechanisms.release import open_release
+from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic, computing_error, measure
@@ -171,33 +168,26 @@ class TypicalNoise:
         return max(0, most)
 
     def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        log_p = min(0.0, offer.log_p)
-        profile = terms.concentration if offer.profile is None else profile_from_dict(offer.profile)
-        least = profile.radius(log_p)
-        if offer.variance is not None and terms.independent:
-            least = min(least, radius_of(profile, offer.variance, terms.rows, log_p))
         cells = _cells(offer)
+        profile = profile_of_record(offer.profile, terms)
         error = self.law.error(SCALE, offer.log_share + _LOG_HALF)
-        faults = {
-            "its number is out of order": offer.number != account.asked + place,
-            "it takes more than its share of the failure probability": (
-                offer.log_share > terms.log_share(offer.number) + 1e-9
-            ),
-            "its level ignores leakage": (
-                offer.log_p > offer.log_share + _LOG_HALF - account.nats + 1e-9
-            ),
-            "its radius is too small": offer.radius < least * (1 - 1e-12),
-            "noise and radius exceed its tolerance": (
-                offer.tolerance < _half_width(offer.radius, error, cells) * (1 - 1e-12)
-            ),
-            "its noise is smaller than declared": (
-                self.calibration is not None and cells > self.calibration.cells(profile, 0.0)
-            ),
-            "its charge is too small": (
-                offer.worst_charge < self._charge(offer.radius, cells) * (1 - 1e-12)
-            ),
-        }
-        return next((fault for fault, found in faults.items() if found), None)
+        found = first_fault(
+            {
+                "it does not say on which grid it is": cells < 1,
+                "its level ignores leakage": (
+                    offer.log_p > offer.log_share + _LOG_HALF - account.nats + 1e-9
+                ),
+                "its noise is smaller than declared": (
+                    self.calibration is not None and cells > self.calibration.cells(profile, 0.0)
+                ),
+            }
+        )
+        if found is not None:
+            return found
+        # Another machine's logarithms may have made the noise's error a little smaller.
+        reach = _with_rounding(error) / cells * Fraction(1 - 1e-12)
+        charge = self._charge(offer.radius, cells)
+        return leakage_fault(terms, account, offer, place, charge, reach)
 
 
 def _cells(offer: Offer) -> int:
@@ -293,7 +283,7 @@ def _planned_width(mechanism: TypicalNoise, wanted: Wanted, questions: int) -> f
     if calibration is None:
         width = laplace_half_width if law is LAPLACE else gaussian_leakage_half_width
         # The grid costs less than this part of the half-width.
-        return width(profile, questions, math.log1p(-wanted.confidence_level)) * 1.00001 + 2**-29
+        return width(profile, questions, wanted.log_beta) * 1.00001 + 2**-29
     cells = calibration.cells(profile, GRID_ERROR)
     log_part = wanted.terms(_TOLERANCE).log_share(1) + _LOG_HALF
     nats, radius = 0.0, math.inf

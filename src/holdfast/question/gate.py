@@ -17,6 +17,7 @@ from holdfast.errors import InvalidQuestion
 
 if TYPE_CHECKING:
     from sqlglot import exp
+    from sqlglot.dialects.dialect import Dialect
     from sqlglot.tokenizer_core import Token
 
 __all__ = [
@@ -57,12 +58,11 @@ def read_sql(text: str, columns: Collection[str]) -> exp.Expression:
     A word that is otherwise reserved may be used where it is the name of a column.
     """
     from sqlglot import exp
-    from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import ErrorLevel
 
     select, *tokens = _tokens(text, "SELECT ")
     _check_tokens(tokens, columns)
-    parser = Dialect.get_or_raise(None).parser(error_level=ErrorLevel.IMMEDIATE)
+    parser = _dialect().parser(error_level=ErrorLevel.IMMEDIATE)
     try:
         statements = parser.parse([select, *tokens], f"SELECT {text}")
     except Exception:  # the reader may fail in many ways; its words are about SQL, not about us
@@ -91,11 +91,9 @@ def read_tokens(text: str) -> list[Token]:
 
 
 def _tokens(text: str, before: str) -> list[Token]:
-    from sqlglot.dialects.dialect import Dialect
-
     _check_characters(text)
     try:
-        tokens: list[Token] = Dialect.get_or_raise(None).tokenize(before + text)
+        tokens: list[Token] = _dialect().tokenize(before + text)
     except Exception:
         raise InvalidQuestion(
             "The question has a quote or a sign that cannot be read; text is written 'like this'."
@@ -105,6 +103,13 @@ def _tokens(text: str, before: str) -> list[Token]:
     if any(token.comments for token in tokens):
         raise InvalidQuestion("A question holds no comments.")
     return tokens
+
+
+@cache
+def _dialect() -> Dialect:
+    from sqlglot.dialects.dialect import Dialect
+
+    return Dialect.get_or_raise(None)
 
 
 def _check_characters(text: str) -> None:

@@ -18,7 +18,7 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import Constant, Expression, Kind, Op
 from holdfast.question.gate import read_sql
 
-__all__ = ["parse_row", "parse_row_of_average"]
+__all__ = ["parse_row"]
 
 MAX_PATTERN = 200  # characters of a LIKE pattern
 
@@ -71,16 +71,6 @@ def parse_row(text: str, schema: Schema, *, bounded: bool = True) -> Expression:
     without it the caller will clip the value.
     """
     return _Reader(schema).read(read_sql(text, schema.types), bounded)
-
-
-def parse_row_of_average(text: str, schema: Schema) -> Expression:
-    """The row expression inside ``avg(...)``."""
-    node = read_sql(text, schema.types)
-    while type(node).__name__ == "Paren":
-        node = node.this
-    if type(node).__name__ != "Avg":
-        raise InvalidQuestion("A question is an average; write it as avg(...).")
-    return _Reader(schema).read(node.this, True)
 
 
 Node: TypeAlias = Any  # a node of sqlglot's tree, its type already checked by the gates

@@ -151,10 +151,6 @@ class RowValue:
         """The grid its values are rounded to; a condition counts 1 where it is true."""
         return _OF_CONDITION if self.is_condition else _grid_of(self.low, self.high)
 
-    def in_units(self, fraction: float) -> float:
-        """The value at this fraction (0 to 1) of the way from low to high."""
-        return self.low + (self.high - self.low) * fraction
-
 
 def row_value(expression: Expression) -> RowValue:
     """The total, bounded value of a row expression; refused where no bounds are known."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["recorded"]
+__all__ = ["recorded", "tells_conditions"]
 
 _RANGE = r"in \[(\S+), (\S+)\]"
 _OF_ROWS = re.compile(
@@ -55,6 +55,14 @@ def recorded(source: str, table: Table) -> Statistic:
         row = RowValue(Gone(text), float(low), float(high), text, is_condition=False)
         return Mean(row, None if variance is None else float(variance))
     return read_again(source, table)
+
+
+def tells_conditions(statistic: Statistic) -> bool:
+    """Whether the text says if only 0 and 1 occur: that of a Polars expression does not."""
+    row = statistic.row
+    return row is None or not (
+        isinstance(row.source, Gone) and row.source.text.startswith("polars ")
+    )
 
 
 def _gone(_: pl.DataFrame) -> float:

@@ -18,6 +18,7 @@ from holdfast.theory import baselines, equal_width, gaussian_transfer, median_no
 from holdfast.theory.concentration import BoundedMean, Concentration, SubGaussian
 from holdfast.theory.dependence import MDependent
 from holdfast.theory.safeside import largest_integer, smallest_integer
+from holdfast.wording import plural
 
 __all__ = [
     "GRID_ALLOWANCE",
@@ -68,7 +69,14 @@ class Method:
 
 
 def methods() -> tuple[Method, ...]:
-    """All methods but guess-and-check, which depends on the number of surprises."""
+    """All methods but guess-and-check, which depends on the number of surprises.
+
+    One that a holdout can be opened with has the mechanism's name in the catalogue.
+    """
+    return (*_promises(), *_published(), _one_look())
+
+
+def _promises() -> tuple[Method, ...]:
     return (
         _account(
             "bounded noise",
@@ -76,38 +84,22 @@ def methods() -> tuple[Method, ...]:
             equal_width.bounded_noise_half_width,
             equal_width.bounded_noise_fits,
         ),
-        Method(
+        _transfer(
             "median noise",
-            "promise",
             "median_noise_half_width",
-            True,
-            lambda _, n, k, log_beta: _useful(
-                median_noise.median_noise_half_width(n, k, log_beta).half_width + GRID_ALLOWANCE
-            ),
-            lambda _, n, t, log_beta: _some(
-                median_noise.median_noise_questions(n, t - GRID_ALLOWANCE, log_beta)
-            ),
-            lambda _, k, t, log_beta: median_noise.median_noise_rows(
-                k, t - GRID_ALLOWANCE, log_beta
-            ),
+            lambda n, k, log_beta: median_noise.median_noise_half_width(n, k, log_beta).half_width,
+            median_noise.median_noise_questions,
+            median_noise.median_noise_rows,
         ),
-        Method(
-            "Gaussian noise",
-            "promise",
+        _transfer(
+            "gaussian",
             "gaussian_half_width",
-            True,
-            lambda _, n, k, log_beta: _useful(
-                gaussian_transfer.gaussian_half_width(n, k, log_beta).half_width + GRID_ALLOWANCE
-            ),
-            lambda _, n, t, log_beta: _some(
-                gaussian_transfer.gaussian_questions(n, t - GRID_ALLOWANCE, log_beta)
-            ),
-            lambda _, k, t, log_beta: gaussian_transfer.gaussian_rows(
-                k, t - GRID_ALLOWANCE, log_beta
-            ),
+            lambda n, k, log_beta: gaussian_transfer.gaussian_half_width(n, k, log_beta).half_width,
+            gaussian_transfer.gaussian_questions,
+            gaussian_transfer.gaussian_rows,
         ),
         _account(
-            "Laplace noise",
+            "typical laplace",
             "laplace_half_width",
             equal_width.laplace_half_width,
             equal_width.laplace_fits,
@@ -124,37 +116,29 @@ def methods() -> tuple[Method, ...]:
             "sample_splitting_half_width",
             baselines.sample_splitting_half_width,
         ),
-        _formula(
-            "Rogers et al. 2020 (published)",
-            "reference",
-            "russo_zou_half_width",
-            published.russo_zou_half_width,
-        ),
-        _formula(
-            "Jung et al. 2020 (published)",
-            "reference",
-            "jung_2020_half_width",
-            published.jung_2020_half_width,
-        ),
-        _formula(
-            "Bassily et al. 2016 (published)",
-            "reference",
-            "bassily_2016_half_width",
-            published.bassily_2016_half_width,
-        ),
-        _formula(
-            "Dwork et al. 2015 (published)",
-            "reference",
-            "dwork_2015_half_width",
-            published.dwork_2015_half_width,
-        ),
-        _formula(
-            "one look",
-            "not valid",
-            "one_look_half_width",
-            lambda n, _, log_beta: baselines.one_look_half_width(n, log_beta),
-            most=1,
-        ),
+    )
+
+
+def _published() -> tuple[Method, ...]:
+    found = {
+        "Rogers et al. 2020": published.russo_zou_half_width,
+        "Jung et al. 2020": published.jung_2020_half_width,
+        "Bassily et al. 2016": published.bassily_2016_half_width,
+        "Dwork et al. 2015": published.dwork_2015_half_width,
+    }
+    return tuple(
+        _formula(f"{authors} (published)", "reference", width.__name__, width)
+        for authors, width in found.items()
+    )
+
+
+def _one_look() -> Method:
+    return _formula(
+        "one look",
+        "not valid",
+        "one_look_half_width",
+        lambda n, _, log_beta: baselines.one_look_half_width(n, log_beta),
+        most=1,
     )
 
 
@@ -173,8 +157,7 @@ def check_method(surprises: int) -> Method:
         room = _scale(profile) or 0.0
         return equal_width.check_fits(profile, k, min(surprises, k), t, log_beta, room)
 
-    plural = "" if surprises == 1 else "s"
-    name = f"guess and check, {surprises:,} surprise{plural}"
+    name = f"guess and check, {plural(surprises, 'surprise')}"
     return _account(name, "check_half_width", width, fits)
 
 
@@ -202,6 +185,25 @@ def _account(name: str, theorem: str, width: Width, fits: Fits) -> Method:
         return smallest_integer(enough, most=MOST_ROWS)
 
     return Method(name, "promise", theorem, False, half_width, questions, rows_needed)
+
+
+def _transfer(
+    name: str,
+    theorem: str,
+    width: Callable[[int, int, float], float],
+    questions: Callable[[int, float, float], int],
+    rows: Callable[[int, float, float], int | None],
+) -> Method:
+    """A method whose theorem is about averages of independent rows, and has its own inverses."""
+    return Method(
+        name,
+        "promise",
+        theorem,
+        True,
+        lambda _, n, k, log_beta: _useful(width(n, k, log_beta) + GRID_ALLOWANCE),
+        lambda _, n, t, log_beta: _some(questions(n, t - GRID_ALLOWANCE, log_beta)),
+        lambda _, k, t, log_beta: rows(k, t - GRID_ALLOWANCE, log_beta),
+    )
 
 
 def _formula(

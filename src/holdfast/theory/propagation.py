@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.intervals import Interval
+from holdfast.theory.safeside import float_above, float_below
 from holdfast.theory.theorem import theorem
 
 __all__ = [
@@ -163,8 +163,8 @@ def ratio_interval(
     below = d[0] if r[0] < 0 else d[1]
     above = d[0] if r[1] > 0 else d[1]
     return Interval(
-        _float_below(g + r[0] / below) if below else -math.inf,
-        _float_above(g + r[1] / above) if above else math.inf,
+        float_below(g + r[0] / below) if below else -math.inf,
+        float_above(g + r[1] / above) if above else math.inf,
     )
 
 
@@ -269,22 +269,4 @@ def _root(square: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def _outwards(low: Fraction, high: Fraction) -> Interval:
-    return Interval(_float_below(low), _float_above(high))
-
-
-def _float_above(exact: Fraction) -> float:
-    """The least float that is not below."""
-    try:
-        near = float(exact)  # the nearest
-    except OverflowError:
-        return math.inf if exact > 0 else -sys.float_info.max
-    return near if near >= exact else math.nextafter(near, math.inf)
-
-
-def _float_below(exact: Fraction) -> float:
-    """The largest float that is not above."""
-    try:
-        near = float(exact)
-    except OverflowError:
-        return -math.inf if exact < 0 else sys.float_info.max
-    return near if near <= exact else math.nextafter(near, -math.inf)
+    return Interval(float_below(low), float_above(high))

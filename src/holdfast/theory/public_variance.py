@@ -11,11 +11,10 @@ all that `Bernstein` needs.
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from holdfast import require
-from holdfast.theory.safeside import round_up
+from holdfast.theory.safeside import float_above, round_up
 from holdfast.theory.theorem import theorem
 
 __all__ = ["condition_variance", "group_variance", "same_cost_tolerance", "share_variance"]
@@ -87,6 +86,4 @@ def same_cost_tolerance(tolerance: float, radius: float, narrow_radius: float) -
     t = require.positive("tolerance", tolerance)
     alpha = require.between("radius", radius, 0.0, t, open_low=True, open_high=True)
     narrow = require.between("narrow_radius", narrow_radius, 0.0, alpha, open_low=True)
-    exact = Fraction(t) * Fraction(narrow) / Fraction(alpha)
-    nearest = float(exact)
-    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+    return float_above(Fraction(t) * Fraction(narrow) / Fraction(alpha))

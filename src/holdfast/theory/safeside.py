@@ -7,9 +7,13 @@ the end of its last bracket that is known to be safe, never the midpoint.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from fractions import Fraction
 
 __all__ = [
+    "float_above",
+    "float_below",
     "golden_minimum",
     "largest_integer",
     "largest_true",
@@ -34,6 +38,20 @@ def round_up(value: float, ulps: int = 4) -> float:
 def round_down(value: float, ulps: int = 4) -> float:
     """A float a few units in the last place below `value`."""
     return math.nextafter(value - ulps * math.ulp(value), -math.inf)
+
+
+def float_above(exact: Fraction) -> float:
+    """The least float that is not below."""
+    try:
+        near = float(exact)  # the nearest
+    except OverflowError:
+        return math.inf if exact > 0 else -sys.float_info.max
+    return near if near >= exact else math.nextafter(near, math.inf)
+
+
+def float_below(exact: Fraction) -> float:
+    """The largest float that is not above."""
+    return -float_above(-exact)
 
 
 def log_add(*logs: float) -> float:

@@ -1,0 +1,36 @@
+"""Room for a question: how many are left, and the refusals where there is none."""
+
+from __future__ import annotations
+
+from holdfast.errors import BudgetExhausted, ToleranceTooTight
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.theory.planning import MOST_QUESTIONS
+from holdfast.wording import plural
+
+__all__ = ["declared_left", "require_room", "too_tight"]
+
+
+def declared_left(terms: Terms, account: Account) -> int:
+    """How many of the declared questions are left; very many when none were declared."""
+    return MOST_QUESTIONS if terms.questions is None else terms.questions - account.asked
+
+
+def require_room(terms: Terms, account: Account, wanted: int) -> None:
+    """Refuse a batch that goes beyond the declared number of questions."""
+    if terms.questions is None or account.asked + wanted <= terms.questions:
+        return
+    remaining = terms.questions - account.asked
+    raise BudgetExhausted(
+        f"requested {plural(wanted, 'more question')}; remaining {remaining:,} of the "
+        f"{terms.questions:,} declared; missing {wanted - remaining:,}. Repeating an earlier "
+        "question is free; new questions need fresh rows in a new ledger."
+    )
+
+
+def too_tight(tolerance: float, radius: float) -> ToleranceTooTight:
+    """The refusal of a half-width that the rows cannot give."""
+    return ToleranceTooTight(
+        f"requested half-width {tolerance:.6g} of the range; the sample alone may be off by "
+        f"{radius:.6g}, so {radius - tolerance:.3g} are missing. Ask for a larger tolerance, "
+        "declare fewer questions, or use more rows."
+    )
