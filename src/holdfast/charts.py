@@ -27,10 +27,13 @@ _COLOURS = {
     "median noise": "#1f77b4",
     "gaussian": "#17a2b8",
     "typical laplace": "#9467bd",
+    "typical gaussian": "#c5a5de",
+    "private laplace": "#e377c2",
     "rounding": "#bc8f00",
     "sample splitting": "#8c564b",
     "one look": "#d62728",
 }
+_SAME_LINE = "private gaussian"  # as gaussian: the best noise for the width is the same
 _STATUS_COLOURS = {"answered": "#1f77b4", "confirmed": "#0b6e4f", "surprise": "#d62728"}
 _GUESS_COLOURS = ("#7fc97f", "#a6d854", "#cddc39")
 _PUBLISHED_COLOURS = ("#555555", "#808080", "#a0a0a0", "#c0c0c0")
@@ -183,7 +186,9 @@ def _plan_points(plan: Plan) -> list[dict[str, Any]]:
     n, log_beta = best.rows or 1, plan.log_beta
     counts = _question_counts(10 * (best.questions or 1))
     lines: list[tuple[str, list[Method]]] = [
-        (method.name, [method] * len(counts)) for method in methods() if method.applies(rows)
+        (method.name, [method] * len(counts))
+        for method in methods()
+        if method.applies(rows) and method.name != _SAME_LINE
     ]
     if plan.surprises is not None:
         lines.append(

@@ -233,7 +233,7 @@ def test_what_no_sensitivity_is_known_of_is_refused(law: NoiseLaw) -> None:
         ({"questions": None}, "give questions="),
         ({"sampling": declared(sigma=0.01)}, "needs independent rows"),
         ({"design": True}, "leave design out"),
-        ({"questions": 10**7}, "questions is 10000000"),
+        ({"questions": 10**13}, "questions is 10000000000000"),
     ],
 )
 @every_law

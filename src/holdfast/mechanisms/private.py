@@ -40,22 +40,27 @@ from holdfast.sampling import Independent
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.statistics.whole import TableFunction
 from holdfast.theory.distances import gaussian_scale_for_approx_dp
-from holdfast.theory.gaussian_transfer import gaussian_max_noise, gaussian_shift
+from holdfast.theory.gaussian_transfer import (
+    gaussian_half_width,
+    gaussian_max_noise,
+    gaussian_shift,
+)
+from holdfast.theory.planning import MOST_QUESTIONS
+from holdfast.theory.private_planning import MOST_PRIVATE_LAPLACE, best_private_laplace
 from holdfast.theory.private_release import (
     composed_private_shift,
     laplace_max_noise,
     optimal_composition_at_delta,
 )
 from holdfast.theory.release import DiscreteUniform
-from holdfast.theory.safeside import golden_minimum, largest_true, round_up
+from holdfast.theory.safeside import largest_true, round_up
 from holdfast.theory.stability import GDP, PureDP
 
 __all__ = ["PRIVATE_GAUSSIAN", "PRIVATE_LAPLACE", "PrivateNoise", "private_half_width"]
 
 _DELTA = 1e-6
 _FINE = 2**20  # cells that one row can move a statistic with a declared change
-_LEAST_NOISE, _MOST_NOISE = math.log(GRID / 50), math.log(GRID * 1e8)  # where the best is sought
-_MOST_ANSWERS = {LAPLACE: 20_000, GAUSSIAN: 10**6}  # the optimal composition takes its time
+_MOST_ANSWERS = {LAPLACE: MOST_PRIVATE_LAPLACE, GAUSSIAN: MOST_QUESTIONS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,24 +252,24 @@ def _scale_for(law: NoiseLaw, wanted: Wanted, answers: int, chosen: Mapping[str,
     return math.ceil(GRID / each)
 
 
-def _narrowest(width: Callable[[float], float]) -> float:
-    """ln of about the best scale; with far too little noise the width is flat, so first a grid."""
-    step = (_MOST_NOISE - _LEAST_NOISE) / 40
-    middle = min((_LEAST_NOISE + step * place for place in range(41)), key=width)
-    best, _ = golden_minimum(width, middle - step, middle + step, steps=20)
-    return best
+def _narrowest(law: NoiseLaw, rows: int, answers: int, log_beta: float) -> int:
+    """About the scale that makes the half-width least."""
+    if law is LAPLACE:
+        epsilon, _ = best_private_laplace(rows, answers, log_beta)
+        return math.ceil(GRID / epsilon)
+    return math.ceil(gaussian_half_width(rows, answers, log_beta).noise_scale * rows * GRID)
 
 
-def _most_private(width: Callable[[int], float], tolerance: float, best: float) -> int:
-    """The most noise with which the half-width is kept, no less than the `best` for the width."""
-    high = 2.0 * best
-    while width(math.ceil(math.exp(high))) <= tolerance:
+def _most_private(width: Callable[[int], float], tolerance: float, least: int) -> int:
+    """The most noise, and no less than `least`, with which the half-width is kept."""
+
+    def fits(scale: float) -> bool:
+        return width(math.ceil(scale)) <= tolerance
+
+    high = 2.0 * least
+    while fits(high):
         high *= 2.0
-
-    def fits(x: float) -> bool:
-        return width(math.ceil(math.exp(x))) <= tolerance
-
-    return math.ceil(math.exp(largest_true(fits, best, high, relative=1e-7)))
+    return math.ceil(largest_true(fits, least, high, relative=1e-7))
 
 
 def _checked(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -296,10 +301,10 @@ def _plan(law: NoiseLaw, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     def width(scale: int) -> float:
         return private_half_width(law, wanted.rows, answers, scale, log_beta)
 
-    start = _narrowest(lambda x: width(math.ceil(math.exp(x))))
+    start = _narrowest(law, wanted.rows, answers, log_beta)
     if chosen["epsilon"] is not None:  # less privacy than declared is never taken, more may be
-        start = max(start, round_up(math.log(_scale_for(law, wanted, answers, chosen))))
-    least = width(math.ceil(math.exp(start)))
+        start = max(start, _scale_for(law, wanted, answers, chosen))
+    least = width(start)
     tolerance = wanted.tolerance
     if tolerance is None:
         tolerance = math.ceil(least * 1_000) / 1_000

@@ -10,6 +10,7 @@ Symbols: n rows, k questions, t the half-width, z the half-width in units of the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -17,6 +18,12 @@ from typing import Literal
 from holdfast.theory import baselines, equal_width, gaussian_transfer, median_noise, published
 from holdfast.theory.concentration import BoundedMean, Concentration, SubGaussian
 from holdfast.theory.dependence import MDependent
+from holdfast.theory.private_planning import (
+    MOST_PRIVATE_LAPLACE,
+    best_private_laplace,
+    private_laplace_questions,
+    private_laplace_rows,
+)
 from holdfast.theory.safeside import largest_integer, smallest_integer
 from holdfast.wording import plural
 
@@ -35,7 +42,10 @@ MOST_QUESTIONS = 10**12
 MOST_ROWS = 10**15
 _VACUOUS = 0.5
 # Whole numbers of 2^-30 of a row, in values and in noise, widen an interval by less than this.
-GRID_ALLOWANCE = 2.0**-29
+GRID_ALLOWANCE = 2.0**-28
+# By this part of it a private half-width below 1/2 may be wider: its noise is coarser by 2^-19, and
+# noise and cells by a 2^20th of what a row can do, which is at most 2.2 times the noise's scale.
+PRIVATE_ALLOWANCE = 2.0**-17
 _UNIT = SubGaussian(1.0)
 
 Kind = Literal["promise", "reference", "not valid"]
@@ -94,7 +104,7 @@ def _promises() -> tuple[Method, ...]:
         _transfer(
             "gaussian",
             "gaussian_half_width",
-            lambda n, k, log_beta: gaussian_transfer.gaussian_half_width(n, k, log_beta).half_width,
+            _gaussian_width,
             gaussian_transfer.gaussian_questions,
             gaussian_transfer.gaussian_rows,
         ),
@@ -105,18 +115,48 @@ def _promises() -> tuple[Method, ...]:
             equal_width.laplace_fits,
         ),
         _account(
+            "typical gaussian",
+            "gaussian_leakage_half_width",
+            equal_width.gaussian_leakage_half_width,
+            equal_width.gaussian_leakage_fits,
+        ),
+        _account(
             "rounding",
             "rounding_half_width",
             equal_width.rounding_half_width,
             equal_width.rounding_fits,
         ),
+        _private(
+            "private laplace",
+            "private_laplace_half_width",
+            _private_laplace_width,
+            private_laplace_questions,
+            private_laplace_rows,
+        ),
+        _private(
+            "private gaussian",
+            "gaussian_half_width",
+            _gaussian_width,
+            gaussian_transfer.gaussian_questions,
+            gaussian_transfer.gaussian_rows,
+        ),
         _formula(
             "sample splitting",
             "promise",
             "sample_splitting_half_width",
-            baselines.sample_splitting_half_width,
+            lambda n, k, log_beta: (
+                baselines.sample_splitting_half_width(n, k, log_beta) + GRID_ALLOWANCE
+            ),
         ),
     )
+
+
+def _gaussian_width(n: int, k: int, log_beta: float) -> float:
+    return gaussian_transfer.gaussian_half_width(n, k, log_beta).half_width
+
+
+def _private_laplace_width(n: int, k: int, log_beta: float) -> float:
+    return math.inf if k > MOST_PRIVATE_LAPLACE else best_private_laplace(n, k, log_beta)[1]
 
 
 def _published() -> tuple[Method, ...]:
@@ -203,6 +243,24 @@ def _transfer(
         lambda _, n, k, log_beta: _useful(width(n, k, log_beta) + GRID_ALLOWANCE),
         lambda _, n, t, log_beta: _some(questions(n, t - GRID_ALLOWANCE, log_beta)),
         lambda _, k, t, log_beta: rows(k, t - GRID_ALLOWANCE, log_beta),
+    )
+
+
+def _private(
+    name: str,
+    theorem: str,
+    width: Callable[[int, int, float], float],
+    questions: Callable[[int, float, float], int],
+    rows: Callable[[int, float, float], int | None],
+) -> Method:
+    """A transfer whose noise is on a grid of a 2^20th of what one row can do."""
+    wider = 1 + PRIVATE_ALLOWANCE
+    return _transfer(
+        name,
+        theorem,
+        lambda n, k, log_beta: width(n, k, log_beta) * wider,
+        lambda n, t, log_beta: questions(n, t / wider, log_beta),
+        lambda k, t, log_beta: rows(k, t / wider, log_beta),
     )
 
 
