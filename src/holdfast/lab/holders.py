@@ -66,6 +66,7 @@ class Setting:
     concentration: Concentration
     independent: bool = True
     confidence_level: float = 0.95
+    design: bool = False
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)

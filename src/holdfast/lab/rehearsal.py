@@ -230,7 +230,10 @@ def _stage(opening: Opening) -> _Stage:
         sampling.profile(rows),
         isinstance(sampling, Independent),
         opening.confidence_level,
+        opening.design is not None,
     )
+    if opening.design is not None:
+        notes.append("Intervals are made as for rows that a design makes unlike each other.")
     if size > 1:
         notes.append(f"Every synthetic row comes {size:,} times: what the sampling allows.")
     holder = Protected(mechanism=name, parameters=recorded)

@@ -26,10 +26,9 @@ from holdfast.guessers.last_best import LastBest
 from holdfast.lab.holders import Session, Setting, Shown
 from holdfast.lab.questions import LabQuestion, Table, average, grid_moments
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.guess_and_check import GuessAndCheck
+from holdfast.mechanisms.catalogue import built, checking, kind_of
 from holdfast.mechanisms.kind import Planned, Wanted
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Wish, about
+from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Release, Wish, about
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.revealed import revealed
 from holdfast.question.expression import ColumnType
@@ -133,7 +132,7 @@ class _Opened(NamedTuple):
 
     terms: Terms
     mechanism: Mechanism
-    checker: Mechanism | None
+    checker: Checker | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +192,8 @@ class Protected:
             tolerance, parameters = _planned(self.mechanism, wanted)
         else:
             tolerance, parameters = setting.tolerance, json.loads(self.parameters)
-        terms = wanted.terms(tolerance)
-        checker: Mechanism | None = None
-        if kind.checker is not None:
-            checker = kind.checker(terms, parameters)
-        elif kind.refuses_checks is None:
-            checker = GuessAndCheck()
-        return _Opened(terms, kind.build(terms, parameters), checker)
+        terms, recorded = wanted.terms(tolerance), {"name": kind.name, "parameters": parameters}
+        return _Opened(terms, built(recorded, terms), checking(recorded, terms))
 
 
 def planned_setting(mechanism: str, setting: Setting) -> Setting:
@@ -225,6 +219,7 @@ def _wanted(setting: Setting, tolerance: float | None = None) -> Wanted:
         setting.confidence_level,
         setting.questions,
         Independent() if plain else Declared(setting.concentration),
+        setting.design,
     )
 
 
