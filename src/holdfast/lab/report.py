@@ -37,6 +37,9 @@ th, td { padding: .28rem .7rem; text-align: left; border-bottom: 1px solid #e4e4
          vertical-align: top; }
 th { border-bottom: 2px solid #999; white-space: nowrap; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.whole { white-space: nowrap; }
+.wide { font-size: 12px; } .wide th, .wide td { padding: .25rem .45rem; }
+.wide th { white-space: normal; } .wide td { white-space: nowrap; }
 .broken { color: #c62828; font-weight: 600; } .holds { color: #0b6e4f; font-weight: 600; }
 .chart { overflow-x: auto; } svg { max-width: 100%; height: auto; }
 details { font-size: 14px; color: #444; }

@@ -15,6 +15,7 @@ __all__ = ["Grid", "campaign_grid", "experiment_grid", "judgement", "tightness_g
 
 # A number, perhaps "of" another, or with a remark in brackets.
 _NUMBER = re.compile(r"[-+.,\d]+( of [\d,]+)?( \([\d,]+ to [\d,]+\))?|none")
+_WIDE = 10  # columns for which a page needs smaller letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class Grid:
             return f"<tr>{cells}</tr>"
 
         body = "\n".join(line(row, "td") for row in self.rows)
-        return f"<table>\n{line(self.headings, 'th')}\n{body}\n</table>"
+        wide = ' class="wide"' if len(self.headings) >= _WIDE else ""
+        return f"<table{wide}>\n{line(self.headings, 'th')}\n{body}\n</table>"
 
     def _right(self) -> list[bool]:
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.headings)
@@ -62,7 +64,8 @@ def _bar(row: Sequence[str]) -> str:
 
 
 def _style(word: str, right: bool) -> str:
-    classes = ["number"] * right + ["broken"] * ("BROKEN" in word) + ["holds"] * (word == "holds")
+    classes = ["number"] * right + ["whole"] * word.startswith("[")
+    classes += ["broken"] * ("BROKEN" in word) + ["holds"] * (word == "holds")
     return f' class="{" ".join(classes)}"' if classes else ""
 
 

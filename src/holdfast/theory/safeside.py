@@ -51,7 +51,7 @@ def float_above(exact: Fraction) -> float:
 
 def float_below(exact: Fraction) -> float:
     """The largest float that is not above."""
-    return -float_above(-exact)
+    return 0.0 - float_above(-exact)  # a subtraction: 0 stays 0, not -0
 
 
 def log_add(*logs: float) -> float:
