@@ -116,8 +116,8 @@ def _of_campaign(met: Sequence[Met]) -> Section:
     return Section(
         "Every mechanism against every attack",
         (
-            f"{trials} trials each, at the half-width that the mechanism decides by itself: false "
-            "trials, and the worst error in half-widths.",
+            f"{trials} trials each, at the half-width that the mechanism decides by itself: the "
+            "worst error in half-widths, and how many trials were false, if any.",
         ),
         coverage_chart(met),
         campaign_grid(met),

@@ -128,7 +128,7 @@ def _published(row: Compared) -> str:
 
 
 def campaign_grid(met: Sequence[Met]) -> Grid:
-    """A row for each attack, a column for each mechanism: trials broken, and the worst error."""
+    """A row for each attack, a column for each mechanism: the worst error, and what was false."""
     mechanisms = list(dict.fromkeys(each.mechanism for each in met))
     attacks = list(dict.fromkeys(each.attack for each in met))
     found = {(each.attack, each.mechanism): each for each in met}
@@ -142,8 +142,9 @@ def campaign_grid(met: Sequence[Met]) -> Grid:
 def _met(each: Met | None) -> str:
     if each is None or each.verdict is None:
         return "-"
-    word = "" if each.kept else "BROKEN "
-    return f"{word}{each.verdict.failures} of {each.verdict.trials}, {each.verdict.slack:.2f}"
+    word = "" if each.kept else "BROKEN, "
+    false = f"{each.verdict.failures} false, " if each.verdict.failures else ""
+    return f"{word}{false}{each.verdict.slack:.2f}"
 
 
 def tightness_grid(spares: Sequence[Spare]) -> Grid:
