@@ -43,6 +43,18 @@ def test_the_notebook_runs_as_written(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (tmp_path / "flights.ledger").exists()
 
 
+def test_the_readme_shows_what_its_lines_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = page.partition("```python\n")[2].partition("```")[0]
+    before, check, after = block.partition("ds.check(")
+    names: dict[str, object] = {}
+    exec(f"{before}answer = {check}{after}", names)
+    assert f"# {names['answer']}\n" in after
+
+
 Parts = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 
 

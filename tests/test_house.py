@@ -126,10 +126,10 @@ def test_public_names_are_documented() -> None:
 
 
 def test_commands_are_documented() -> None:
-    from holdfast.cli.app import app
+    from holdfast.cli import whole_app
 
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    for command in app.registered_commands:
+    for command in whole_app().registered_commands:
         assert command.callback is not None
         assert f"holdfast {command.callback.__name__}" in page
         assert command.epilog, "every command's --help ends with an example"

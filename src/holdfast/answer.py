@@ -113,24 +113,28 @@ class Answer(float):
         }
 
     def __str__(self) -> str:
-        said = f"{self.verdict}: " if self.verdict else ""
         return (
-            f"{said}{self.status} {_short(self.value)} {self.interval} · {self.left.together} · "
-            f"{self.left.terms.rows:,} rows · "
-            f"question {self.number:,} · {self.left.questions_left:,} left"
+            f"{self._said}{self.status} {_short(self.value)} {self.interval} · "
+            f"{self.left.together} · {self.left.terms.rows:,} rows · "
+            f"question {self.number:,} · {self.left.remaining}"
         )
 
     __repr__ = __str__
+
+    @property
+    def _said(self) -> str:
+        """The verdict of a difference, to stand before its number."""
+        return f"{self.verdict}: " if self.verdict else ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.recorded, self.left, self.status == "repeated", self.better)
 
     def _repr_html_(self) -> str:
         return (
-            f"<div><b>{_short(self.value)}</b> {self.interval} "
+            f"<div>{self._said}<b>{_short(self.value)}</b> {self.interval} "
             f"<i>{self.status}</i><br><small>{html.escape(self.question)} &middot; "
             f"{self.left.together} &middot; {self.left.terms.rows:,} rows "
-            f"&middot; question {self.number:,} &middot; {self.left.questions_left:,} left "
+            f"&middot; question {self.number:,} &middot; {self.left.remaining} "
             f"&middot; {html.escape(self.assumes)}</small></div>"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +66,15 @@ class Budget:
         return f"simultaneous {percent(self.terms.confidence_level)}"
 
     @property
+    def remaining(self) -> str:
+        """What is left, in few words; confirmed guesses leave more."""
+        return f"{self.questions_left:,} left{self._unguessed}"
+
+    @property
+    def _unguessed(self) -> str:
+        return "" if self.checker is None else " without a guess"
+
+    @property
     def promise(self) -> str:
         """What holds, and what it rests on."""
         if not self.terms.promises:
@@ -102,14 +112,16 @@ class Budget:
         chosen = () if self.why is None else (f"  chosen: {self.why}",)
         return "\n".join(
             (
-                f"Budget: {self.asked:,} questions answered{declared}, "
-                f"{self.account.surprises:,} surprises in {self.account.checks:,} checks",
+                f"Budget: {plural(self.asked, 'question')} answered{declared}, "
+                f"{plural(self.account.surprises, 'surprise')} in "
+                f"{plural(self.account.checks, 'check')}",
                 f"  left at half-width {self.terms.tolerance:g} of the range: "
-                f"{self.questions_left:,} questions without a guess"
+                f"{plural(self.questions_left, 'question')}{self._unguessed}"
                 + (
                     ""
                     if self.checker is None
-                    else f", or {self.surprises_left:,} surprises in a row"
+                    else f", or {plural(self.surprises_left, 'surprise')} in a row; more if "
+                    "guesses are confirmed"
                 ),
                 f"  promised: {self.promise}",
                 *chosen,
@@ -125,9 +137,10 @@ class Budget:
 class Cost:
     """What a question would cost, before it is asked. Free to know, and nothing of the data.
 
-    `least` is what it costs when every guess is confirmed, `most` what it costs at worst.
-    `questions` counts the new ledger questions it takes, 0 for a repeat; `half_width` is None where
-    it follows from answers that are not known yet.
+    `least` is what it costs when every guess is confirmed, `most` what it costs at worst: infinite
+    where surprises may use up all that is left. `questions` counts the new ledger questions it
+    takes at most, 0 for a repeat; `half_width` is None where it follows from answers that are not
+    known yet.
     """
 
     question: str
@@ -146,7 +159,7 @@ class Cost:
             "question": self.question,
             "half_width": self.half_width,
             "least": self.least,
-            "most": self.most,
+            "most": self.most if math.isfinite(self.most) else None,
             "questions": self.questions,
             "repeated": self.repeated,
         }
@@ -154,10 +167,11 @@ class Cost:
     def __str__(self) -> str:
         if self.repeated:
             return f"{self.question}: asked before, so repeating it is free"
+        worst = f"{self.most:.4g}" if math.isfinite(self.most) else "all that is left"
         price = (
             f"{self.most:.4g} nats"
             if self.least == self.most
-            else f"{self.least:.4g} nats if confirmed, {self.most:.4g} at worst"
+            else f"{self.least:.4g} nats if confirmed, {worst} at worst"
         )
         if self.half_width is None:
             many = f"takes up to {plural(self.questions, 'question')}"

@@ -31,6 +31,7 @@ from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish, about
 from holdfast.mechanisms.noise import Noise
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.known import known_variance
+from holdfast.statistics.recorded import require_written
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 
@@ -61,6 +62,7 @@ class Desk:
         self.train = train
         self._sample = sample
         self._timeout = timeout
+        self._written: set[str] = set()  # what was seen to be readable again
         # Guessers may have noise of their own, and never learn the noise of answers.
         secret = hmac.digest(store.secret, b"holdfast guessers/1", sha256)
         grounds = Grounds(transcript.terms, table, train, secret)
@@ -161,6 +163,8 @@ class Desk:
     def offers(self, wishes: Sequence[Wish], account: Account) -> tuple[Mechanism, list[Offer]]:
         """The public terms of answering on an account; or a refusal."""
         transcript = self.transcript
+        for wish in wishes:
+            self._require_written(wish.question)
         informed = [
             replace(wish, variance=known_variance(wish.question, transcript.by_question))
             for wish in wishes
@@ -168,6 +172,11 @@ class Desk:
         asks = wishes[0].claim is None
         mechanism = transcript.mechanism if asks else self.require_checks()
         return mechanism, mechanism.offer(transcript.terms, account, informed)
+
+    def _require_written(self, statistic: Statistic) -> None:
+        if statistic.text not in self._written:
+            require_written(statistic, self.table)
+            self._written.add(statistic.text)
 
     def answer(
         self, wishes: Sequence[Wish], why: str | None, part_of: Mapping[str, str] = _NOTHING

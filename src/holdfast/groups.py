@@ -77,11 +77,16 @@ class Groups:
                 f"{member!s:<{width}}  {answer.value:>9.5g}  {answer.interval!s:<24} "
                 f"{answer.status}"
             )
-        left = self.answers[0][1].left
-        together = "simultaneous with every other answer" if left.terms.promises else "no promise"
-        return "\n".join([*lines, f"{together}; {left.asked:,} questions answered so far"])
+        return "\n".join([*lines, self._together])
 
     __repr__ = __str__
+
+    @property
+    def _together(self) -> str:
+        """What holds for all of them, and what is left."""
+        left = self.answers[0][1].left
+        others = " with every other answer" if left.terms.promises else ""
+        return f"{left.together}{others} · {left.terms.rows:,} rows · {left.remaining}"
 
     def _repr_html_(self) -> str:
         body = "".join(
@@ -90,4 +95,5 @@ class Groups:
             for member, answer in self.answers
         )
         head = f"<tr><th>{html.escape(self.by)}</th><th>value</th><th>interval</th><th></th></tr>"
-        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        return f"{table}<small>{html.escape(self._together)}</small>"

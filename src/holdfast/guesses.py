@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from numbers import Real
 from typing import Any
 
 from holdfast import require
+from holdfast.data.design import Value
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
@@ -17,12 +19,15 @@ from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc, TableFunction
 
-__all__ = ["averages", "fraction", "other_rows"]
+__all__ = ["averages", "fraction", "guessed_number", "other_rows", "values_of"]
 
 
 def other_rows(data: Any, opening: Opening) -> Sample:
     """A table to guess from. The protected rows themselves would tell their exact values."""
-    sample = open_sample(data)
+    try:
+        sample = open_sample(data)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"the table to guess from: {error}") from None
     if sample.n == opening.rows and fingerprint(sample) == opening.fingerprint:
         raise InvalidArgument(
             f"the table to guess from is the protected table of {opening.name!r} itself; guess "
@@ -68,6 +73,21 @@ def _require_columns(others: Sample, columns: Iterable[str], table: Table) -> No
                 f"the table to guess from has no column {column!r} of the type it has in the "
                 "holdout; give rows of the same columns. Nothing was spent."
             )
+
+
+def guessed_number(guess: object) -> float:
+    """A guess that must be a number."""
+    if isinstance(guess, bool) or not isinstance(guess, Real):
+        raise InvalidArgument(f"guess is {guess!r}; it must be a number here.")
+    return float(guess)
+
+
+def values_of(others: Sample, column: str) -> list[Value]:
+    """The values of a column in other rows, in order; missing ones are left out."""
+    found: set[Value] = set()
+    for frame in others.frames([column]):
+        found.update(frame[column].drop_nulls().unique().to_list())
+    return sorted(found, key=lambda member: (str(type(member)), member))
 
 
 def fraction(name: str, value: object, statistic: Statistic) -> float:

@@ -15,7 +15,7 @@ from holdfast.data.sample import Sample
 from holdfast.desk import Desk
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, Refused
 from holdfast.groups import Groups
-from holdfast.guesses import fraction, other_rows
+from holdfast.guesses import fraction, guessed_number, other_rows, values_of
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.columns import Schema
@@ -26,6 +26,7 @@ from holdfast.statistics.derived import Derived, Paired, batches, is_single
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.safeside import largest_integer
+from holdfast.wording import plural
 
 if TYPE_CHECKING:
     import altair
@@ -53,10 +54,12 @@ class Holdout:
 
     @property
     def name(self) -> str:
+        """What the holdout is called."""
         return self.opening.name
 
     @property
     def rows(self) -> int:
+        """How many rows are protected."""
         return self.opening.rows
 
     @property
@@ -81,7 +84,8 @@ class Holdout:
         from holdfast.ledger.view import LedgerView
 
         self._desk.refresh()
-        return LedgerView(tuple(self._desk.transcript.answers))
+        answers = tuple(self._desk.transcript.answers)
+        return LedgerView(answers, self._desk.budget().together)
 
     def cost(
         self,
@@ -138,6 +142,15 @@ class Holdout:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""
         self._desk.store.close()
 
+    def __repr__(self) -> str:
+        """Whose rows, what is promised, and what to type."""
+        budget = self.budget
+        return (
+            f"Holdout {self.name!r}: {self.rows:,} rows · half-width {self.opening.tolerance:g} of "
+            f"the range · {budget.together} · {plural(budget.asked, 'question')} answered · "
+            f"{budget.remaining}"
+        )
+
     def __enter__(self) -> Self:
         return self
 
@@ -170,7 +183,7 @@ class Holdout:
         tolerance: float | None = None,
     ) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
-        asked = list(questions)
+        asked = _several(questions)
         bound = [self._one_batch(question) for question in asked]
         answers = answer_all(self._desk, bound, None, why, tolerance)
         return [
@@ -238,13 +251,14 @@ class Holdout:
         tolerance: float | None = None,
     ) -> list[Answer]:
         """Checks chosen together; `guesses` are as many numbers, or a table to guess from."""
-        bound = [self._one_batch(question) for question in questions]
+        bound = [self._one_batch(question) for question in _several(questions)]
         if isinstance(guesses, Sequence) and not isinstance(guesses, str):
             if len(guesses) != len(bound):
                 raise InvalidArgument(
-                    f"there are {len(bound)} questions and {len(guesses)} guesses; give one each."
+                    f"there are {plural(len(bound), 'question')} and "
+                    f"{plural(len(guesses), 'guess', 'guesses')}; give one for each question."
                 )
-            found: Guesses = [_number(guess) for guess in guesses]
+            found: Guesses = [guessed_number(guess) for guess in guesses]
         else:
             found = self._guesses(guesses, len(bound))
         answers = answer_all(self._desk, bound, found, why, tolerance)
@@ -299,14 +313,14 @@ class Holdout:
         """A number, other rows to guess from, or nothing."""
         if guess is None:
             return None
-        return _number(guess) if isinstance(guess, Real) else other_rows(guess, self.opening)
+        return guessed_number(guess) if isinstance(guess, Real) else other_rows(guess, self.opening)
 
     def _guesses(self, guess: Any, count: int) -> Guesses:
         """Numbers in the questions' own units, or a sample of other rows."""
         if guess is None:
             raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
         if isinstance(guess, Real):
-            return [_number(guess)] * count
+            return [guessed_number(guess)] * count
         return other_rows(guess, self.opening)
 
     def _members(self, column: Column, guess: Any) -> Sequence[Value]:
@@ -318,10 +332,10 @@ class Holdout:
         if others is None or column.name not in others.types:
             raise InvalidQuestion(
                 f"by={column.name!r} needs to know the groups without looking at the protected "
-                "rows: give a table to guess from, attach train=, declare design=, or ask each "
-                "group with where=."
+                "rows: attach other rows with train= (--train FILE), declare design= (--design at "
+                "init), or ask each group with where=."
             )
-        return _values(others, column.name)
+        return values_of(others, column.name)
 
     def _guessed(self, guess: Any, number: Real | None) -> Guessed:
         table = guess is not None and not isinstance(guess, Real)
@@ -366,14 +380,9 @@ def _better(question: Question | TableCall) -> Better | None:
     return question.better if isinstance(question, Call) else None
 
 
-def _number(guess: Any) -> float:
-    if isinstance(guess, bool) or not isinstance(guess, Real):
-        raise InvalidArgument(f"guess is {type(guess).__name__}; it must be a number here.")
-    return float(guess)
-
-
-def _values(others: Sample, column: str) -> list[Value]:
-    found: set[Value] = set()
-    for frame in others.frames([column]):
-        found.update(frame[column].drop_nulls().unique().to_list())
-    return sorted(found, key=lambda member: (str(type(member)), member))
+def _several(questions: Iterable[Question]) -> list[Question]:
+    if isinstance(questions, str):
+        raise InvalidArgument(
+            f"questions is the one text {questions!r}; give a list, or use ask or check for one."
+        )
+    return list(questions)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import require
-from holdfast.data.clusters import cluster_sizes
+from holdfast.data.clusters import effective_size
 from holdfast.data.design import design_of
 from holdfast.data.sample import Sample
 from holdfast.data.source import files_of, open_sample, stamps
@@ -63,7 +63,7 @@ def open(
     the same data or, to look at it, with none. For a new one:
 
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
-      `questions` answers with bounded noise allow, or 0.05);
+      the mechanism allows for so many `questions`, or 0.05);
     * `questions`: how many will be asked (default: open-ended);
     * `confidence_level`: the probability that all intervals are true together (default 0.95);
     * `sampling`: how the rows came about (default: independent);
@@ -167,7 +167,9 @@ def _opening(
     wishes = Wanted(sample.n, wanted, level, questions, sampling, design is not None)
     kind, why = _choice(_mechanism_name(declared), wishes, declared["options"])
     planned = kind.plan(wishes, declared["options"])
-    mechanism = {"name": kind.name, "parameters": planned.parameters}
+    mechanism: dict[str, Any] = {"name": kind.name, "parameters": planned.parameters}
+    if declared["options"]:
+        mechanism["options"] = dict(declared["options"])
     opening = Opening(
         at=now(),
         name=declared["name"] or path.stem,
@@ -228,8 +230,7 @@ def _measured(sampling: Sampling, sample: Sample) -> Sampling:
     """
     if not isinstance(sampling, Clustered):
         return sampling
-    sizes = cluster_sizes(sample, sampling.column)
-    return Clustered(sampling.column, sum(size * size for size in sizes) / sum(sizes))
+    return Clustered(sampling.column, effective_size(sample, sampling.column))
 
 
 def _resumed(
@@ -264,24 +265,25 @@ def _same_declarations(
         raise InvalidArgument(_not_private(opening.mechanism["name"]))
     named = {None, opening.mechanism["name"], AUTO if "why" in opening.mechanism else None}
     if declared["mechanism"] not in named:
-        raise InvalidArgument(
-            f"mechanism is {declared['mechanism']!r}, and the ledger {str(path)!r} was opened with "
-            f"{opening.mechanism['name']!r}; leave it out, or use another ledger."
-        )
+        raise _otherwise(path, "mechanism", declared["mechanism"], opening.mechanism["name"])
+    chosen = opening.mechanism.get("options", {})
+    if declared["options"] and dict(declared["options"]) != chosen:
+        raise _otherwise(path, "options", dict(declared["options"]), chosen)
     if declared["design"] is not None:
-        named = [] if opening.design is None else opening.design["columns"]
-        if sorted(set(declared["design"])) != named:
-            raise InvalidArgument(
-                f"design is {list(declared['design'])!r}, and the ledger {str(path)!r} was opened "
-                f"with {named!r}; leave it out, or use another ledger."
-            )
+        public = [] if opening.design is None else opening.design["columns"]
+        if sorted(set(declared["design"])) != public:
+            raise _otherwise(path, "design", list(declared["design"]), public)
     for what, value in said.items():
         stored = getattr(opening, what)
         if value is not None and value != stored:
-            raise InvalidArgument(
-                f"{what} is {value!r}, and the ledger {str(path)!r} was opened with {stored!r}; "
-                "leave it out, or use another ledger."
-            )
+            raise _otherwise(path, what, value, stored)
+
+
+def _otherwise(path: Path, what: str, value: object, stored: object) -> InvalidArgument:
+    return InvalidArgument(
+        f"{what} is {value!r}, and the ledger {str(path)!r} was opened with {stored!r}; leave it "
+        "out, or use another ledger."
+    )
 
 
 def _same_data(

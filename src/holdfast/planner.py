@@ -215,32 +215,33 @@ def _reason(given: _Request, best: Option, options: tuple[Option, ...]) -> str:
     sentence = f"{best.name} is recommended: {what} {needs}"
     splitting = next((o for o in options if o.name == "sample splitting" and o.possible), None)
     if splitting is not None and splitting is not best:
-        other = getattr(splitting, given.solved_for)
-        sentence += f"; sample splitting: {'+-' if given.solved_for == 'half_width' else ''}"
-        sentence += show(other)
+        sentence += f"; sample splitting: {_amount(given, splitting)}"
     sentence += "."
     checks = [o for o in options if _is_check(o) and o.possible and o is not best]
     if checks and given.surprises is None:
         few = _best(checks, given.solved_for)
-        sentence += (
-            f" If you can guess first, {few.name} gives "
-            f"{'+-' if given.solved_for == 'half_width' else ''}"
-            f"{show(getattr(few, given.solved_for))}."
-        )
+        sentence += f" If you can guess first, {few.name}: {_amount(given, few)}."
     return sentence
+
+
+def _amount(given: _Request, option: Option) -> str:
+    """The number solved for, with its unit."""
+    number = show(getattr(option, given.solved_for))
+    return f"+-{number}" if given.solved_for == "half_width" else f"{number} {given.solved_for}"
 
 
 def _what_is_possible(given: _Request) -> str:
     """Why nothing fits, and the nearest requests that do."""
     rows, log_beta = given.known_rows, given.log_beta
     usable = [m for m in methods() if m.kind == "promise" and m.applies(rows)]
-    asked = []
-    if given.rows is not None:
-        asked.append(f"{given.rows:,} rows")
+    asked = f"a half-width {f'of {given.tolerance:g}' if given.tolerance else 'below 0.5'}"
     if given.questions is not None:
-        asked.append(f"{given.questions:,} adaptive questions")
-    asked.append(f"a half-width of {given.tolerance:g}" if given.tolerance else "below 0.5")
-    text = f"No mechanism joins {', '.join(asked)} at {percent(given.confidence_level)}."
+        asked += f" for {plural(given.questions, 'adaptive question')}"
+    if given.rows is not None:
+        asked += f" on {given.rows:,} rows"
+    if given.surprises is None:
+        asked += " without guesses"
+    text = f"No mechanism has {asked} at {percent(given.confidence_level)}."
     hints = []
     if given.rows is not None and given.questions is not None:
         widths = [

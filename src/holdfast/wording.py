@@ -5,9 +5,9 @@ from __future__ import annotations
 __all__ = ["percent", "plural"]
 
 
-def plural(number: int, what: str) -> str:
-    """1 question, 1,000 questions."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """1 question, 1,000 questions; `many` where it takes more than an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def percent(level: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -27,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = holdfast("init", "hold.parquet", *words, "--schema", "bounds.toml", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "Protected 4,000 rows" in done.stdout
-    assert 'Next: holdfast ask flights "avg(' in done.stdout
+    assert 'Next: holdfast ask flights "avg(delay > 0)"' in done.stdout
     return folder
 
 
@@ -88,7 +89,13 @@ def test_a_session(folder: Path) -> None:
         (("init", "hold.parquet", "--name", "flights"), 2, "already a ledger"),
         (("init", "absent.parquet"), 2, "names no file"),
         (("ledger", "flights", "--output", "a.xlsx"), 2, "must end in .csv, .json or .parquet"),
-        (("audit", "nowhere"), 2, "nothing to audit"),
+        (("ledger", "flights", "--output", "no/a.csv"), 2, "there is no folder 'no'"),
+        (("audit", "nowhere"), 2, "there is no ledger 'nowhere.ledger'"),
+        (("budget", "flihgts"), 2, "did you mean 'flights'?"),
+        (("ask", "flights", "sum(delay)"), 2, "like sum(value, size of the population)"),
+        (("ask", "flights", "avg(delay > 15) where"), 2, "After where comes a condition"),
+        (("ask", "flights", "avg(delay)", "--bounds", "9", "1"), 2, "not (9, 1)"),
+        (("init", "hold.parquet", "--name", "x", "--design", "orign"), 2, "did you mean 'origin'"),
     ],
 )
 def test_errors_are_one_sentence_and_an_exit_code(
@@ -100,6 +107,50 @@ def test_errors_are_one_sentence_and_an_exit_code(
     assert text in done.stderr
     assert "Traceback" not in done.stderr
     assert entries(folder) == before
+
+
+def test_a_dry_run_says_what_is_left_and_what_to_type(folder: Path) -> None:
+    done = holdfast("ask", "flights", "avg(delay > 33)", "--dry-run", cwd=folder)
+    assert done.returncode == 0
+    assert "left without a guess" in done.stdout
+    assert "without --dry-run" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "question"),
+    [
+        ({"t": ["a", "b"] * 50}, "avg(t is not null)"),
+        ({"t": ["a", "b"] * 50, "on time": [1.0, 2.0] * 50}, 'avg("on time" > 0)'),
+        ({"x": [1.0, 2.0] * 50, "yes": [True, False] * 50}, "avg(yes)"),
+    ],
+)
+def test_what_init_says_to_type_next_works(
+    tmp_path: Path, columns: dict[str, list[object]], question: str
+) -> None:
+    pl.DataFrame(columns).write_parquet(tmp_path / "t.parquet")
+    done = holdfast("init", "t.parquet", "--tolerance", "0.4", cwd=tmp_path)
+    command = shlex.split(done.stdout.splitlines()[-1].removeprefix("Next: holdfast "))
+    assert command == ["ask", "t", question]
+    assert holdfast(*command, cwd=tmp_path).returncode == 0
+
+
+def test_data_that_was_moved_is_asked_for(tmp_path: Path) -> None:
+    table = pl.DataFrame({"x": [True, False] * 500})
+    table.write_csv(tmp_path / "t.csv")
+    assert holdfast("init", "t.csv", "--tolerance", "0.2", cwd=tmp_path).returncode == 0
+    (tmp_path / "t.csv").rename(tmp_path / "elsewhere.csv")
+    refused = holdfast("ask", "t", "avg(x)", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "was 't.csv' and is not there now; say where: --data FILE" in refused.stderr
+    audited = holdfast("audit", "t", cwd=tmp_path)
+    assert audited.returncode == 0
+    assert "skip    data" in audited.stdout
+    assert "The promise is intact." not in audited.stdout
+    facts = json.loads(holdfast("audit", "t", "--json", cwd=tmp_path).stdout)
+    assert (facts["fine"], facts["data_compared"]) == (True, False)
+    there = ("--data", "elsewhere.csv")
+    assert holdfast("ask", "t", "avg(x)", *there, cwd=tmp_path).returncode == 0
+    assert "The promise is intact." in holdfast("audit", "t", *there, cwd=tmp_path).stdout
 
 
 def test_an_audit_that_fails_exits_with_four(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_one_in_full(name: str) -> None:
     assert done.returncode == 0
     kind = CATALOGUE[name]
     for option in kind.options:
-        assert f"option  {option}: " in done.stdout
+        assert f"--option {option}=..." in done.stdout
     assert ("no promise" in done.stdout) is (kind.theorem is None)
     if kind.theorem is not None:
         assert f"holdfast theorems {kind.theorem}" in done.stdout
@@ -47,6 +47,14 @@ def test_one_in_full(name: str) -> None:
         "Next: holdfast init DATA --questions 100 --mech"
     )
     assert json.loads(holdfast("mechanisms", name, "--json").stdout)["name"] == name
+
+
+def test_the_choice_by_itself_is_explained_too() -> None:
+    done = holdfast("mechanisms", "auto")
+    assert done.returncode == 0
+    assert "whichever the planner says is narrower" in done.stdout
+    assert "\nauto\n" in holdfast("mechanisms").stdout
+    assert json.loads(holdfast("mechanisms", "auto", "--json").stdout)["name"] == "auto"
 
 
 def test_an_unknown_one_gets_the_nearest() -> None:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import holdfast
 from holdfast.answer import Answer
 from holdfast.holdout import Holdout
 from holdfast.ledger.transcript import _in_unit_outwards, in_unit
@@ -45,7 +46,7 @@ def test_it_says_what_was_promised(answer: Answer) -> None:
     text = str(answer)
     assert text == repr(answer) == f"{answer}"
     assert text.startswith("confirmed 0.24 [0.04, 0.44] · simultaneous 95 % · 400 rows")
-    assert f"question 1 · {answer.left.questions_left} left" in text
+    assert f"question 1 · {answer.left.questions_left} left without a guess" in text
     assert answer.assumes == "independent rows"
     assert re.fullmatch("[0-9a-f]{64}", answer.receipt)
 
@@ -56,6 +57,19 @@ def test_its_html_is_escaped(holdout: Holdout) -> None:
     assert "&lt;script&gt;" in html
     assert "simultaneous 95 %" in html
     assert "independent rows" in html
+
+
+def test_its_html_says_the_verdict_too(holdout: Holdout) -> None:
+    difference = holdfast.difference("late", "origin = 'JFK'", better="higher")
+    answer = holdout.ask(difference)
+    assert answer.verdict is not None
+    assert str(answer).startswith(f"{answer.verdict}: ")
+    assert f"{answer.verdict}: " in answer._repr_html_()
+
+
+def test_zero_has_no_sign_in_an_interval() -> None:
+    assert str(Interval(-0.0, 0.05)) == "[0, 0.05]"
+    assert str(Interval(-5e-6, -0.0)) == "[-0.000005, 0]"
 
 
 def test_its_facts_can_be_written_as_json(answer: Answer) -> None:

@@ -186,6 +186,9 @@ def test_without_data_repeats_are_answered_and_new_questions_need_it(tmp_path: P
         {"sampling": holdfast.clustered("unit")},
         {"schema": {"x": (0, 100)}},
         {"schema": {}},
+        {"mechanism": "rounding"},
+        {"options": {"order": 2}},
+        {"design": ["origin"]},
     ],
     ids=str,
 )
@@ -194,6 +197,16 @@ def test_other_declarations_are_refused(tmp_path: Path, again: dict[str, Any]) -
     declared = {"name" if what == "name_" else what: value for what, value in again.items()}
     with pytest.raises(InvalidArgument, match=r"was opened with .*; leave it out, or use another"):
         holdfast.open(table(), ledger=path, **declared)
+
+
+def test_other_options_are_refused_and_the_same_are_fine(tmp_path: Path) -> None:
+    path = tmp_path / "m.ledger"
+    declared: dict[str, Any] = {"questions": 50, "mechanism": "median noise"}
+    holdfast.open(table(), ledger=path, **declared, options={"order": 3}).close()
+    holdfast.open(table(), ledger=path, **declared, options={"order": 3}).close()
+    holdfast.open(table(), ledger=path).close()
+    with pytest.raises(InvalidArgument, match=r"options is \{'order': 2\}.* with \{'order': 3\}"):
+        holdfast.open(table(), ledger=path, options={"order": 2})
 
 
 def test_the_same_declarations_are_fine(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def test_the_audit_knows_what_a_checks_radius_may_use_of_its_share(
 
     sealed_again(path, entry, lambda text: forged(text, change))
     (fault,) = [each.detail for each in audit(path) if not each.fine]
-    assert fault.startswith(f"entry {entry}, question 1: its level is more than the radius's part")
+    assert fault.startswith(f"entry {entry}, question 1: its level is not what follows")
 
 
 @pytest.mark.parametrize("mechanism", ["median noise", "gaussian", "private gaussian"])
@@ -210,11 +210,11 @@ def as_a_condition(item: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("question", "mechanism", "change", "said"),
     [
-        ("avg(new) where arm = 'A'", "one look", by_the_whole_table, "more rows than it averages"),
+        ("avg(new) where arm = 'A'", "one look", by_the_whole_table, "grid"),
         ("avg(z) where arm = 'A'", "one look", coarsely, "grid"),
         ("auc(p, y)", "one look", coarsely, "grid"),
-        ("auc(p, y)", "one look", as_an_average, "averages"),
-        ("avg(z)", "sample splitting", as_a_condition, "conditions"),
+        ("auc(p, y)", "one look", as_an_average, "way of answering"),
+        ("avg(z)", "sample splitting", as_a_condition, "grid"),
     ],
 )
 def test_the_audit_knows_what_interval_an_exact_value_may_have(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,55 @@ def test_guesses_out_of_range_touch_no_data(holdout: Holdout, question: str, gue
     with pytest.raises(InvalidArgument, match="guess is"):
         holdout.check(question, guess=guess)
     assert len(holdout.ledger) == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        (f"variance(arm = '{'a' * 5_500}')", "characters; at most"),
+        (f"avg({'abs(' * 19}x{')' * 19}) where k > 4", "nested more than"),
+        (holdfast.mean("new", by="odd"), "invisible character"),
+    ],
+)
+def test_what_a_ledger_could_not_read_again_is_not_asked(
+    tmp_path: Path, question: Any, why: str
+) -> None:
+    """Its parts are longer than it, or its groups have names that no text may hold."""
+    data = HOLD.with_columns(odd=pl.Series(["a\u200bb", "c"] * (HOLD.height // 2)))
+    with opened(tmp_path, data, **{**FACTS, "design": ["odd"]}) as found:
+        watch(found, untouchable)
+        for put in (found.ask, found.cost):
+            with pytest.raises(InvalidQuestion, match=f"cannot be read again.*{why}"):
+                put(question)
+        assert len(found.ledger) == 0
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_rows_hold_shows_in_no_warning(tmp_path: Path, strict: bool) -> None:
+    """A function that warns of some rows tells nobody; and no filter makes its rows missing."""
+
+    def warned(frame: pl.DataFrame) -> pl.Series:
+        if 7.0 in frame["x"]:  # in the protected rows, not in the invented ones
+            warnings.warn("there is a 7", stacklevel=1)
+        return frame["x"] > 0
+
+    row = holdfast.row_function(warned, columns=["x"], bounds=(0, 1), name="row")
+    whole = holdfast.statistic(
+        lambda frame: float(warned(frame).to_numpy().mean()),
+        columns=["x"],
+        bounds=(0, 1),
+        name="whole",
+        sigma=0.01,
+    )
+    data = pl.DataFrame({"x": [0.0, -1.0, 7.0] * 1_000})
+    with (
+        opened(tmp_path, data, mechanism="exact") as found,
+        warnings.catch_warnings(record=True) as w,
+    ):
+        warnings.simplefilter("error" if strict else "always")
+        answers = [found.ask(holdfast.mean(row)), found.ask(whole)]
+    assert w == []
+    assert answers == [pytest.approx(1 / 3), pytest.approx(1 / 3)]
 
 
 def test_tables_without_anything_in_them(tmp_path: Path) -> None:

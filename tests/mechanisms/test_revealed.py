@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -11,8 +14,12 @@ from hypothesis import strategies as st
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
-from holdfast.mechanisms.mechanism import Mechanism, Wish
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish
+from holdfast.mechanisms.median_noise import MedianLaw
+from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.revealed import revealed
+from holdfast.mechanisms.transfer import Transfer
+from holdfast.question.row import GRID
 from tests.mechanisms.fake import CONDITION, independent, noise_of, of_count
 
 N, T = 2_000, 0.15
@@ -49,6 +56,44 @@ def test_the_samples_value_is_where_the_answer_says(
         guess = sum(claim) / 2
         gap = max(low - guess, guess - high)
         assert gap >= T - offer.radius - 1e-12, "so far at least is the guess from the sample"
+
+
+@pytest.mark.parametrize("end", [min, max])
+@pytest.mark.parametrize("units", [0, GRID // 2, GRID])
+def test_median_noise_reveals_no_more_than_its_whole_reach(
+    end: Callable[[list[int]], int], units: int
+) -> None:
+    """Its symbols are half units: the extreme draws, and half units counted as whole ones."""
+    law, rows, noise = MedianLaw(order=2), 100, 0.05
+    drawn = law.units(rows, noise)
+    total, reach = rows * units, drawn / (rows * GRID)
+    extreme = end([-drawn, drawn - 1])
+    fixed = SimpleNamespace(uniforms=lambda *_: iter([extreme] * 5))
+    offer = Offer(
+        number=1,
+        question="avg(x)",
+        tolerance=0.2,
+        log_p=0.0,
+        radius=0.0,
+        cells=law.cells(rows),
+        reach=law.reach(rows, drawn),
+        claim=None,
+        guess=None,
+        prior=None,
+        log_share=-3.0,
+        worst_charge=0.0,
+        extra={"noise": drawn},
+    )
+    symbol = law.symbol(total, drawn, cast(Noise, fixed))
+    release = Transfer(law, ()).settle(offer, symbol)
+    low, high = revealed(offer, release)
+    place = units / GRID
+    assert low <= place <= high, "and so is what the sum was rounded down from:"
+    assert low <= min(1.0, place + 1 / (rows * GRID)) <= high + 1e-15
+    assert high - low <= 2 * reach * (1 + 1e-6)
+    half = revealed(replace(offer, reach=drawn), release)  # sabotage: half of it
+    if 0 < units < GRID:
+        assert not half.low <= place <= half.high
 
 
 def test_what_has_no_sure_reach_reveals_nothing() -> None:

@@ -225,6 +225,31 @@ def test_the_planner_says_what_laplace_noise_does() -> None:
         assert planned <= tolerance
 
 
+@every_law
+@pytest.mark.parametrize(("rows", "questions"), [(5_000, 100), (2_000, 60), (20_000, 20)])
+def test_the_planners_half_width_lasts_for_all_questions(
+    law: NoiseLaw, rows: int, questions: int
+) -> None:
+    """To the last one, with the cost of whole cells; and hardly less would not."""
+    kind = CATALOGUE[f"typical {law.name}"]
+    planned = holdfast.plan(rows=rows, questions=questions)[kind.name].half_width
+    assert planned is not None
+
+    def answered(tolerance: float) -> int:
+        terms = Wanted(rows, None, 0.95, questions, Independent()).terms(tolerance)
+        mechanism, account = TypicalNoise(law), Account()
+        for count in range(questions):
+            try:
+                (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, tolerance)])
+            except Refused:
+                return count
+            account = mechanism.advance(account, [offer], [mechanism.settle(offer, 0)])
+        return questions
+
+    assert answered(planned) == questions
+    assert answered(planned * (1 - 1e-5)) < questions
+
+
 # An audit finds what was changed ----------------------------------------------------------------
 
 

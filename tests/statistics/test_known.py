@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
-from holdfast.mechanisms.mechanism import CONFIRMED, Wish
+from holdfast.mechanisms.mechanism import CONFIRMED, Wish, about
 from holdfast.question import GRID
+from holdfast.sampling import Independent, m_dependent
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import Estimate, Paired, batches, is_derived, is_single
 from holdfast.statistics.known import KnownVariance, known_variance
@@ -74,6 +75,32 @@ def test_a_declared_variance_is_in_the_unit_of_the_value() -> None:
     group = bind("avg(x) where arm = 'A'", public(KINDS))
     assert is_single(group)
     assert known_variance(group, {"avg(arm = 'A')": Answered(1, 0.0, 0.1)}) is None
+
+
+@pytest.mark.parametrize("variance", [0.0, 1e-4, 0.02, 0.1, 0.2, 0.25])
+@pytest.mark.parametrize("mechanism", [BoundedNoise(), GuessAndCheck()], ids=lambda each: each.name)
+def test_what_is_known_never_makes_an_answer_wider_or_dearer(
+    mechanism: BoundedNoise | GuessAndCheck, variance: float
+) -> None:
+    """The exact interval of a check has a level of its own only where the radius did get smaller;
+    where the rows are not independent, what is known changes nothing at all."""
+    assert is_derived(RESIDUAL)
+    for question in (CONDITION, RESIDUAL.stages[1][0]):
+        assert is_single(question)
+        for sampling, rows in ((Independent(), 2_000), (m_dependent(3), 8_000)):
+            terms = replace(independent(rows, tolerance=0.1, questions=5), sampling=sampling)
+            wish = about(question, 0.1, 0.5)
+            informed = replace(wish, variance=KnownVariance(variance))
+            plain, known, fixed = (
+                mechanism.offer(terms, Account(), [each])[0]
+                for each in (wish, replace(informed, narrow=True), informed)
+            )
+            assert known.worst_charge <= plain.worst_charge
+            assert fixed.worst_charge <= plain.worst_charge
+            assert known.radius == fixed.radius <= plain.radius
+            assert known.tolerance <= plain.tolerance == fixed.tolerance == 0.1
+            if not terms.independent:
+                assert known == plain
 
 
 @levels

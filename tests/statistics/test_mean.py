@@ -98,7 +98,7 @@ def test_bounds_can_be_given_in_three_ways_and_are_one_question() -> None:
 )
 def test_unbounded_columns_say_how_to_declare_bounds(question: str) -> None:
     with pytest.raises(
-        NotBounded, match=r"schema=\{'[xk]': \(low, high\)\}.*clip\([xk], low, high\)"
+        NotBounded, match=r"clip\([xk], low, high\).*schema=\{'[xk]': \(low, high\)\}"
     ) as e:
         asked(f"avg({question})", SCHEMA)
     assert "bounds=(low, high)" in str(e.value)

@@ -156,3 +156,26 @@ def test_the_grid_costs_little_more_than_continuous_noise(
     radius = share * tolerance
     cost = discrete_uniform_for(tolerance, radius, m).log_charge(radius)
     assert cost <= ask_log_cost(radius, tolerance) + discrete_uniform_overhead(m)
+
+
+@given(
+    t=st.floats(1e-6, 0.5),
+    ratio=st.floats(1e-3, 0.999),
+    narrower=st.floats(1e-6, 1.0),
+    m=NOISE_CELLS,
+)
+def test_a_smaller_radius_is_narrower_for_the_charge_of_the_larger(
+    t: float, ratio: float, narrower: float, m: int
+) -> None:
+    """No higher charge; no wider; and one float less has a grid that spans more cells."""
+    radius, narrow = ratio * t, narrower * ratio * t
+    wide = discrete_uniform_for(t, radius, m)
+    found = wide.narrowed(radius, narrow)
+    assert narrow < found <= t
+    release = discrete_uniform_for(found, narrow, m)
+    assert release.reach + Fraction(narrow) <= Fraction(found)
+    assert release.log_charge(narrow) <= wide.log_charge(radius)
+    spanned = math.ceil(2 * Fraction(radius) * wide.G)
+    if spanned <= wide.G:  # not more than all cells
+        finer = discrete_uniform_for(math.nextafter(found, 0.0), narrow, m)
+        assert math.ceil(2 * Fraction(narrow) * finer.G) > spanned

@@ -6,26 +6,34 @@ Exit codes: 0 ok, 2 usage, 3 refused, 4 audit failed.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, Refused
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from typer import Typer
+
+__all__ = ["main", "whole_app"]
 
 USAGE, REFUSED = 2, 3
 
 
-def main() -> None:
-    """Run the command line; errors become one sentence and an exit code."""
-    import holdfast.cli.attack
-    import holdfast.cli.demo
-    import holdfast.cli.holdout  # their commands enter themselves in the app
-    import holdfast.cli.mechanisms  # noqa: F401
+def whole_app() -> Typer:
+    """The app with all its commands, in the order of `holdfast --help`."""
     from holdfast.cli.app import app
 
+    for module in ("holdout", "records", "demo", "attack", "mechanisms", "theorems"):
+        importlib.import_module(f"holdfast.cli.{module}")  # its commands enter themselves
+    return app
+
+
+def main() -> None:
+    """Run the command line; errors become one sentence and an exit code."""
     try:
-        app()
+        whole_app()()
     except HoldfastError as error:
         if "--json" in sys.argv:
             print(json.dumps({"error": type(error).__name__, "message": str(error)}))

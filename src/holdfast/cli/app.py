@@ -16,7 +16,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Ask one data set question after question: every released interval stays true, all "
-    "together.\n\nStart with: holdfast plan --rows 20000 --questions 500",
+    "together.\n\nSee it: holdfast demo\n\nPlan: holdfast plan --rows 20000 --questions 500\n\n"
+    "Protect a table: holdfast init hold.parquet --name flights --questions 500",
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -63,32 +64,42 @@ def show_json(value: Any) -> None:
     epilog="Example: holdfast plan --rows 163673 --questions 500 --chart plan.png",
 )
 def plan(
-    rows: Annotated[str | None, typer.Option(help="Rows in the data set.")] = None,
-    questions: Annotated[str | None, typer.Option(help="Adaptive questions.")] = None,
+    rows: Annotated[str | None, typer.Option(metavar="N", help="Rows in the data set.")] = None,
+    questions: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Questions, each chosen after the earlier answers."),
+    ] = None,
     tolerance: Annotated[
-        str | None, typer.Option(help="Half-width wanted, as a fraction of the range: 0.025.")
+        str | None,
+        typer.Option(metavar="X", help="Half-width wanted, as a part of the range: 0.025."),
     ] = None,
     surprises: Annotated[
-        str | None, typer.Option(help="Guesses expected to be refuted (guess and check).")
+        str | None,
+        typer.Option(metavar="N", help="Guesses expected to be refuted (guess and check)."),
     ] = None,
     confidence_level: Annotated[
-        str, typer.Option(help="Probability that all intervals are true together.")
+        str, typer.Option(metavar="X", help="Probability that all intervals are true together.")
     ] = "0.95",
     sampling: Annotated[
         str,
         typer.Option(
+            metavar="HOW",
             help="How the rows came about: independent, clustered:SIZE (rows in a unit), "
-            "m-dependent:M, or declared:SIGMA."
+            "m-dependent:M, or declared:SIGMA.",
         ),
     ] = "independent",
     chart: Annotated[
-        str | None, typer.Option(help="Also draw half-width against questions: PNG, SVG, HTML.")
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Also draw half-width against questions: PNG, SVG, PDF, HTML."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Half-width, questions or rows needed, for every mechanism. Touches no data, costs nothing.
+    """Half-width, questions or rows needed, for every mechanism.
 
-    Give two of --rows, --questions and --tolerance; it solves for the third.
+    Touches no data, costs nothing. Give two of --rows, --questions and --tolerance; it solves for
+    the third.
     """
     from holdfast.planner import plan as make_plan
 
@@ -109,15 +120,20 @@ def plan(
     if chart is not None:
         typer.echo(f"\nChart written to {chart}.")
     else:
-        typer.echo(f"\nNext: the same as a picture: {_again(made)} --chart plan.png")
+        typer.echo(f"\nNext: the same as a picture: {_again(made, sampling)} --chart plan.png")
 
 
-def _again(made: Any) -> str:
+def _again(made: Any, sampling: str) -> str:
+    """The command that gives the same plan."""
     words = ["holdfast plan"]
     for name in ("rows", "questions", "tolerance", "surprises"):
         value = getattr(made, name)
         if value is not None:
             words.append(f"--{name} {value}")
+    if made.confidence_level != 0.95:
+        words.append(f"--confidence-level {made.confidence_level}")
+    if sampling != "independent":
+        words.append(f"--sampling {sampling}")
     return " ".join(words)
 
 
@@ -141,39 +157,3 @@ def sampling_of_text(text: str) -> Any:
         f"sampling is {text!r}; it must be independent, clustered:SIZE (rows in a unit) or "
         "clustered:COLUMN, m-dependent:M or declared:SIGMA."
     )
-
-
-@app.command(epilog="Example: holdfast theorems leakage")
-def theorems(
-    name: Annotated[
-        str | None, typer.Argument(help="A theorem's name, or a word to look for.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """The theorems behind every number: list them, look for a word, or show one in full."""
-    from holdfast.cli.theorems import listing, page
-    from holdfast.theory.theorem import find, registry
-
-    known = registry()
-    if name is not None and name in known:
-        entry = known[name]
-        if as_json:
-            show_json(entry.to_dict())
-        else:
-            typer.echo(page(entry))
-        return
-    found = list(known.values()) if name is None else find(name)
-    if not found:
-        raise InvalidArgument(_no_theorem(name or "", list(known)))
-    if as_json:
-        show_json([entry.to_dict() for entry in found])
-    else:
-        typer.echo(listing(found))
-
-
-def _no_theorem(word: str, names: list[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, names, n=3, cutoff=0.5)
-    hint = f"near matches: {', '.join(near)}" if near else "try: holdfast theorems"
-    return f"no theorem contains {word!r}; {hint}."

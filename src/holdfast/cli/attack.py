@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from holdfast.cli.app import Json, app, number, show_json
+from holdfast.cli.ledgers import resumed
 from holdfast.cli.progress import progress
 from holdfast.errors import InvalidArgument
 
@@ -27,17 +29,26 @@ def attack(
         str | None, typer.Argument(help="An experiment or an attack; without one, a list of them.")
     ] = None,
     mechanism: Annotated[
-        str, typer.Option(help="Who answers, by its name in: holdfast mechanisms.")
+        str, typer.Option(metavar="NAME", help="Who answers, by its name in: holdfast mechanisms.")
     ] = "bounded noise",
-    rows: Annotated[str | None, typer.Option(help="Rows of the holdout.")] = None,
-    questions: Annotated[str | None, typer.Option(help="Questions that are asked.")] = None,
-    tolerance: Annotated[
-        str | None, typer.Option(help="Half-width; without it, the mechanism's own.")
+    rows: Annotated[str | None, typer.Option(metavar="N", help="Rows of the holdout.")] = None,
+    questions: Annotated[
+        str | None, typer.Option(metavar="N", help="Questions that are asked.")
     ] = None,
-    trials: Annotated[str | None, typer.Option(help="Independent trials.")] = None,
-    seed: Annotated[str, typer.Option(help="The same seed gives the same trials.")] = "2026",
-    jobs: Annotated[str, typer.Option(help="Processes; -1 for one on each core.")] = "1",
-    chart: Annotated[str | None, typer.Option(help="Also draw it: PNG, SVG, PDF, HTML.")] = None,
+    tolerance: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="Half-width; without it, the mechanism's own."),
+    ] = None,
+    trials: Annotated[str | None, typer.Option(metavar="N", help="Independent trials.")] = None,
+    seed: Annotated[
+        str, typer.Option(metavar="N", help="The same seed gives the same trials.")
+    ] = "2026",
+    jobs: Annotated[
+        str, typer.Option(metavar="N", help="Processes; -1 for one on each core.")
+    ] = "1",
+    chart: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also draw it: PNG, SVG, PDF, HTML.")
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="All experiments, all mechanisms, one report page.")
     ] = False,
@@ -149,12 +160,8 @@ def _verdict(found: Experiment) -> str:
 
 def _rehearse(like: str, asked: _Asked, as_json: bool) -> None:
     from holdfast.lab.rehearsal import rehearse
-    from holdfast.opening import open as open_holdout
 
-    path = Path(like) if Path(like).is_file() else Path(f"{like}.ledger")
-    if not path.is_file():
-        raise InvalidArgument(f"there is no ledger {str(path)!r} whose terms could be rehearsed.")
-    with open_holdout(ledger=path) as holdout:
+    with resumed(like) as holdout:
         opening = holdout.opening
     run = asked.run(10, f"rehearsal of {opening.name}")
     found = rehearse(
@@ -164,7 +171,7 @@ def _rehearse(like: str, asked: _Asked, as_json: bool) -> None:
         show_json(found.to_dict())
     else:
         typer.echo(str(found))
-        typer.echo(f"\nNext: holdfast budget {like}")
+        typer.echo(f"\nNext: holdfast budget {quote(like)}")
     if found.promises and not found.kept:
         sys.exit(BROKEN)
 

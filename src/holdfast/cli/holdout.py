@@ -1,25 +1,22 @@
-"""The commands that work on a holdout: init, check, ask, budget, ledger, audit."""
+"""The commands that make a holdout and ask it: init, ask, check."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from holdfast.cli.app import Json, app, number, sampling_of_text, show_json
+from holdfast.cli.ledgers import Data, Name, Table, opened, resumed
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from holdfast.answer import Answer
-    from holdfast.budget import Cost
     from holdfast.groups import Groups
     from holdfast.holdout import Holdout
 
-AUDIT_FAILED = 4
-
-Name = Annotated[str, typer.Argument(help="The holdout's name (NAME.ledger) or its ledger file.")]
 QuestionText = Annotated[
     str,
     typer.Argument(
@@ -28,12 +25,16 @@ QuestionText = Annotated[
         '"auc(score, late)".',
     ),
 ]
-Where = Annotated[str | None, typer.Option(help="Only among rows like these: \"origin = 'JFK'\".")]
+Where = Annotated[
+    str | None,
+    typer.Option(metavar="CONDITION", help="Only among rows like these: \"origin = 'JFK'\"."),
+]
 By = Annotated[
     str | None,
     typer.Option(
+        metavar="COLUMN",
         help="For each value of a column: a design column, or one whose values are known from "
-        "other rows."
+        "other rows.",
     ),
 ]
 Bounds = Annotated[
@@ -44,65 +45,42 @@ Better = Annotated[
     Literal["higher", "lower"] | None,
     typer.Option(help="Of a difference: say whether the first is better, worse, or cannot tell."),
 ]
-Data = Annotated[str | None, typer.Option(help="The data, if it is not where it was at init.")]
-Table = Annotated[str | None, typer.Option(help="The table in a DuckDB file with several.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; ask nothing.")]
-Why = Annotated[str | None, typer.Option(help="Why you ask; kept in the ledger.")]
+Why = Annotated[str | None, typer.Option(metavar="TEXT", help="Why you ask; kept in the ledger.")]
 Tolerance = Annotated[
-    str | None, typer.Option(help="Another half-width than the declared one (part of the range).")
+    str | None,
+    typer.Option(metavar="X", help="Another half-width than the declared one (part of the range)."),
 ]
-
-
-def _ledger(name: str) -> Path:
-    path = Path(name)
-    return path if path.is_file() else Path(f"{name}.ledger")
-
-
-def _resumed(name: str, train: str | None = None, guesser: str | None = None) -> Holdout:
-    """The holdout without its rows: nothing new can be asked of it."""
-    from holdfast.opening import open as open_holdout
-
-    path = _ledger(name)
-    if not path.is_file():
-        raise InvalidArgument(
-            f"there is no ledger {str(path)!r}; make one: holdfast init DATA --name {name}"
-        )
-    return open_holdout(ledger=path, train=train, guesser=guesser)
-
-
-def _opened(
-    name: str,
-    data: str | None,
-    table: str | None,
-    train: str | None,
-    guesser: str | None = None,
-) -> Holdout:
-    """The holdout with its rows, from `data` or from where they were at first."""
-    from holdfast.opening import open as open_holdout
-
-    known = _resumed(name).source  # first of all: a name that is misspelt makes no new ledger
-    return open_holdout(
-        data or known, ledger=_ledger(name), table=table, train=train, guesser=guesser
-    )
 
 
 @app.command(epilog="Example: holdfast init hold.parquet --name flights --questions 500")
 def init(
     data: Annotated[str, typer.Argument(help="A CSV, Parquet or DuckDB file, or a glob.")],
-    name: Annotated[str | None, typer.Option(help="A name; the ledger is NAME.ledger.")] = None,
-    questions: Annotated[str | None, typer.Option(help="How many will be asked.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A name; the ledger is NAME.ledger."),
+    ] = None,
+    questions: Annotated[
+        str | None, typer.Option(metavar="N", help="How many will be asked; left out: open.")
+    ] = None,
     tolerance: Annotated[
-        str | None, typer.Option(help="Promised half-width, as a part of the range: 0.025.")
+        str | None,
+        typer.Option(metavar="X", help="Promised half-width, as a part of the range: 0.025."),
     ] = None,
     confidence_level: Annotated[
-        str, typer.Option(help="Probability that all intervals are true together.")
+        str, typer.Option(metavar="X", help="Probability that all intervals are true together.")
     ] = "0.95",
     sampling: Annotated[
         str,
-        typer.Option(help="independent, clustered:COLUMN, m-dependent:M or declared:SIGMA."),
+        typer.Option(
+            metavar="HOW",
+            help="How the rows came about: independent, clustered:COLUMN, m-dependent:M or "
+            "declared:SIGMA.",
+        ),
     ] = "independent",
     schema: Annotated[
-        str | None, typer.Option(help="A TOML file with the bounds of columns.")
+        str | None,
+        typer.Option(metavar="FILE", help="A TOML file with the bounds of columns."),
     ] = None,
     design: Annotated[
         list[str] | None,
@@ -134,7 +112,8 @@ def init(
     path = Path(f"{name or Path(data).stem}.ledger")
     if path.exists():
         raise InvalidArgument(
-            f"there is already a ledger {str(path)!r}; ask it, or choose another --name."
+            f"there is already a ledger {str(path)!r}; ask it (holdfast budget {path.stem}), or "
+            "choose another --name."
         )
     holdout = open_holdout(
         data,
@@ -162,7 +141,28 @@ def init(
             f"of {len(public['cells']):,} combinations."
         )
     typer.echo(str(holdout.budget))
-    typer.echo(f'\nNext: holdfast ask {path.stem} "avg(column > 0)"')
+    if holdout.budget.questions_left == 0:
+        many = questions or 100
+        typer.echo("\nNo average can be asked at this half-width; see what these rows can give.")
+        typer.echo(f"\nNext: holdfast plan --rows {holdout.rows} --questions {many}")
+        return
+    typer.echo(f"\nNext: holdfast ask {quote(path.stem)} {_first_question(holdout)}")
+
+
+def _first_question(holdout: Holdout) -> str:
+    """Something that can be asked of these columns, as it is typed."""
+    from holdfast.question.expression import Kind
+    from holdfast.question.text import identifier
+
+    kinds = {name: kind.kind for name, kind in holdout.schema.types.items() if kind.kind}
+    by_kind = {kind: identifier(name) for name, kind in reversed(kinds.items())}
+    if Kind.BOOLEAN in by_kind:
+        question = f"avg({by_kind[Kind.BOOLEAN]})"
+    elif Kind.NUMBER in by_kind:
+        question = f"avg({by_kind[Kind.NUMBER]} > 0)"
+    else:
+        question = f"avg({next(iter(by_kind.values()), 'column')} is not null)"
+    return quote(question) if '"' in question else f'"{question}"'
 
 
 @app.command(epilog='Example: holdfast ask flights "avg(arr_delay)" --bounds -60 180 --by origin')
@@ -197,9 +197,10 @@ def ask(
     asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
     wanted: Any = number("tolerance", tolerance)
     if dry_run:
-        _show_cost(_resumed(name, train, guesser).cost(asked, tolerance=wanted), as_json)
+        known = resumed(name, train, guesser)
+        _show_cost(known, asked, as_json, tolerance=wanted)
         return
-    holdout = _opened(name, data, table, train, guesser)
+    holdout = opened(name, data, table, train, guesser)
     _show(name, holdout.ask(asked, why=why, tolerance=wanted), as_json)
 
 
@@ -209,12 +210,18 @@ def ask(
 def check(
     name: Name,
     question: QuestionText,
-    guess: Annotated[str | None, typer.Option(help="What you think it is.")] = None,
+    guess: Annotated[
+        str | None, typer.Option(metavar="X", help="What you think it is, in its own unit.")
+    ] = None,
     guess_from: Annotated[
         str | None, typer.Option(metavar="FILE", help="Other rows, to compute the guess from.")
     ] = None,
-    at_most: Annotated[str | None, typer.Option(help="Check one side: at most this.")] = None,
-    at_least: Annotated[str | None, typer.Option(help="Check one side: at least this.")] = None,
+    at_most: Annotated[
+        str | None, typer.Option(metavar="X", help="Check one side: at most this.")
+    ] = None,
+    at_least: Annotated[
+        str | None, typer.Option(metavar="X", help="Check one side: at least this.")
+    ] = None,
     where: Where = None,
     by: By = None,
     bounds: Bounds = None,
@@ -226,9 +233,10 @@ def check(
     table: Table = None,
     as_json: Json = False,
 ) -> None:
-    """Check a guess: almost free when confirmed, answered as an ask when a surprise.
+    """Check a guess: almost free when confirmed.
 
-    The same statistics as for ask.
+    A guess that is not confirmed is a surprise, and is answered as an ask is. The same statistics
+    as for ask.
     """
     from holdfast.cli.asked import question_of
 
@@ -242,9 +250,9 @@ def check(
     }
     wanted: Any = number("tolerance", tolerance)
     if dry_run:
-        _show_cost(_resumed(name, guess_from).cost(asked, tolerance=wanted, **claim), as_json)
+        _show_cost(resumed(name, guess_from), asked, as_json, tolerance=wanted, **claim)
         return
-    holdout = _opened(name, data, table, guess_from)
+    holdout = opened(name, data, table, guess_from)
     if guess_from is not None:
         # To ask with other rows at hand is to check what those rows say.
         _show(name, holdout.ask(asked, why=why, tolerance=wanted), as_json)
@@ -252,8 +260,13 @@ def check(
         _show(name, holdout.check(asked, why=why, tolerance=wanted, **claim), as_json)
 
 
-def _show_cost(cost: Cost, as_json: bool) -> None:
-    show_json(cost.to_dict()) if as_json else typer.echo(str(cost))
+def _show_cost(holdout: Holdout, asked: Any, as_json: bool, **said: Any) -> None:
+    cost = holdout.cost(asked, **said)
+    if as_json:
+        show_json(cost.to_dict())
+        return
+    typer.echo(f"{cost}\n  now {holdout.budget.remaining}")
+    typer.echo("\nNext: the same without --dry-run, to ask it.")
 
 
 def _show(name: str, found: Answer | Groups, as_json: bool) -> None:
@@ -263,97 +276,4 @@ def _show(name: str, found: Answer | Groups, as_json: bool) -> None:
         show_json(found.to_dicts() if isinstance(found, Groups) else found.to_dict())
         return
     typer.echo(str(found) if isinstance(found, Groups) else f"{found.question}\n  {found}")
-    typer.echo(f"\nNext: holdfast budget {name}")
-
-
-@app.command(epilog="Example: holdfast budget flights")
-def budget(name: Name, as_json: Json = False) -> None:
-    """What is left, and what is promised."""
-    left = _resumed(name).budget
-    if as_json:
-        show_json(left.to_dict())
-    else:
-        typer.echo(f"{left}\n\nNext: holdfast ledger {name}")
-
-
-@app.command(epilog="Example: holdfast ledger flights --output answers.csv")
-def ledger(
-    name: Name,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="How every interval came about.")
-    ] = False,
-    output: Annotated[
-        str | None, typer.Option(help="Write the table to a .csv, .json or .parquet file.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Every question and answer so far."""
-    holdout = _resumed(name)
-    view = holdout.ledger
-    if output is not None:
-        _write(view, Path(output))
-    if as_json:
-        show_json(view.to_dicts())
-        return
-    typer.echo(holdout.explain() if explain else str(view))
-    typer.echo(f"\nWritten to {output}." if output else f"\nNext: holdfast audit {name}")
-
-
-def _write(view: Any, path: Path) -> None:
-    frame = view.to_polars()
-    match path.suffix.lower():
-        case ".csv":
-            frame.write_csv(path)
-        case ".json":
-            frame.write_json(path)
-        case ".parquet":
-            frame.write_parquet(path)
-        case _:
-            raise InvalidArgument(
-                f"output is {str(path)!r}; its name must end in .csv, .json or .parquet."
-            )
-
-
-@app.command(epilog="Example: holdfast audit flights")
-def audit(
-    name: Name,
-    data: Data = None,
-    table: Table = None,
-    as_json: Json = False,
-) -> None:
-    """Check the chain, derive every interval again from the ledger alone, and look at the data."""
-    from holdfast.data.fingerprint import fingerprint
-    from holdfast.data.source import open_sample
-    from holdfast.ledger.audit import audit as run_audit
-
-    path = _ledger(name)
-    if not path.is_file():
-        raise InvalidArgument(f"there is no ledger {str(path)!r}; nothing to audit.")
-    source = data or _source(path)
-    findings = run_audit(
-        path,
-        (lambda: fingerprint(open_sample(source, table=table))) if source is not None else None,
-    )
-    fine = all(finding.fine for finding in findings)
-    if as_json:
-        show_json({"fine": fine, "findings": [finding.to_dict() for finding in findings]})
-    else:
-        for finding in findings:
-            typer.echo(
-                f"{'ok    ' if finding.fine else 'FAILED'}  {finding.what}: {finding.detail}"
-            )
-        if source is None:
-            typer.echo("skip    data: the ledger names no file; give --data to compare")
-        typer.echo("\nThe promise is intact." if fine else "\nThe promise cannot be relied upon.")
-    if not fine:
-        sys.exit(AUDIT_FAILED)
-
-
-def _source(path: Path) -> str | None:
-    from holdfast.errors import HoldfastError
-    from holdfast.opening import open as open_holdout
-
-    try:
-        return open_holdout(ledger=path).source
-    except HoldfastError:
-        return None  # the audit itself will say what is wrong
+    typer.echo(f"\nNext: holdfast budget {quote(name)}")

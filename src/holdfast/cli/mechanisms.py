@@ -15,6 +15,11 @@ from holdfast.mechanisms.kind import MechanismKind
 
 __all__ = ["options_of_text"]
 
+_AUTO = (
+    "Takes bounded noise or median noise, whichever the planner says is narrower for what was "
+    "declared, and says why."
+)
+
 
 @app.command(epilog="Example: holdfast mechanisms rounding")
 def mechanisms(
@@ -23,12 +28,19 @@ def mechanisms(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Every mechanism a holdout can be opened with: what it needs and what it promises."""
+    """Every way to answer, with what it needs and promises.
+
+    Each name can be given to holdfast init --mechanism; "auto" chooses one and says why.
+    """
+    from holdfast.mechanisms.auto import AUTO
     from holdfast.mechanisms.catalogue import CATALOGUE, kind_of
 
     if name is None:
         kinds = list(CATALOGUE.values())
         show_json([_facts(kind) for kind in kinds]) if as_json else typer.echo(_listing(kinds))
+        return
+    if name == AUTO:
+        show_json({"name": AUTO, "summary": _AUTO}) if as_json else typer.echo(_auto_page())
         return
     kind = kind_of(name)
     show_json(_facts(kind)) if as_json else typer.echo(_page(kind))
@@ -61,7 +73,14 @@ def _facts(kind: MechanismKind) -> dict[str, Any]:
 
 
 def _promise(kind: MechanismKind) -> str:
-    return kind.promises if kind.theorem is not None else f"no promise: {kind.promises}"
+    if kind.theorem is None:
+        return f"no promise: {kind.promises}"
+    return f"every interval true, all together, by {kind.promises}"
+
+
+def _auto_page() -> str:
+    opened = "\nNext: holdfast init DATA --questions 100 --mechanism auto"
+    return "\n".join(["auto", "", indented(_AUTO), opened])
 
 
 def _listing(kinds: Sequence[MechanismKind]) -> str:
@@ -69,6 +88,7 @@ def _listing(kinds: Sequence[MechanismKind]) -> str:
     for kind in kinds:
         lines += [kind.name, indented(kind.summary)]
         lines += [field("needs", kind.needs), field("promises", _promise(kind)), ""]
+    lines += ["auto", indented(_AUTO), ""]
     lines.append(f"{len(kinds)} mechanisms. Next: holdfast mechanisms '{kinds[0].name}'")
     return "\n".join(lines)
 
@@ -81,7 +101,6 @@ def _page(kind: MechanismKind) -> str:
     refused = kind.refuses_checks and f"not checked: {kind.refuses_checks}"
     lines.append(field("guesses", refused or "checked beside it, by guess and check."))
     for option, what in kind.options.items():
-        lines.append(field("option", f"{option}: {what}"))
-    given = " --option KEY=VALUE" if kind.options else ""
-    lines.append(f"\nNext: holdfast init DATA --questions 100 --mechanism '{kind.name}'{given}")
+        lines.append(field("option", f"--option {option}=...  {what}"))
+    lines.append(f"\nNext: holdfast init DATA --questions 100 --mechanism '{kind.name}'")
     return "\n".join(lines)

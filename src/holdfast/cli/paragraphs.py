@@ -11,7 +11,9 @@ _WIDTH = 96
 
 def indented(text: str) -> str:
     """A paragraph."""
-    return textwrap.fill(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return textwrap.fill(
+        text, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+    )
 
 
 def field(name: str, text: str) -> str:

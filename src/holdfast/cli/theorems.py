@@ -1,26 +1,70 @@
-"""The theorem registry as text for a terminal."""
+"""`holdfast theorems`: the theorem registry as text for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
+import typer
+
+from holdfast.cli.app import Json, app, show_json
 from holdfast.cli.paragraphs import field
+from holdfast.errors import InvalidArgument
 from holdfast.theory.theorem import SOURCES, Theorem
 from holdfast.wording import plural
 
 __all__ = ["listing", "page"]
 
 
+@app.command(epilog="Example: holdfast theorems leakage")
+def theorems(
+    name: Annotated[
+        str | None, typer.Argument(help="A theorem's name, or a word to look for.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The theorems behind every number.
+
+    Without a name it lists them all, with a word those that contain it, with a name one in full.
+    """
+    from holdfast.theory.theorem import find, registry
+
+    known = registry()
+    if name is not None and name in known:
+        entry = known[name]
+        if as_json:
+            show_json(entry.to_dict())
+        else:
+            typer.echo(page(entry))
+        return
+    found = list(known.values()) if name is None else find(name)
+    if not found:
+        raise InvalidArgument(_no_theorem(name or "", list(known)))
+    if as_json:
+        show_json([entry.to_dict() for entry in found])
+    else:
+        typer.echo(listing(found))
+
+
+def _no_theorem(word: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, names, n=3, cutoff=0.5)
+    hint = f"near matches: {', '.join(near)}" if near else "try: holdfast theorems"
+    return f"no theorem contains {word!r}; {hint}."
+
+
 def listing(entries: Sequence[Theorem]) -> str:
     """One line for each theorem, under the file it lives in."""
     lines = []
     module = ""
-    for entry in sorted(entries, key=lambda e: (e.module, e.name)):
+    ordered = sorted(entries, key=lambda e: (e.module, e.name))
+    for entry in ordered:
         if entry.module != module:
             module = entry.module
             lines.append(f"\n{module}")
         lines.append(f"  {entry.name}  [{entry.source}: {entry.place}]")
-    lines.append(f"\n{plural(len(entries), 'theorem')}. Next: holdfast theorems {entries[0].name}")
+    lines.append(f"\n{plural(len(entries), 'theorem')}. Next: holdfast theorems {ordered[0].name}")
     return "\n".join(lines).lstrip("\n")
 
 

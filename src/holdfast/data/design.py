@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
+from holdfast.question.columns import no_column
 from holdfast.question.expression import ColumnType, Expression, column_names
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def design_of(sample: Sample, columns: Sequence[str], unit: str | None) -> Desig
         return NO_DESIGN
     for column in names:
         if column not in sample.types:
-            raise InvalidArgument(f"design names {column!r}, which is not a column of the table.")
+            raise InvalidArgument(f"design names {no_column(column, sample.types)}")
         if sample.types[column] not in _TYPES:
             raise InvalidArgument(
                 f"design names {column!r}, a column of {sample.types[column]}; design columns are "

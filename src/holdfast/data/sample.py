@@ -6,6 +6,7 @@ the order of the rows, on threads or on the engine.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -27,6 +28,7 @@ __all__ = [
     "complete",
     "reading",
     "row_moments",
+    "silent",
     "split_squares",
     "steps_of_batch",
 ]
@@ -82,6 +84,14 @@ def reading() -> Iterator[None]:
         raise HoldfastError(
             "The table could not be read to its end; see that its files are unchanged and readable."
         ) from None
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """No warning tells what rows hold, nor, made an error by a filter, changes their values."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -175,7 +185,8 @@ def _values(source: BatchFunction, frame: pl.DataFrame) -> NDArray[np.float64]:
     import polars as pl
 
     try:
-        return source.values(frame)
+        with silent():
+            return source.values(frame)
     except (Exception, pl.exceptions.PanicException):  # a panic of Polars quotes rows as well
         if frame.height <= 1:
             return np.full(frame.height, np.nan)

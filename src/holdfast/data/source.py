@@ -52,8 +52,9 @@ def files_of(data: object) -> list[Path]:
     found = sorted(Path(each) for each in glob.glob(str(data), recursive=True))
     files = [each for each in found if each.is_file()]
     if not files:
-        what = "is a folder; name its files, such as" if path.is_dir() else "names no file; try"
-        raise InvalidArgument(f"data is {str(data)!r}, which {what} 'folder/*.parquet'.")
+        what = "is a folder; name its files, such as" if path.is_dir() else "names no file; give a"
+        example = "'folder/*.parquet'" if path.is_dir() else "path or a glob of files that exist"
+        raise InvalidArgument(f"data is {str(data)!r}, which {what} {example}.")
     return files
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast import require
 from holdfast.data.mixing import mixed
 from holdfast.errors import InvalidArgument
+from holdfast.question.columns import no_column
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +70,7 @@ def _units(data: Any, by: str | None) -> NDArray[np.int64]:
     if by is None:
         return np.arange(frame.height)
     if by not in frame.columns:
-        raise InvalidArgument(f"by is {by!r}, which is not a column of the table.")
+        raise InvalidArgument(f"by names {no_column(by, frame.columns)}")
     column = frame.select(pl.col(by).alias("value"))
     seen = column.unique(maintain_order=True).with_row_index("unit")
     joined = column.join(seen, on="value", how="left", nulls_equal=True, maintain_order="left")

@@ -213,7 +213,7 @@ def run_trials(
     that `joblib.parallel_config` can hand them to Dask, Ray or Spark.
     """
     trials = require.positive_integer("trials", trials)
-    n_jobs = -1 if n_jobs == -1 else require.positive_integer("n_jobs", n_jobs)
+    n_jobs = -1 if n_jobs == -1 else require.positive_integer("n_jobs (-1: every core)", n_jobs)
     found: dict[int, Result] = {}
     for number, result in _results(scenario, trials, seed, n_jobs):
         found[number] = result

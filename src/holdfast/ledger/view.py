@@ -54,9 +54,10 @@ def facts(recorded: Recorded) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class LedgerView:
-    """Every answered question, in order."""
+    """Every answered question, in order; `together` says how sure all intervals are."""
 
     answers: tuple[Recorded, ...]
+    together: str
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -93,12 +94,12 @@ class LedgerView:
                 f"{recorded.number:>4}  {recorded.status:<10}{recorded.value:>11.5g}  "
                 f"{recorded.interval!s:<26} {recorded.question}{why}"
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, f"all intervals together: {self.together}"])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return str(self.to_polars()._repr_html_())
+        return f"{self.to_polars()._repr_html_()}<small>all together: {self.together}</small>"
 
 
 _REASONS = {

@@ -6,7 +6,6 @@ the radius of the truth unless this question's share of the failure probability 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,13 @@ from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.faults import leakage_fault
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.kind import (
+    MechanismKind,
+    Planned,
+    Wanted,
+    no_options,
+    short_half_width,
+)
 from holdfast.mechanisms.leakage import asks_left, charged, plain_offer
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
@@ -23,6 +28,7 @@ from holdfast.mechanisms.release import open_release
 from holdfast.mechanisms.room import require_room
 from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.theory.equal_width import bounded_noise_half_width
+from holdfast.theory.planning import GRID_ALLOWANCE
 from holdfast.theory.release import DiscreteUniform
 
 __all__ = ["BOUNDED_NOISE", "BoundedNoise", "noisy_cell"]
@@ -92,7 +98,7 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
         wanted.questions,
         wanted.log_beta,
     )
-    rounded = math.ceil(half_width * 1_000) / 1_000
+    rounded = short_half_width(half_width + GRID_ALLOWANCE)
     if rounded >= 0.5:
         raise InvalidArgument(
             f"{wanted.rows:,} rows cannot answer {wanted.questions:,} questions with any "

@@ -25,6 +25,7 @@ from holdfast.mechanisms.no_promise import (
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.release import cell_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Measured, Statistic, measure
@@ -50,9 +51,7 @@ def exact_cell(offer: Offer, measured: Measured) -> int:
 
 def exact_value(offer: Offer, symbol: Symbol) -> float:
     """The double nearest to the value."""
-    if not isinstance(symbol, int):
-        raise TypeError(f"an exact value is a whole number of steps, not {symbol!r}")
-    return float(Fraction(symbol, offer.cells))
+    return float(Fraction(cell_of(symbol, 0, offer.cells), offer.cells))
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,10 @@ class GaussianLaw:
     def theorem(self) -> str:
         return "Theorem T"
 
+    @property
+    def assumes(self) -> str | None:
+        return None
+
     def units(self, rows: int, noise: float) -> int:
         return math.ceil(Fraction(noise) * rows * GRID)
 

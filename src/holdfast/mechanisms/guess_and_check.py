@@ -35,7 +35,7 @@ from holdfast.theory.leakage import ask_log_cost, confirmed_log_charge, surprise
 from holdfast.theory.release import DiscreteUniform, discrete_uniform_overhead
 from holdfast.theory.safeside import round_up
 
-__all__ = ["LEAST_LEVEL", "GuessAndCheck", "check_fault"]
+__all__ = ["LEAST_LEVEL", "GuessAndCheck"]
 
 # Parts of a question's level (rule R1: their events together, contained in the radius that is
 # charged). The empirical Bernstein interval has one of its own. Clopper-Pearson and KL lie inside
@@ -60,8 +60,8 @@ class GuessAndCheck:
         confirmed = confirmed_log_charge(prior)
         offers = []
         for position, wish in enumerate(wishes, start=1):
-            part = _radius_part(terms, wish.question, narrowed=wish.variance is not None)
-            plain = plain_offer(terms, account, wish, position, part)
+            part = LEAST_LEVEL if _uses_bernstein(terms, wish.question.row) else 1.0
+            plain = plain_offer(terms, account, wish, position, part, part / 2)
             worst = max(confirmed, surprise_log_charge(prior, plain.worst_charge))
             offers.append(replace(plain, prior=prior, worst_charge=worst))
         return offers
@@ -89,8 +89,9 @@ class GuessAndCheck:
         if symbol == CONFIRMED:
             low, high = offer.claim
             interval = Interval(max(0.0, low), min(1.0, high))
+            value = min(interval.high, max(interval.low, offer.guess))
             charge = confirmed_log_charge(offer.prior)
-            return Release(offer.number, "confirmed", offer.guess, interval, charge)
+            return Release(offer.number, "confirmed", value, interval, charge)
         release = DiscreteUniform(offer.cells, offer.reach).log_charge(offer.radius)
         return open_release(offer, symbol, "surprise", surprise_log_charge(offer.prior, release))
 
@@ -127,6 +128,8 @@ class GuessAndCheck:
     def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
         if offer.prior is None or not _is_prior_of(account, offer.prior):
             return "its prior of a surprise is not the account's"
+        if offer.claim is None or max(0.0, offer.claim[0]) > min(1.0, offer.claim[1]):
+            return "its claim is no interval"
         release = DiscreteUniform(offer.cells, offer.reach).log_charge(offer.radius)
         charge = max(confirmed_log_charge(offer.prior), surprise_log_charge(offer.prior, release))
         return leakage_fault(terms, account, offer, place, charge)
@@ -161,20 +164,6 @@ def _is_prior_of(account: Account, prior: float) -> bool:
         return False
     size = round((account.surprises + 0.5) / prior) - account.checks
     return size >= 1 and account.surprise_prior(size) == prior
-
-
-def check_fault(terms: Terms, account: Account, offer: Offer, question: Statistic) -> str | None:
-    """Whether a check's level leaves what its other intervals need, by its question's text."""
-    part = _radius_part(terms, question, narrowed=offer.variance is not None)
-    if offer.log_p > offer.log_share - account.nats + math.log(part) + 1e-9:
-        return "its level is more than the radius's part of its share"
-    return None
-
-
-def _radius_part(terms: Terms, question: Statistic, *, narrowed: bool) -> float:
-    """The part of a question's level that the radius has; `narrowed` by a known variance."""
-    rest = LEAST_LEVEL if _uses_bernstein(terms, question.row) else 1.0
-    return rest / 2 if narrowed else rest
 
 
 def _uses_bernstein(terms: Terms, row: RowValue | None) -> bool:

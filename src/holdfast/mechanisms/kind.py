@@ -13,7 +13,14 @@ from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.sampling import Sampling
 
-__all__ = ["MechanismKind", "Planned", "Wanted", "chosen_options", "no_options"]
+__all__ = [
+    "MechanismKind",
+    "Planned",
+    "Wanted",
+    "chosen_options",
+    "no_options",
+    "short_half_width",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,12 @@ class Planned(NamedTuple):
     parameters: dict[str, Any]
 
 
+def short_half_width(width: float) -> float:
+    """A half-width rounded up to thousandths, or to two digits where that is finer."""
+    parts = 10.0 ** max(3, 1 - math.floor(math.log10(width)))
+    return math.ceil(width * parts) / parts
+
+
 @dataclass(frozen=True, slots=True)
 class MechanismKind:
     """An entry of the catalogue.
@@ -84,7 +97,8 @@ class MechanismKind:
 def no_options(name: str, options: Mapping[str, Any]) -> None:
     """Refuse options for a mechanism that has none."""
     if options:
-        raise InvalidArgument(f"{name} has no options, and {sorted(options)} were given.")
+        given = ", ".join(repr(option) for option in sorted(map(str, options)))
+        raise InvalidArgument(f"{name} has no options; leave out {given}.")
 
 
 def chosen_options(

@@ -38,6 +38,7 @@ from holdfast.mechanisms.no_promise import (
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.release import cell_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.question.columns import Schema, bounds_pair
 from holdfast.question.expression import Call, Column, Constant
@@ -161,7 +162,7 @@ class Ladder:
                 raise TypeError("there is no best so far that could stand")
             release = self._at(offer, offer.extra["best"])
             return replace(release, charge=_charge(1))
-        return self._at(offer, int(symbol))
+        return self._at(offer, cell_of(symbol, 0, offer.cells - 1))
 
     def _at(self, offer: Offer, level: int) -> Release:
         loss = min(Fraction(1), level * self._pitch(offer.cells - 1))

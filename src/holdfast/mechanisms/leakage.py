@@ -22,28 +22,40 @@ from holdfast.theory.equal_width import asks_fit
 from holdfast.theory.public_variance import same_cost_tolerance
 from holdfast.theory.release import discrete_uniform_for
 from holdfast.theory.safeside import largest_integer, round_down, round_up
+from holdfast.wording import plural
 
 __all__ = ["OnGrid", "asks_left", "charged", "plain_offer"]
 
 
 def plain_offer(
-    terms: Terms, account: Account, wish: Wish, position: int, level: float = 1.0
+    terms: Terms,
+    account: Account,
+    wish: Wish,
+    position: int,
+    level: float = 1.0,
+    narrowed_level: float | None = None,
 ) -> Offer:
     """The offer for the question `position` places after the account, or a refusal.
 
-    `level` is the part of the question's failure probability that the radius may use.
+    `level` is the part of the question's failure probability that the radius may use,
+    `narrowed_level` (default: the same) the part that it may use if a known variance narrows it.
     """
     number = account.asked + position
     log_share = terms.log_share(number)
-    log_p = round_down(log_share - account.nats + math.log(level))
+    log_p, log_narrowed = (
+        round_down(log_share - account.nats + math.log(part))
+        for part in (level, narrowed_level or level)
+    )
     profile = wish.question.concentration(terms.rows, terms.sampling)
     error = computing_error(wish.question)
     radius = wide = round_up(profile.radius(min(0.0, log_p)) + error)
-    variance = wish.variance if terms.independent else None
-    if variance is not None:
-        radius = min(wide, round_up(radius_of(profile, variance, terms.rows, log_p) + error))
+    variance = None
+    if wish.variance is not None and terms.independent:
+        narrow = round_up(radius_of(profile, wish.variance, terms.rows, log_narrowed) + error)
+        if narrow < wide:
+            radius, log_p, variance = narrow, log_narrowed, wish.variance
         if wish.narrow and radius < wide < wish.tolerance:
-            wish = wish.at_tolerance(same_cost_tolerance(wish.tolerance, wide, radius))
+            wish = wish.at_tolerance(_no_dearer(wish.tolerance, wide, radius))
     if radius >= wish.tolerance:
         raise _too_wide(account, wish.tolerance, radius)
     release = discrete_uniform_for(wish.tolerance, radius)
@@ -61,15 +73,22 @@ def plain_offer(
         log_share=log_share,
         worst_charge=release.log_charge(radius),
         profile=recorded_profile(profile, terms),
-        variance=variance if radius < wide else None,
+        variance=variance,
     )
+
+
+def _no_dearer(tolerance: float, radius: float, narrow_radius: float) -> float:
+    """The half-width of a smaller radius at the same price, the grid's roundings counted."""
+    on_grid = discrete_uniform_for(tolerance, radius).narrowed(radius, narrow_radius)
+    return max(on_grid, same_cost_tolerance(tolerance, radius, narrow_radius))
 
 
 def _too_wide(account: Account, tolerance: float, radius: float) -> Refused:
     if account.nats == 0.0:
         return too_tight(tolerance, radius)
     return BudgetExhausted(
-        f"requested half-width {tolerance:.6g} of the range; after {account.asked:,} questions "
+        f"requested half-width {tolerance:.6g} of the range; after "
+        f"{plural(account.asked, 'question')} "
         f"({account.nats:.4g} nats) the sample may be off by {radius:.6g}, so "
         f"{radius - tolerance:.3g} are missing. Ask with a larger tolerance=, repeat earlier "
         "questions for free, or use fresh rows in a new ledger."

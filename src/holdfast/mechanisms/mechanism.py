@@ -103,6 +103,9 @@ class Offer:
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> Offer:
         claim, variance = body["claim"], body["variance"]
+        for name in ("profile", "extra"):
+            if not isinstance(body[name], dict | None):
+                raise TypeError(f"{name} of an offer is {body[name]!r}, not named values")
         return cls(
             **{
                 **body,

@@ -66,6 +66,10 @@ class MedianLaw:
     def theorem(self) -> str:
         return "Theorem M" if self.variance == _MOST_VARIANCE else "Theorem V1"
 
+    @property
+    def assumes(self) -> str | None:
+        return None if self.variance == _MOST_VARIANCE else _assumed(self.variance)
+
     def units(self, rows: int, noise: float) -> int:
         return median_noise_release(rows, GRID, noise).M
 
@@ -103,6 +107,13 @@ class MedianLaw:
         return round_up(median_noise_release(rows, GRID, noise).extra_half_width + GRID_ERROR)
 
 
+def _assumed(variance: float) -> str:
+    return (
+        f"every value that is averaged has a variance of at most {variance:g} of its squared "
+        "range, in every row"
+    )
+
+
 def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     chosen = checked_options(_NAME, wanted, options, _OPTIONS)
     level, order, variance = level_of(wanted, chosen), chosen["order"], chosen["variance"]
@@ -119,10 +130,7 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
         law, epochs = _declared(wanted.rows, wanted.questions, level.log_beta, orders, bound)
     parameters: dict[str, Any] = {"order": law.order, "variance": law.variance}
     if variance is not None:
-        parameters["assumes"] = (
-            f"every value that is averaged has a variance of at most {variance:g} of its squared "
-            "range, in every row"
-        )
+        parameters["assumes"] = _assumed(variance)
     return planned(wanted, level, epochs, parameters)
 
 

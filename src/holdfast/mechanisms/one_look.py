@@ -27,14 +27,14 @@ from holdfast.mechanisms.no_promise import alphabet_log_charge
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of_record, recorded_profile
 from holdfast.mechanisms.room import too_tight
-from holdfast.question.row import GRID, GRID_ERROR
+from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic, computing_error, measure
 from holdfast.theory.intervals import Interval, clopper_pearson, kl_interval
 from holdfast.theory.leakage import fixed_share
 from holdfast.theory.safeside import round_up
 from holdfast.wording import plural
 
-__all__ = ["ONE_LOOK", "OneLook", "ordinary_fault", "ordinary_interval"]
+__all__ = ["ONE_LOOK", "OneLook", "ordinary_interval"]
 
 # How an interval is made of a value: exactly, by Chernoff's inequality, or by the radius alone.
 _BINOMIAL, _CHERNOFF, _RADIUS = "binomial", "chernoff", "radius"
@@ -169,25 +169,6 @@ def ordinary_interval(offer: Offer, symbol: Symbol) -> tuple[float, Interval]:
         case _:
             found = around
     return value, Interval(max(around.low, found.low), min(around.high, found.high))
-
-
-def ordinary_fault(terms: Terms, offer: Offer, question: Statistic) -> str | None:
-    """What is wrong with how an offer makes its interval, by what its question's text says."""
-    extra, row = offer.extra or {}, question.row
-    by, rows = extra.get("by"), extra.get("rows", math.inf)
-    if by == _RADIUS:
-        coarse = offer.cells != exact_cells(question, terms.rows)
-        return "its grid is not that of its question" if coarse else None
-    if row is None:
-        return "its interval is for averages of rows"
-    faults = {
-        "its interval is for conditions": by == _BINOMIAL and not row.is_condition,
-        "its interval is of more rows than it averages": rows > question.rows(terms.rows),
-        "its grid is not that of its question": (
-            offer.cells != rows * (1 if row.is_condition else GRID)
-        ),
-    }
-    return first_fault(faults)
 
 
 def _require_first(terms: Terms, account: Account, size: int) -> None:

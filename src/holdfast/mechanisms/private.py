@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -26,13 +26,19 @@ from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw, words_of
 from holdfast.mechanisms.faults import first_fault
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, chosen_options
+from holdfast.mechanisms.kind import (
+    MechanismKind,
+    Planned,
+    Wanted,
+    chosen_options,
+    short_half_width,
+)
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.privacy import Privacy, gaussian_privacy, laplace_privacy
 from holdfast.mechanisms.profile import recorded_profile
-from holdfast.mechanisms.release import open_release
+from holdfast.mechanisms.release import unbounded_release
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.question.row import GRID, GRID_ERROR
@@ -142,7 +148,7 @@ class PrivateNoise:
         return symbols
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
-        return open_release(replace(offer, cells=_noisy(offer)[0]), symbol, "answered", 0.0)
+        return unbounded_release(offer, symbol, _noisy(offer)[0], 0.0)
 
     def advance(
         self,
@@ -307,7 +313,7 @@ def _plan(law: NoiseLaw, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     least = width(start)
     tolerance = wanted.tolerance
     if tolerance is None:
-        tolerance = math.ceil(least * 1_000) / 1_000
+        tolerance = short_half_width(least)
     if least > tolerance or tolerance >= 0.5:
         raise ToleranceTooTight(
             f"requested half-width {min(tolerance, 0.5):.6g} of the range for {answers:,} answers; "

@@ -26,7 +26,7 @@ from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
 from holdfast.mechanisms.leakage import OnGrid, charged, plain_offer
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.release import release_of
+from holdfast.mechanisms.release import cell_of, release_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.equal_width import rounding_half_width, roundings_fit
@@ -67,9 +67,9 @@ class Rounding:
         ]
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
-        if not isinstance(symbol, int):
-            raise TypeError(f"a rounded value is a whole number of steps, not {symbol!r}")
-        return release_of(offer, symbol * _pitch(offer), "answered", offer.worst_charge)
+        pitch = _pitch(offer)
+        cell = cell_of(symbol, 0, _nearest(1 / pitch))
+        return release_of(offer, cell * pitch, "answered", offer.worst_charge)
 
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]

@@ -32,7 +32,7 @@ from holdfast.mechanisms.faults import first_fault
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.release import open_release
+from holdfast.mechanisms.release import open_release, unbounded_release
 from holdfast.mechanisms.room import require_room
 from holdfast.statistics.statistic import Statistic, computing_error, measure
 from holdfast.theory.safeside import log_add, round_down, round_up
@@ -93,6 +93,11 @@ class Law(Protocol):
         """As people call it."""
         ...
 
+    @property
+    def assumes(self) -> str | None:
+        """What its promise rests on beside independent rows, in words; None: nothing."""
+        ...
+
     def units(self, rows: int, noise: float) -> int:
         """The size of the noise in grid units of the sum."""
         ...
@@ -151,7 +156,9 @@ class Transfer:
         ]
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
-        return open_release(offer, symbol, "answered", offer.worst_charge)
+        if offer.reach < offer.cells:
+            return open_release(offer, symbol, "answered", offer.worst_charge)
+        return unbounded_release(offer, symbol, offer.cells, offer.worst_charge)
 
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
@@ -293,6 +300,8 @@ class Transfer:
         given = math.fsum(math.exp(epoch.log_beta + nats) for epoch in self.epochs)
         if not terms.independent:
             return "its theorem needs independent rows"
+        if self.law.assumes is not None and terms.declared != self.law.assumes:
+            return "what its theorem assumes was not declared"
         if given > beta * (1 + 1e-9):
             return "the opening gives out more than the failure probability"
         if terms.questions is not None and self._provided < terms.questions:

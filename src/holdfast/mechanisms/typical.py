@@ -25,12 +25,18 @@ from holdfast.errors import InvalidArgument, Refused, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw, words_of
 from holdfast.mechanisms.faults import first_fault, leakage_fault
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, chosen_options
+from holdfast.mechanisms.kind import (
+    MechanismKind,
+    Planned,
+    Wanted,
+    chosen_options,
+    short_half_width,
+)
 from holdfast.mechanisms.leakage import charged, plain_offer
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of_record
-from holdfast.mechanisms.release import open_release
+from holdfast.mechanisms.release import unbounded_release
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.question.row import GRID_ERROR
@@ -138,8 +144,7 @@ class TypicalNoise:
         ]
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
-        on_grid = replace(offer, cells=_cells(offer))
-        return open_release(on_grid, symbol, "answered", offer.worst_charge)
+        return unbounded_release(offer, symbol, _cells(offer), offer.worst_charge)
 
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
@@ -265,7 +270,7 @@ def _plan(law: NoiseLaw, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
         return Planned(_TOLERANCE, parameters)
     mechanism = TypicalNoise(law, _calibration(parameters))
     width = _planned_width(mechanism, wanted, wanted.questions)
-    rounded = math.ceil(width * 1_000) / 1_000 if width < 0.5 else 0.5
+    rounded = short_half_width(width) if width < 0.5 else 0.5
     if rounded >= 0.5:
         raise InvalidArgument(
             f"{wanted.rows:,} rows cannot answer {wanted.questions:,} questions with any "

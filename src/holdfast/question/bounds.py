@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from holdfast.question.expression import Call, Column, Constant, Expression, Kind, Op
 
-__all__ = ["Range", "may_be_nan", "range_of", "unbounded_columns"]
+__all__ = ["Range", "may_be_nan", "range_of", "shows_column", "unbounded_columns"]
 
 
 class Range(NamedTuple):
@@ -65,6 +65,15 @@ def range_of(expression: Expression) -> Range:
 def unbounded_columns(expression: Expression) -> list[str]:
     """The columns whose missing bounds make the expression unbounded, sorted."""
     return sorted(set(_unbounded(expression)))
+
+
+def shows_column(expression: Expression) -> bool:
+    """Whether a column's own number, not cut by a clip, is among what the value is made of."""
+    if not isinstance(expression, Call):
+        return isinstance(expression, Column) and expression.kind is Kind.NUMBER
+    if expression.op is Op.CLIP or expression.kind is Kind.BOOLEAN:
+        return False
+    return any(shows_column(value) for value in _values(expression))
 
 
 def may_be_nan(call: Call) -> bool:

@@ -8,7 +8,8 @@ that spellings with the same value in every row (NULL included) are the same tre
 * BETWEEN and IN are comparisons; ``a = true`` is ``a``;
 * ``- - a`` is ``a``; ``a + -b`` is ``a - b``; sums and products of two are sorted (but never
   re-associated: that would change the last bits); operations on constants are done;
-* a clip of a clip is one clip, and a clip that changes nothing is left out.
+* a clip of a clip is one clip, and a clip that changes nothing is left out, or, where the bounds
+  declared for a column would then apply inside it, written with the value's own range.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from holdfast.errors import InvalidQuestion
-from holdfast.question.bounds import Range, range_of
+from holdfast.question.bounds import Range, range_of, shows_column
 from holdfast.question.expression import Call, Constant, Expression, Kind, Op
 from holdfast.question.text import text
 
@@ -156,7 +157,7 @@ def negation(operand: Expression) -> Expression:
         if operand.op is Op.NOT:
             return operand.args[0]
         if operand.op in _OPPOSITE:
-            return Call(_OPPOSITE[operand.op], operand.args)
+            return compare(_OPPOSITE[operand.op], *operand.args)
         if operand.op is Op.AND:
             return disjunction([negation(arg) for arg in operand.args])
         if operand.op is Op.OR:
@@ -208,15 +209,19 @@ def clip(operand: Expression, low: float, high: float) -> Expression:
     value = _value(operand)
     if value is not None:
         return constant(min(max(value, low), high))
-    if range_of(operand).within(Range(low, high)):
+    own = range_of(operand)
+    if not own.within(Range(low, high)):
+        return Call(Op.CLIP, (operand, lower, upper))
+    if not shows_column(operand):
         return operand
-    return Call(Op.CLIP, (operand, lower, upper))
+    # Left out, it would no longer say that declared bounds are not applied to what is inside.
+    return Call(Op.CLIP, (operand, constant(own.low), constant(own.high)))
 
 
 def coalesce(operands: Sequence[Expression]) -> Expression:
     """The first operand that is not NULL."""
     kept: list[Expression] = []
-    for each in _lifted(Op.COALESCE, operands):
+    for each in _lifted(Op.COALESCE, [_condition_again(operand) for operand in operands]):
         if each not in kept:
             kept.append(each)
         if isinstance(each, Constant):

@@ -41,8 +41,10 @@ def read_call(text: str) -> CallText:
     rest = tokens[end + 1 :]
     if not rest:
         return CallText(tokens[0].text.lower(), arguments, None)
-    if rest[0].text.lower() != "where" or len(rest) == 1:
+    if rest[0].text.lower() != "where":
         raise InvalidQuestion(_FORM)
+    if len(rest) == 1:
+        raise InvalidQuestion("After where comes a condition, as in avg(delay > 15) where x = 1.")
     return CallText(tokens[0].text.lower(), arguments, _text(text, rest[1:]))
 
 

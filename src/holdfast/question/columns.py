@@ -25,7 +25,7 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.expression import Column, ColumnType, Kind
 
-__all__ = ["Schema", "bounds_pair", "declared_bounds"]
+__all__ = ["Schema", "bounds_pair", "declared_bounds", "no_column"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Schema:
     def __post_init__(self) -> None:
         for name, bounds in self.bounds.items():
             if name not in self.types:
-                raise InvalidArgument(f"Bounds are declared for {self._unknown(name)}")
+                raise InvalidArgument(f"Bounds are declared for {no_column(name, self.types)}")
             if self.types[name].kind is not Kind.NUMBER:
                 raise InvalidArgument(
                     f"Bounds are declared for column {name!r}, which is {self.types[name]}; "
@@ -56,7 +56,7 @@ class Schema:
         if not matches and not quoted:
             matches = [known for known in self.types if known.casefold() == name.casefold()]
         if not matches:
-            raise InvalidQuestion(f"The question uses {self._unknown(name)}")
+            raise InvalidQuestion(f"The question uses {no_column(name, self.types)}")
         if len(matches) > 1:
             raise InvalidQuestion(
                 f"{_shortened(name)} could be {_listed(matches)}; "
@@ -70,19 +70,21 @@ class Schema:
             )
         return Column(found, self.types[found])
 
-    def _unknown(self, name: str) -> str:
-        by_folded = {known.casefold(): known for known in self.types}
-        near = difflib.get_close_matches(name[:100].casefold(), by_folded, n=3, cutoff=0.6)
-        if near:
-            return (
-                f"{_shortened(name)}, which is not a column of the table; did you mean "
-                f"{_listed(by_folded[each] for each in near)}?"
-            )
-        known = list(self.types)
-        shown = ", ".join(_shortened(each) for each in known[:8])
-        if len(known) > 8:
-            shown += f" and {len(known) - 8} more"
-        return f"{_shortened(name)}, which is not a column of the table; its columns are {shown}."
+
+def no_column(name: str, columns: Iterable[str]) -> str:
+    """The end of a sentence about a name that no column has, with those that are near."""
+    known = list(columns)
+    by_folded = {each.casefold(): each for each in known}
+    near = difflib.get_close_matches(name[:100].casefold(), by_folded, n=3, cutoff=0.6)
+    if near:
+        return (
+            f"{_shortened(name)}, which is not a column of the table; did you mean "
+            f"{_listed(by_folded[each] for each in near)}?"
+        )
+    shown = ", ".join(_shortened(each) for each in known[:8])
+    if len(known) > 8:
+        shown += f" and {len(known) - 8} more"
+    return f"{_shortened(name)}, which is not a column of the table; its columns are {shown}."
 
 
 def declared_bounds(source: Mapping[str, object] | str | Path | None) -> dict[str, Range]:
@@ -109,7 +111,10 @@ def bounds_pair(bounds: object, what: str = "bounds") -> Range:
             pair = Range(float(low), float(high))
             if pair.finite and pair.low < pair.high and math.isfinite(pair.high - pair.low):
                 return pair
-    raise InvalidArgument(f"{what} must be two finite numbers (low, high) with low below high.")
+    raise InvalidArgument(
+        f"{what} must be two finite numbers (low, high) with low below high, not "
+        f"{str(bounds)[:60]}."
+    )
 
 
 def _from_toml(path: Path) -> dict[str, Range]:

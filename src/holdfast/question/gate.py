@@ -36,6 +36,10 @@ MAX_NESTING = 20  # parentheses and CASEs inside each other: the SQL reader is r
 MAX_PREFIXES = 20  # NOTs and signs in a row, for the same reason
 MAX_DEPTH = 100  # levels of the tree: a chain of 100 terms
 
+_NOT_HERE = (
+    "cannot be used in a question; docs/questions.md says what can, and a column of an unusual "
+    "name is written in double quotes."
+)
 _WHITESPACE = frozenset("\t\n\r ")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -139,7 +143,7 @@ def _check_tokens(tokens: list[Token], columns: Collection[str]) -> None:
     for token in tokens:
         name = token.token_type.name
         if name not in _TOKENS and token.text.casefold() not in names:
-            raise InvalidQuestion(f"{_quoted(token.text)} cannot be used in a question.")
+            raise InvalidQuestion(f"{_quoted(token.text)} {_NOT_HERE}")
         nesting += (name in _OPENING) - (name in _CLOSING)
         prefixes = prefixes + 1 if name in _PREFIXES else 0
         if nesting > MAX_NESTING or prefixes > MAX_PREFIXES:
@@ -154,14 +158,13 @@ def _check_nodes(expression: exp.Expression) -> None:
         for node in level:
             arguments = allowed.get(type(node))
             if arguments is None or node.comments:
-                raise InvalidQuestion(f"{_quoted(_name(node))} cannot be used in a question.")
+                raise InvalidQuestion(f"{_quoted(_name(node))} {_NOT_HERE}")
             for name, value in node.args.items():
                 if value and name not in arguments:
                     if type(node).__name__ == "Column":
                         raise InvalidQuestion("A column is named without its table.")
                     raise InvalidQuestion(
-                        f"{_quoted(_name(node))} with {name.replace('_', ' ').strip()} "
-                        "cannot be used in a question."
+                        f"{_quoted(_name(node))} with {name.replace('_', ' ').strip()} {_NOT_HERE}"
                     )
             below.extend(node.iter_expressions())
         if not below:

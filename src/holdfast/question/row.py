@@ -156,7 +156,8 @@ def row_value(expression: Expression) -> RowValue:
     """The total, bounded value of a row expression; refused where no bounds are known."""
     if expression.kind not in (Kind.BOOLEAN, Kind.NUMBER):
         raise InvalidQuestion(
-            f"An average needs a number or a condition, and this is {expression.kind}."
+            f"A number or a condition is needed, and this is {expression.kind}; compare it, as in "
+            "carrier = 'AA'."
         )
     expression = _simplest(expression)
     if not column_names(expression):
@@ -219,8 +220,8 @@ def _how_to_bound(expression: Expression) -> str:
         some = "column" if len(names) == 1 else "columns"
         return (
             f"No bounds are declared for {some} {', '.join(identifier(each) for each in names)}; "
-            f"declare them with schema={{{name!r}: (low, high)}}, or write clip({shown}, low, "
-            "high), or give bounds=(low, high)."
+            f"write clip({shown}, low, high), give bounds=(low, high) (--bounds LOW HIGH), or "
+            f"declare them once with schema={{{name!r}: (low, high)}} (--schema FILE at init)."
         )
     return (
         "The value has no finite bounds (a length, or a division by something that can be 0); "

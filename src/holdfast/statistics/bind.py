@@ -48,7 +48,7 @@ _STEPS = 1_000
 _GROUPING = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.TEXT)
 _MEANS = ("avg", "mean", "proportion")
 _FINEST = 1e-9
-_MOST_MEMBERS = 2**53
+_WHOLE = 2**53  # up to here, and not beyond, all whole numbers are doubles
 _LOG_LOSS = re.compile(r"log_loss\s*\(", re.IGNORECASE)
 _VARIANCE = re.compile(r"variance\s*<=\s*(\S+)", re.IGNORECASE)
 
@@ -79,7 +79,8 @@ def bind(question: Question, table: Table) -> Bound:
         except InvalidArgument as error:
             raise InvalidQuestion(f"In {question.name}, {error}") from None
     raise InvalidQuestion(
-        f"A question is text such as avg(delay > 15), or mean(...), not {type(question).__name__}."
+        "A question is text such as 'avg(delay > 15)', or a statistic such as "
+        f"holdfast.mean('delay > 15'), not {type(question).__name__}."
     )
 
 
@@ -102,7 +103,7 @@ def read_question(source: str) -> Call | TableCall:
     name = "avg" if found.name in _MEANS else found.name
     if name not in _BINDERS and name != "median":
         known = sorted({*_BINDERS, "histogram", "median"})
-        near = difflib.get_close_matches(name, known, n=1)
+        near = difflib.get_close_matches(name, [*_MEANS, *known], n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
         raise InvalidQuestion(f"{name[:40]!r} is not a statistic; {hint}")
     arguments: tuple[Any, ...] = found.arguments
@@ -171,6 +172,11 @@ def _equals(column: Column, member: Value) -> Expression:
         return column
     if member is None:
         return build.is_null(column)
+    if isinstance(member, int) and abs(member) > _WHOLE:
+        raise InvalidQuestion(
+            f"by={column.name!r} has the group {member}, and whole numbers beyond 2^53 are not "
+            "told apart in questions; give the column as text."
+        )
     return build.compare(Op.EQUAL, column, build.constant(member))
 
 
@@ -208,7 +214,7 @@ def _total(call: Call, table: Table) -> Total:
     value = table.value(what, call.bounds)
     if call.name == "count" and not value.is_condition:
         raise InvalidQuestion("count needs a condition; sum adds up numbers.")
-    size = require.between("population", _number("population", population), 1, _MOST_MEMBERS)
+    size = require.between("population", _number("population", population), 1, _WHOLE - 1)
     members = require.positive_integer("population", int(size) if size == int(size) else size)
     return Total(call.name, value, table.average(value, table.where(call.where)), members)
 
@@ -342,7 +348,10 @@ def _arguments(call: Call, least: int, most: int | None = None) -> tuple[Any, ..
     count = len(call.arguments)
     if not least <= count <= (most or least):
         wanted = f"{least}" if most is None else f"{least} or {most}"
-        raise InvalidQuestion(f"{call.name} takes {wanted} arguments, and {count} were given.")
+        raise InvalidQuestion(
+            f"{call.name} takes {wanted} arguments, and {count} were given; write it like "
+            f"{_FORMS[call.name]}."
+        )
     return call.arguments
 
 
@@ -357,6 +366,18 @@ def _number(name: str, value: Any) -> float:
     return require.finite(name, float(value))
 
 
+_FORMS = {
+    "avg": "avg(delay > 15)",
+    "sum": "sum(value, size of the population)",
+    "count": "count(condition, size of the population)",
+    "quantile": "quantile(value, level)",
+    "difference": "difference(first, second)",
+    **{name: f"{name}(value)" for name in ("variance", "std")},
+    **{name: f"{name}(first, second)" for name in ("covariance", "correlation")},
+    **{name: f"{name}(prediction, label)" for name in ("accuracy", "error", "f1")},
+    **{name: f"{name}(probability, label)" for name in ("brier", "log_loss")},
+    "auc": "auc(score, label)",
+}
 _BINDERS: dict[str, Callable[[Call, Table], Bound]] = {
     "avg": _average,
     "sum": _total,

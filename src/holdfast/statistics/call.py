@@ -7,7 +7,7 @@ Wherever a value of a row is wanted, text (``"arr_delay > 15"``), a Polars expre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -170,6 +170,11 @@ def median(
 
 def histogram(what: Value, edges: Sequence[float], *, where: str | None = None) -> TableCall:
     """The share of rows in each bin between neighbouring edges; the last bin has both its ends."""
+    given: object = edges
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidArgument(
+            f"edges is {edges!r}; give the ends of all bins in order, such as [0, 10, 20]."
+        )
     return TableCall("histogram", (what, *edges), where)
 
 

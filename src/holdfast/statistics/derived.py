@@ -113,6 +113,11 @@ def counted(value: RowValue) -> Expression:
     return build.coalesce([whole, build.constant(value.missing)])
 
 
+def _ratio(pivot: float, rest: Estimate, share: Estimate) -> float:
+    """pivot + rest/share; where the share may be 0 a ratio would be nothing but noise."""
+    return pivot + rest.value / share.value if share.interval.low > 0.0 else pivot
+
+
 @dataclass(frozen=True, slots=True)
 class Conditional:
     """The mean of `value` among the rows where `condition` holds, whose number is not public.
@@ -153,7 +158,7 @@ class Conditional:
         if share.interval.high <= 0.0:  # there is no such row, so that nothing is claimed
             return Estimate(self.pivot, Interval(self.low, self.high))
         found = conditional_mean_interval(self.pivot, *rest.interval, *share.interval)
-        value = self.pivot + rest.value / share.value if share.value > 0 else self.pivot
+        value = _ratio(self.pivot, rest, share)
         return Estimate(value, found).within(self.low, self.high)
 
     def last_guess(self, guess: float, others: Sequence[float]) -> float:
@@ -345,7 +350,7 @@ class F1Score:
         total, rest = parts
         if total.interval.high <= 0.0:
             return Estimate(0.5, Interval(0.0, 1.0))
-        value = 0.5 + rest.value / total.value if total.value > 0 else 0.5
+        value = _ratio(0.5, rest, total)
         found = ratio_interval(0.5, *rest.interval, *total.interval)
         return Estimate(value, found).within(0.0, 1.0)
 

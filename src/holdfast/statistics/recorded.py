@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question.columns import bounds_pair
+from holdfast.question.expression import Call, Column, Constant
 from holdfast.question.row import RowValue
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.mean import Mean
+from holdfast.statistics.scores import LogLoss
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
-from holdfast.statistics.whole import TableFunction
+from holdfast.statistics.whole import Auc, TableFunction
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["recorded", "tells_conditions"]
+__all__ = ["either_way", "recorded", "require_written"]
 
 _RANGE = r"in \[(\S+), (\S+)\]"
 _OF_ROWS = re.compile(
@@ -42,8 +45,42 @@ class Gone:
         raise InvalidQuestion(f"Only the text of {self.text} is left.")
 
 
+def require_written(statistic: Statistic, table: Table) -> None:
+    """Refuse a question that its ledger could not read again: nobody could check its interval.
+
+    It may be asked within the limits of a question, and have parts beyond them; or name a group as
+    no text may. Functions of Python are known by name, whatever it is.
+    """
+    source = statistic.row and statistic.row.source
+    if not isinstance(statistic, Auc) and not isinstance(
+        source, Column | Constant | Call | LogLoss
+    ):
+        return
+    try:
+        read_again(statistic.text, table)
+    except InvalidQuestion as error:
+        raise InvalidQuestion(
+            f"Written out as {_shortened(statistic.text)} the question cannot be read again from "
+            f"its ledger: {error.__cause__ or error} Ask for less at once, or clean the text that "
+            "a group is named by."
+        ) from None
+
+
+def _shortened(text: str) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
 def recorded(source: str, table: Table) -> Statistic:
     """The statistic that a ledger's text names; one made by Python cannot be measured again."""
+    try:
+        return read_again(source, table)
+    except InvalidQuestion as error:
+        return _by_python(source, error)
+
+
+def _by_python(source: str, otherwise: InvalidQuestion) -> Statistic:
+    """What the text says of a function; any other text is an error."""
     found = _OF_TABLE.fullmatch(source)
     if found is not None:
         scales = (None if scale is None else float(scale) for scale in found.groups()[2:])
@@ -54,15 +91,24 @@ def recorded(source: str, table: Table) -> Statistic:
         text, low, high, variance = found.groups()
         row = RowValue(Gone(text), float(low), float(high), text, is_condition=False)
         return Mean(row, None if variance is None else float(variance))
-    return read_again(source, table)
+    raise otherwise
 
 
-def tells_conditions(statistic: Statistic) -> bool:
-    """Whether the text says if only 0 and 1 occur: that of a Polars expression does not."""
-    row = statistic.row
-    return row is None or not (
-        isinstance(row.source, Gone) and row.source.text.startswith("polars ")
-    )
+def either_way(statistics: Sequence[Statistic]) -> list[list[Statistic]]:
+    """The statistics as they are; and again as conditions, where some texts leave that open.
+
+    The text of a Polars expression does not say whether only 0 and 1 occur; all others do.
+    """
+    ways = [list(statistics), [_as_condition(statistic) for statistic in statistics]]
+    return ways if ways[0] != ways[1] else ways[:1]
+
+
+def _as_condition(statistic: Statistic) -> Statistic:
+    if not isinstance(statistic, Mean) or not isinstance(statistic.row.source, Gone):
+        return statistic
+    if not statistic.row.source.text.startswith("polars ") or statistic.row.low != 0.0:
+        return statistic
+    return replace(statistic, row=replace(statistic.row, is_condition=statistic.row.high == 1.0))
 
 
 def _gone(_: pl.DataFrame) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from holdfast import require
 from holdfast.data.evaluate import evaluate
 from holdfast.data.plain import plain
-from holdfast.data.sample import Sample, reading
+from holdfast.data.sample import Sample, reading, silent
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.expression import Expression, column_names
@@ -166,7 +166,8 @@ class TableFunction:
         with reading():
             table = pl.concat(frames)
         try:
-            value = float(self.function(table))
+            with silent():
+                value = float(self.function(table))
         except (Exception, pl.exceptions.PanicException):
             value = math.nan  # what it does with these rows may not be told
         low, high = self.bounds

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from holdfast import require
 from holdfast.theory.concentration import Concentration
 from holdfast.theory.leakage import gaussian_noise_error
-from holdfast.theory.release import discrete_uniform_overhead
+from holdfast.theory.release import RESOLUTION, discrete_uniform_overhead
 from holdfast.theory.safeside import golden_minimum, smallest_true
 from holdfast.theory.theorem import theorem
 
@@ -104,6 +104,10 @@ def _uniform_cost(alpha: float, t: float) -> float:
 
 
 _OVERHEAD = discrete_uniform_overhead()
+# With unbounded noise of T = RESOLUTION cells in a scale: the cells are finer by one part in T e, e
+# the noise's error in scales (at least 0.67), and the radius spans up to two more of them, of which
+# each costs 1/(2T) at most.
+_UNBOUNDED_OVERHEAD = 3 / RESOLUTION
 
 
 def _first(k: int, log_beta: float) -> float:
@@ -198,7 +202,7 @@ def laplace_fits(profile: Concentration, k: int, t: float, log_beta: float) -> b
     start = _first(k, log_beta) + math.log(2)
 
     def cost(alpha: float, t: float) -> float:
-        return math.log1p(alpha * start / (t - alpha))
+        return math.log1p(alpha * start / (t - alpha)) + _UNBOUNDED_OVERHEAD
 
     return _affords(profile, t, start, k - 1, cost)
 
@@ -224,7 +228,7 @@ def gaussian_leakage_fits(profile: Concentration, k: int, t: float, log_beta: fl
     peak = gaussian_noise_error(1.0, -start) * math.sqrt(2 / math.pi)
 
     def cost(alpha: float, t: float) -> float:
-        return math.log1p(alpha * peak / (t - alpha))
+        return math.log1p(alpha * peak / (t - alpha)) + _UNBOUNDED_OVERHEAD
 
     return _affords(profile, t, start, k - 1, cost)
 

@@ -153,7 +153,7 @@ def _mirrored(upper: float) -> float:
 
 def _digits(number: float, rounding: str) -> str:
     """Five digits in the direction said; what is below 1e-13 of the number is rounding error."""
-    exact = Context(prec=13).create_decimal(Decimal(number))
+    exact = Context(prec=13).create_decimal(Decimal(number + 0.0))  # a zero without a sign
     rounded = Context(prec=5, rounding=rounding).create_decimal(exact)
     return f"{rounded.normalize():f}" if abs(number) < 1e9 else f"{rounded:.4e}"
 

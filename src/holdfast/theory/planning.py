@@ -176,9 +176,8 @@ def _one_look() -> Method:
     return _formula(
         "one look",
         "not valid",
-        "one_look_half_width",
-        lambda n, _, log_beta: baselines.one_look_half_width(n, log_beta),
-        most=1,
+        "bonferroni_half_width",
+        lambda n, k, log_beta: baselines.bonferroni_half_width(n, k, log_beta) + GRID_ALLOWANCE,
     )
 
 
@@ -269,7 +268,6 @@ def _formula(
     kind: Kind,
     theorem: str,
     width: Callable[[int, int, float], float],
-    most: int = MOST_QUESTIONS,
 ) -> Method:
     """A method given by a half-width for independent rows, inverted by search."""
     return Method(
@@ -279,7 +277,7 @@ def _formula(
         True,
         lambda _, n, k, log_beta: _useful(width(n, k, log_beta)),
         lambda _, n, t, log_beta: _some(
-            largest_integer(lambda k: width(n, k, log_beta) <= t, most=most)
+            largest_integer(lambda k: width(n, k, log_beta) <= t, most=MOST_QUESTIONS)
         ),
         lambda _, k, t, log_beta: smallest_integer(
             lambda n: width(n, k, log_beta) <= t, most=MOST_ROWS

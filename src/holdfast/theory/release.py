@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from holdfast import require
 from holdfast.errors import ToleranceTooTight
-from holdfast.theory.safeside import round_up
+from holdfast.theory.safeside import float_above, round_up
 from holdfast.theory.theorem import theorem
 
 __all__ = ["RESOLUTION", "DiscreteUniform", "discrete_uniform_for", "discrete_uniform_overhead"]
@@ -54,6 +54,15 @@ class DiscreteUniform:
         alpha = Fraction(require.non_negative("radius", radius))
         spanned = min(math.ceil(2 * alpha * self.G), self.G)
         return round_up(math.log1p(spanned / (2 * self.m + 1)))
+
+    def narrowed(self, radius: float, narrow_radius: float) -> float:
+        """The least half-width that a smaller radius can have with the charge of this release.
+
+        It is charged for the same number of cells, which are as much finer as they may be.
+        """
+        spanned = min(math.ceil(2 * Fraction(radius) * self.G), self.G)
+        cells = math.floor(spanned / (2 * Fraction(narrow_radius)))
+        return float_above(DiscreteUniform(cells, self.m).reach + Fraction(narrow_radius))
 
 
 @theorem(

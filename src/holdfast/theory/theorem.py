@@ -68,7 +68,8 @@ class Theorem:
     @property
     def signature(self) -> str:
         """How it is called."""
-        return f"{self.name}{inspect.signature(self.function, eval_str=False)}"
+        called = str(inspect.signature(self.function, eval_str=False))
+        return f"{self.name}{called.replace(chr(39), '')}"  # types without their quotes
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

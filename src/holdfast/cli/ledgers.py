@@ -1,0 +1,78 @@
+"""Ledgers by name, as the commands find them."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from holdfast.holdout import Holdout
+
+__all__ = ["Data", "Name", "Table", "ledger_path", "opened", "resumed", "where_the_data_is"]
+
+Name = Annotated[str, typer.Argument(help="The holdout's name (NAME.ledger) or its ledger file.")]
+Data = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="The data, if it is not where it was at init."),
+]
+Table = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The table in a DuckDB file with several.")
+]
+
+
+def ledger_path(name: str) -> Path:
+    """The ledger of a name, or the file itself; refused if there is none."""
+    for path in (Path(name), Path(f"{name}.ledger")):
+        if path.is_file():
+            return path
+    here = [each.stem for each in sorted(Path().glob("*.ledger"))]
+    near = get_close_matches(name, here, n=1)
+    hint = f"did you mean {near[0]!r}? Or " if near else ""
+    raise InvalidArgument(
+        f"there is no ledger {str(path)!r}; {hint}make one: holdfast init DATA --name {quote(name)}"
+    )
+
+
+def resumed(name: str, train: str | None = None, guesser: str | None = None) -> Holdout:
+    """The holdout without its rows: nothing new can be asked of it."""
+    from holdfast.opening import open as open_holdout
+
+    return open_holdout(ledger=ledger_path(name), train=train, guesser=guesser)
+
+
+def opened(
+    name: str,
+    data: str | None,
+    table: str | None,
+    train: str | None,
+    guesser: str | None = None,
+) -> Holdout:
+    """The holdout with its rows, from `data` or from where they were at first."""
+    from holdfast.opening import open as open_holdout
+
+    path = ledger_path(name)  # first of all: a name that is misspelt makes no new ledger
+    found = data
+    if found is None:
+        found, missing = where_the_data_is(resumed(name).source)
+        if missing is not None:
+            raise InvalidArgument(f"{missing} Nothing was spent.")
+    return open_holdout(found, ledger=path, table=table, train=train, guesser=guesser)
+
+
+def where_the_data_is(source: str | None) -> tuple[str | None, str | None]:
+    """Where the data was at first, if it is still there; else why it cannot be read."""
+    from holdfast.data.source import files_of
+
+    if source is None:
+        return None, "the ledger was opened for a table in memory; give the table: --data FILE."
+    try:
+        files_of(source)
+    except InvalidArgument:
+        return None, f"the data was {source!r} and is not there now; say where: --data FILE."
+    return source, None

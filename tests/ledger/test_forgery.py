@@ -1,0 +1,319 @@
+"""Forged ledgers that are well made: chained, sealed, every answer following from its symbol.
+
+Whoever holds the secret can write such a history. Without data an audit cannot know which symbols
+the rows gave; everything else of an entry follows from the entries before it, and is found.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import holdfast
+from holdfast.data.polars import PolarsSample
+from holdfast.errors import LedgerTampered
+from holdfast.ledger.audit import audit
+from holdfast.ledger.chain import GENESIS, canonical, link, seal
+from holdfast.ledger.entries import settlement
+from holdfast.ledger.transcript import Transcript
+from holdfast.mechanisms.catalogue import CATALOGUE
+from tests.holdout.tables import BOUNDS, copied, table
+from tests.ledger.reading import rows_of
+from tests.mechanisms.test_catalogue import OPENED, TABLE, TOGETHER, questions_of
+
+CHECKED: dict[str, Any] = {"options": {"leakage_nats": 5.0}}
+DECLARED = {"median noise": CHECKED, "gaussian": CHECKED, **OPENED}
+
+every_kind = pytest.mark.parametrize("name", list(CATALOGUE))
+
+Body = dict[str, Any]
+Place = tuple[str | int, ...]
+
+
+def settled(bodies: list[Body]) -> list[Body]:
+    """The same entries, with the answers that follow from offers and symbols as they now are."""
+    transcript, found = Transcript(), []
+    for seq, body in enumerate(bodies, start=1):
+        pending = transcript.pending
+        if body["kind"] == "settle/1" and pending is not None:
+            releases = [
+                pending.mechanism.settle(asked.offer, symbol)
+                for asked, symbol in zip(pending.asked, body["symbols"], strict=True)
+            ]
+            found.append(settlement(body["at"], pending.seq, body["symbols"], releases))
+        else:
+            found.append(body)
+        transcript.apply([(seq, canonical(found[-1]), str(seq))])
+    return found
+
+
+def write(path: Path, bodies: list[Body]) -> None:
+    """These entries, chained and sealed, in place of those that are there."""
+    secret = path.with_name(f"{path.name}-secret").read_bytes()
+    path.with_name(f"{path.name}-newest").unlink(missing_ok=True)
+    head = GENESIS
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM entries")
+        for seq, body in enumerate(bodies, start=1):
+            text = canonical(body)
+            head = link(head, text)
+            connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (seq, text, head))
+        connection.execute("UPDATE head SET seal = ?", (seal(secret, len(bodies), head),))
+        connection.commit()
+
+
+def faults(path: Path, **how: Any) -> list[str]:
+    return [finding.detail for finding in audit(path, **how) if not finding.fine]
+
+
+def forged(path: Path, change: Callable[[list[Body]], None]) -> list[str]:
+    """What an audit finds after this change; a ledger that no longer folds is found out too."""
+    bodies = [json.loads(text) for _, text, _ in rows_of(path)]
+    change(bodies)
+    try:
+        bodies = settled(bodies)
+    except (ArithmeticError, LookupError, LedgerTampered, TypeError, ValueError) as error:
+        return [str(error)]
+    write(path, bodies)
+    return faults(path)
+
+
+def offer(bodies: list[Body], seq: int, place: int = 0) -> Body:
+    found: Body = bodies[seq - 1]["items"][place]["offer"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A ledger of each mechanism, made once: asked, checked where it can be, asked together."""
+
+    @cache
+    def played(name: str) -> Path:
+        path = tmp_path_factory.mktemp("played") / "m.ledger"
+        declared = {"questions": 20, **DECLARED.get(name, {})}
+        questions = questions_of(name)
+        with holdfast.open(
+            TABLE, ledger=path, mechanism=name, schema=BOUNDS, **declared
+        ) as holdout:
+            if name in TOGETHER:
+                holdout.ask_many(questions)
+                return path
+            holdout.ask(questions[0])
+            if checks(name):
+                holdout.check("avg(late and x > 0)", 0.2, tolerance=0.3)
+                holdout.check_many(["avg(x)", "avg(x > 30)"], [12.0, 0.9], tolerance=0.3)
+            holdout.ask_many(questions[1:3])
+        return path
+
+    return played
+
+
+def checks(name: str) -> bool:
+    return CATALOGUE[name].refuses_checks is None or DECLARED.get(name) is CHECKED
+
+
+# Every number of every offer -------------------------------------------------------------------
+
+# What says nothing about a promise: what people wrote, and what the rows were asked about.
+FREE = {"at", "why", "part_of", "question", "guess", "claim"}
+# Declared for the question, so another value is another question. Smaller ones are found below.
+WANTED = {"tolerance"}
+
+
+def numbers(value: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+    """Every number in an entry, with its place there."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in FREE:
+                yield from numbers(inner, (*place, key))
+    elif isinstance(value, list):
+        for key, inner in enumerate(value):
+            yield from numbers(inner, (*place, key))
+    elif isinstance(value, int | float):
+        yield place, value
+
+
+def others(value: Any) -> set[Any]:
+    """What might stand in its place: less and more, by a little and by much."""
+    if isinstance(value, int):
+        return {value * 2 + 1, value + 1 + value // 10**6, value - 1 - value // 10**6}
+    return {value * 2 + 1, value - 1, value * 0.99, value * (1 + 1e-6)} - {value}
+
+
+def changed(body: Body, place: Place, value: Any) -> None:
+    inner: Any = body
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+
+
+@every_kind
+def test_no_number_of_an_offer_can_be_another(
+    sessions: Callable[[str], Path], tmp_path: Path, name: str
+) -> None:
+    honest = sessions(name)
+    path = copied(honest, tmp_path / "forged")
+    bodies = [json.loads(text) for _, text, _ in rows_of(path)]
+    assert faults(path) == []
+    seen = 0
+    for entry, body in enumerate(bodies):
+        if body["kind"] != "reserve/1":
+            continue
+        for place, value in numbers(body):
+            if place[-1] in WANTED and value < 0.5:
+                continue
+            for other in others(value):
+                again = copy.deepcopy(bodies)
+                changed(again[entry], place, other)
+                try:
+                    write(path, settled(again))
+                except (ArithmeticError, LookupError, LedgerTampered, TypeError, ValueError):
+                    continue  # it does not even fold
+                assert faults(path), f"{place} of entry {entry + 1}: {value} became {other}"
+                seen += 1
+    assert seen >= 20
+
+
+@every_kind
+def test_nonsense_is_a_finding_and_no_failure(
+    sessions: Callable[[str], Path], tmp_path: Path, name: str
+) -> None:
+    for nonsense in ({"profile": 1}, {"extra": 0.5}, {"variance": {"variance": -1.0}}):
+        path = copied(sessions(name), tmp_path / next(iter(nonsense)))
+
+        def change(bodies: list[Body], nonsense: Body = nonsense) -> None:
+            offer(bodies, 2).update(nonsense)
+
+        assert forged(path, change)
+
+
+# Changes that fit together ----------------------------------------------------------------------
+
+
+def cheap_confirmation(bodies: list[Body]) -> None:
+    """The prior of a batch of a million checks for one alone: its confirmation is almost free."""
+    found = offer(bodies, 4)
+    found["worst_charge"] += math.log(found["prior"] * 2e6)
+    found["prior"] = 0.5 / 1e6
+
+
+def without_the_grids_error(bodies: list[Body]) -> None:
+    """A radius for values as they are, not as they are on the grid; noise fills what it leaves."""
+    found = offer(bodies, 6)
+    found["radius"] -= 1.39e-9
+
+
+def no_interval(bodies: list[Body]) -> None:
+    offer(bodies, 4)["claim"] = [0.3, 0.2]
+
+
+@pytest.mark.parametrize("change", [cheap_confirmation, without_the_grids_error, no_interval])
+def test_changes_that_fit_together_are_found(
+    sessions: Callable[[str], Path], tmp_path: Path, change: Callable[[list[Body]], None]
+) -> None:
+    (fault,) = forged(copied(sessions("bounded noise"), tmp_path / "forged"), change)
+    assert fault.startswith("entry ")
+
+
+def test_checks_together_leak_no_more_than_was_set_aside(tmp_path: Path) -> None:
+    """Each of a batch within what is left, and all of them beyond it."""
+    path = tmp_path / "m.ledger"
+    with holdfast.open(
+        TABLE, ledger=path, mechanism="gaussian", schema=BOUNDS, questions=20, **CHECKED
+    ) as holdout:
+        holdout.check_many(["avg(x > 30)", "avg(x > 31)"], [0.9, 0.9], tolerance=0.3)
+    assert faults(path) == []
+
+    def change(bodies: list[Body]) -> None:
+        kept = bodies[0]["mechanism"]["parameters"]
+        most = max(offer(bodies, 2, place)["worst_charge"] for place in (0, 1))
+        lower = kept["beside"]["nats"] - most
+        kept["beside"]["nats"] = most
+        kept["epochs"][0]["log_beta"] += lower
+
+    (fault,) = forged(path, change)
+    assert "set aside" in fault
+
+
+def test_a_bound_on_variances_is_said_where_it_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "m.ledger"
+    with holdfast.open(
+        TABLE, ledger=path, mechanism="median noise", questions=20, options={"variance": 0.01}
+    ) as holdout:
+        holdout.ask("avg(late)")
+    assert faults(path) == []
+
+    def change(bodies: list[Body]) -> None:
+        del bodies[0]["mechanism"]["parameters"]["assumes"]
+
+    (fault,) = forged(path, change)
+    assert "assumes" in fault
+
+
+@pytest.mark.parametrize(
+    "name", ["bounded noise", "median noise", "rounding", "sample splitting", "one look", "exact"]
+)
+@pytest.mark.parametrize("far", [-(10**16), 10**16])
+def test_symbols_outside_their_alphabet_are_no_answers(
+    sessions: Callable[[str], Path], tmp_path: Path, name: str, far: int
+) -> None:
+    """An answer far outside the range would have an interval of no width at its end."""
+
+    def change(bodies: list[Body]) -> None:
+        bodies[2]["symbols"][0] = far
+
+    (fault,) = forged(copied(sessions(name), tmp_path / "forged"), change)
+    assert "alphabet" in fault
+
+
+# With the data ----------------------------------------------------------------------------------
+
+
+def more_rows(opening: Body) -> None:
+    opening["rows"] = 2_000_000
+
+
+def another_column(opening: Body) -> None:
+    opening["columns"]["late"] = "integer"
+
+
+def larger_groups(opening: Body) -> None:
+    opening["design"]["counts"] = [count * 10 for count in opening["design"]["counts"]]
+
+
+def smaller_units(opening: Body) -> None:
+    opening["sampling"]["size"] = 1.0
+
+
+@pytest.mark.parametrize("change", [more_rows, another_column, larger_groups, smaller_units])
+def test_what_the_opening_says_of_the_table_is_compared_with_it(
+    tmp_path: Path, change: Callable[[Body], None]
+) -> None:
+    data = table(2_000).with_columns(
+        unit=pl.int_range(pl.len()) // 4, arm=pl.int_range(pl.len()) % 2 == 0
+    )
+    path = tmp_path / "m.ledger"
+    with holdfast.open(
+        data, ledger=path, tolerance=0.3, design=["arm"], sampling=holdfast.clustered("unit")
+    ) as holdout:
+        holdout.ask("avg(late)")
+
+    def sample() -> PolarsSample:
+        return PolarsSample(data)
+
+    assert faults(path, sample=sample) == []
+    bodies = [json.loads(text) for _, text, _ in rows_of(path)][:1]
+    change(bodies[0])
+    write(path, bodies)
+    (fault,) = faults(path, sample=sample)
+    assert "the table" in fault
