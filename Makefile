@@ -26,6 +26,7 @@ attacks: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
+	$(BIN)/holdfast demo --chart docs/reuse.svg > /dev/null
 
 # The lock names versions and hashes, and no registry.
 EXTRAS := charts data duckdb lab dev

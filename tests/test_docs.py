@@ -1,4 +1,4 @@
-"""The generated pages are up to date, and the README's figures are the planner's."""
+"""The generated pages are up to date, and the README's figures are the planner's and the demo's."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.lab.showcase import showcase
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.theory.theorem import registry
 
@@ -71,3 +72,16 @@ def test_the_half_widths_of_the_readme_are_the_planners() -> None:
         assert " / ".join(f"{math.ceil(width * 1e4) / 1e4:.4f}" for width in widths) in page
     assert plan.recommended.name == "median noise"
     assert f"**{math.ceil((plan.half_width or 0) * 1e4) / 1e4:.4f}**" in page
+
+
+def test_the_readmes_picture_of_re_use_is_the_demos() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    picture = (ROOT / "docs" / "reuse.svg").read_text(encoding="utf-8")
+    table = page.partition("| who answers |")[2].partition("\n\n")[0].splitlines()[2:]
+    for row, line in zip(showcase().rows, table, strict=True):
+        found = row.verdict
+        assert f"{found.failures} of {found.trials}" in line
+        assert f"{row.answered:,.0f}" in line
+        assert row.holder in picture
+        if row.shown is not None and row.low is not None and row.high is not None:
+            assert f"| {row.shown:.3f} | [{row.low:.3f}, {row.high:.3f}] |" in line
