@@ -13,9 +13,6 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidArgument, MissingExtra
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
-
 
 @pytest.fixture(scope="module")
 def plan() -> holdfast.Plan:

