@@ -41,6 +41,19 @@ _PUBLISHED_COLOURS = ("#555555", "#808080", "#a0a0a0", "#c0c0c0")
 
 def save(chart: Any, path: str | Path) -> Path:
     """Write a chart; the ending of the name says the format. No network is used."""
+    target = require_file(path)
+    options: dict[str, Any] = {}
+    match target.suffix.lower():
+        case ".html":
+            options["inline"] = True
+        case ".png":
+            options["scale_factor"] = 2
+    chart.save(str(target), **options)
+    return target
+
+
+def require_file(path: str | Path) -> Path:
+    """Where a chart can be written: a folder that is there, a name that says the format."""
     target = Path(path)
     if target.suffix.lower() not in _FORMATS:
         raise InvalidArgument(
@@ -51,13 +64,6 @@ def save(chart: Any, path: str | Path) -> Path:
             f"the chart's file is {str(path)!r}, and there is no folder {str(target.parent)!r}; "
             "create it first."
         )
-    options: dict[str, Any] = {}
-    match target.suffix.lower():
-        case ".html":
-            options["inline"] = True
-        case ".png":
-            options["scale_factor"] = 2
-    chart.save(str(target), **options)
     return target
 
 

@@ -14,19 +14,21 @@ from holdfast.errors import InvalidArgument
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FrameKind", "Groups"]
+__all__ = ["Groups"]
 
-FrameKind = str  # "pandas", "polars" or "pyarrow": what the caller works with
 _COLUMNS = ("value", "low", "high", "status", "cost", "question")
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The answers for each group, as a table; groups["JFK"] is one of them."""
+    """The answers for each group, as a table; groups["JFK"] is one of them.
+
+    `frame_kind` is the library whose frames the caller works with.
+    """
 
     by: str
     answers: tuple[tuple[Value, Answer], ...]
-    frame_kind: FrameKind = "polars"
+    frame_kind: str = "polars"
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -60,7 +62,7 @@ class Groups:
 
     @property
     def table(self) -> Any:
-        """A frame of the kind that the holdout was opened with: pandas, Polars or pyarrow."""
+        """A frame of the kind that the holdout was opened with: pandas or pyarrow, else Polars."""
         frame = self.to_polars()
         match self.frame_kind:
             case "pandas":

@@ -9,7 +9,7 @@ which generalisation follows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast import require
@@ -229,6 +229,4 @@ def _with_consequence(terms: Terms, found: Certificate, level: float) -> Certifi
     )
     if half_width >= 0.5 or log_failure >= 0.0:
         return found
-    return Certificate(
-        found.by, found.oracle, found.one_sided, half_width, math.exp(log_failure), found.why
-    )
+    return replace(found, half_width=half_width, failure=math.exp(log_failure))

@@ -52,6 +52,15 @@ def test_an_attack_by_name_with_a_chart(tmp_path: Path) -> None:
         (("sign-attack", "--questions", "3"), "needs at least"),
         (("sign-attack", "--trials", "0"), "trials"),
         (("sign-attack", "--jobs", "0"), "n_jobs"),
+        (("sign-attack", "--seed", "-1"), "seed is -1"),
+        (("sign-attack", "--seed", "1.5"), "seed is 1.5"),
+        (("sign-attack", "--rows", "0"), "is 0"),
+        (("sign-attack", "--questions", "0"), "is 0"),
+        (("sign-attack", "--tolerance", "0"), "tolerance is 0"),
+        (("reusable-holdout", "--tolerance", "0"), "tolerance is 0"),
+        (("--tightness", "--trials", "0"), "trials is 0"),
+        (("--tightness", "--trials", "6"), "at least 7"),
+        (("--all", "--trials", "6"), "at least 7"),
         (("sign-attack", "--all"), "one of"),
         (("sums", "--mechanism", "median noise"), "independent rows"),
         (("guess-bisection", "--mechanism", "median noise"), "checks no guesses"),
@@ -75,6 +84,34 @@ def test_a_broken_promise_is_an_exit_code() -> None:
         done = holdfast("attack", "heavy-tails")
     assert done.returncode == 4
     assert "A promise was BROKEN: plain holdout." in done.stdout
+
+
+def test_what_is_doubtful_is_not_said_to_have_held() -> None:
+    found = attacked("heavy-tails", Sizes(rows=200, questions=9), Run(7, 7))
+    plain, own = found.rows
+    worse = replace(own, verdict=replace(own.verdict, failures=3))
+    with patch("holdfast.lab.registry.attacked", return_value=replace(found, rows=(plain, worse))):
+        done = holdfast("attack", "heavy-tails")
+        facts = json.loads(holdfast("attack", "heavy-tails", "--json").stdout)
+    assert done.returncode == 0
+    assert "held" not in done.stdout
+    assert "Doubtful: Holdfast ask" in done.stdout
+    assert facts["rows"][1]["word"] == "doubtful"
+
+
+@pytest.mark.parametrize("file", ["attack.doc", "nowhere/attack.png"])
+def test_a_chart_that_cannot_be_written_is_said_before_the_trials(
+    tmp_path: Path, file: str
+) -> None:
+    run = AssertionError("it was run")
+    with (
+        patch("holdfast.lab.registry.attacked", side_effect=run),
+        patch("holdfast.lab.showcase.showcase", side_effect=run),
+    ):
+        for words in (("attack", "heavy-tails"), ("demo",), ("demo", "--json")):
+            done = holdfast(*words, "--chart", file, cwd=tmp_path)
+            assert done.returncode == 2
+            assert "the chart's file" in done.stdout + done.stderr
 
 
 @pytest.mark.statistical
@@ -130,7 +167,7 @@ def test_a_report_has_every_experiment_and_needs_no_network(tmp_path: Path) -> N
             return Run(9, 5)
 
         report = write_report(tmp_path / "out", small)
-    assert report.kept
+    assert report.word == "holds"
     page, words = (path.read_text(encoding="utf-8") for path in report.files)
     for title in ("Re-using one holdout", "Heavy tails", "Snowball", "How tight the promises are"):
         assert f"<h2>{title}</h2>" in page

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+from holdfast.costs import Worst
 from holdfast.errors import Refused
 from holdfast.holdout import Holdout
-from tests.holdout.tables import opened, untouchable, watch
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.guess_and_check import GuessAndCheck
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol, Wish, about
+from tests.holdout.tables import Crash, crash, opened, untouchable, watch
+from tests.mechanisms.fake import CONDITION, independent, leaked
 
 FACTS: dict[str, Any] = {"tolerance": 0.12, "schema": {"x": (-60, 180), "k": (0, 20)}}
 ROWS = 600
@@ -76,6 +84,31 @@ def test_no_way_through_a_check_costs_more_than_was_said(
             assert holdout.budget.asked - before <= cost.questions
 
 
+@pytest.mark.parametrize("surprises", [0, 2, 4])
+@pytest.mark.parametrize("tight", [0.0425, 0.1])
+def test_the_worst_is_that_of_all_ways(surprises: int, tight: float) -> None:
+    """After surprises alone a confirmation is dear, the dearer the more of them there were."""
+    terms, checks = independent(2_000), GuessAndCheck()
+    start = leaked(0.0, asked=4, checks=4, surprises=surprises)
+    wishes = [about(CONDITION, tight, 0.5), about(CONDITION, 0.4, 0.5), about(CONDITION, 0.4, 0.5)]
+
+    def offers(wishes: Sequence[Wish], account: Account) -> tuple[Mechanism, list[Offer]]:
+        return checks, checks.offer(terms, account, wishes)
+
+    desk: Any = SimpleNamespace(offers=offers)
+    worst, most = Worst(start, start), 0.0
+    for wish in wishes:
+        worst, charge = worst.after(desk, [wish])
+        most += charge
+    symbols: list[Symbol] = [CONFIRMED, 0]
+    for way in product(symbols, repeat=3):
+        account = start
+        for wish, symbol in zip(wishes, way, strict=True):
+            (offer,) = checks.offer(terms, account, [wish])
+            account = checks.advance(account, [offer], [checks.settle(offer, symbol)])
+        assert account.nats <= most * (1 + 1e-12), way
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_asking_costs_no_more_than_was_said(tmp_path: Path, question: str) -> None:
     with opened(tmp_path, HOLD, **FACTS | {"tolerance": 0.3}) as holdout:
@@ -83,6 +116,20 @@ def test_asking_costs_no_more_than_was_said(tmp_path: Path, question: str) -> No
         holdout.ask(question)
         assert holdout.budget.nats <= cost.most * (1 + 1e-12) < math.inf
         assert holdout.budget.asked <= cost.questions
+
+
+@pytest.mark.parametrize("question", ["avg(x)", "median(k)"])
+def test_what_is_unfinished_counts_before_the_next(tmp_path: Path, question: str) -> None:
+    with opened(tmp_path, HOLD, **FACTS | {"tolerance": 0.3}) as holdout:
+        before = holdout.cost(question)
+        watched = watch(holdout, crash)
+        with pytest.raises(Crash):
+            holdout.ask("avg(late)")
+        cost, spent = holdout.cost(question), holdout.budget.nats
+        assert cost.most > before.most  # what is reserved has leaked, as far as anybody knows
+        holdout._desk._sample = watched.sample
+        holdout.ask(question)
+        assert 0 < holdout.budget.nats - spent <= cost.most * (1 + 1e-12)
 
 
 def test_a_search_that_may_use_up_everything_says_so(tmp_path: Path) -> None:

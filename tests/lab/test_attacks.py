@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from holdfast.errors import InvalidArgument
+from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.lab.analysts import FeatureSelection, GreedySearch, HillClimber, HonestExplorer
 from holdfast.lab.attacks import (
     AlternateAccounts,
@@ -25,7 +25,15 @@ from holdfast.lab.attacks import (
     Snowball,
     WidthReading,
 )
-from holdfast.lab.holders import CapPerAccount, Holder, Plain, Setting, Splitting
+from holdfast.lab.holders import (
+    CapPerAccount,
+    Holder,
+    Plain,
+    Session,
+    Setting,
+    Shown,
+    Splitting,
+)
 from holdfast.lab.leaky import LeakyTime, LeakyWidth
 from holdfast.lab.populations import (
     AutoRegressive,
@@ -36,6 +44,7 @@ from holdfast.lab.populations import (
     Signs,
     universe,
 )
+from holdfast.lab.questions import LabQuestion, Table, average
 from holdfast.lab.session import Protected
 from holdfast.lab.trial import Analyst, Scenario, run_trials
 from holdfast.lab.verdict import Verdict, verdict
@@ -130,6 +139,36 @@ def test_naive_reuse_fails(attack: Attack) -> None:
     found = attack.verdict(attack.breaks, setting, beta, attack.twin_trials)
     assert not found.holds, str(found)
     assert found.slack > 1
+
+
+class Suppressing:
+    """Sabotage: noise on the value, and no answer at all where too few rows are counted."""
+
+    name, promises = "noisy value, small counts suppressed", False
+
+    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
+        return Suppressed(setting, sample)
+
+
+@dataclass
+class Suppressed:
+    setting: Setting
+    sample: Table
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:
+        value = average(question, self.sample)
+        if value < 0.25:
+            raise BudgetExhausted("Fewer rows than a quarter: not shown.")
+        reach = self.setting.as_if_fixed
+        return Shown(0.5, 0.0, 1.0) if value < 0.4 else Shown(value, value - reach, value + reach)
+
+
+@pytest.mark.statistical
+def test_refusals_are_read() -> None:
+    """All that is shown of a feature is whether it is shown; that is enough to be false."""
+    attack = Attack(WidthReading(400), Signs(400), 2_000, 401, Suppressing())
+    found = attack.verdict(attack.breaks, attack.setting(0.05), 0.05)
+    assert not found.holds, str(found)
 
 
 # Checks: a guess moved to and fro ---------------------------------------------------------------

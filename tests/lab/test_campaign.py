@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.lab.attacks import Fingerprinting, Snowball
 from holdfast.lab.campaign import Met, campaign, largest_broken, promising, tightness
 from holdfast.lab.comparison import Run
 from holdfast.lab.populations import Signs
-from holdfast.lab.roster import ATTACKS, cell_of
+from holdfast.lab.roster import ATTACKS, Staged, cell_of
 from holdfast.lab.session import Protected
 from holdfast.lab.tables import campaign_grid, tightness_grid
 from holdfast.lab.trial import Scenario, run_trials
@@ -103,6 +105,46 @@ def test_the_grid_says_what_was_not_attacked() -> None:
     assert campaign_grid(met).headings == ("attack", "bounded noise", "sample splitting")
     assert met[0].verdict is not None
     assert campaign_grid(met).rows[0][1:] == (f"{met[0].verdict.slack:.2f}", "-")
+
+
+def test_too_few_trials_break_nothing_and_show_nothing() -> None:
+    for trials in (0, -1, 2.5):
+        with pytest.raises(InvalidArgument, match="trials"):
+            Run(trials)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match=r"trials is 6.*at least 7"):
+        tightness(["bounded noise"], [ONE_POINT], run=Run(6))
+
+
+def test_every_attack_meets_samples_of_its_own() -> None:
+    """The same analyst under two names: what one sample says is not said twice."""
+    again = replace(LOG_ODDS, name="the same again")
+    one, other = campaign(["bounded noise"], [LOG_ODDS, again], run=Run(2))
+    assert one.verdict is not None
+    assert other.verdict is not None
+    assert one.verdict.slack != other.verdict.slack
+    (repeated,) = campaign(["bounded noise"], [LOG_ODDS], run=Run(2))
+    assert repeated == one
+
+
+def test_a_fault_of_the_laboratory_is_no_reason_not_to_meet() -> None:
+    """Sabotage: a population that does not know the truth of what is asked about it."""
+    lost = replace(LOG_ODDS, stage=lambda _, k, signs: Staged(Snowball(k), signs(k)))
+    assert "snowball" in (campaign(["bounded noise"], [lost], run=Run(1))[0].reason or "")
+    lost = replace(LOG_ODDS, stage=lambda _, k, signs: Staged(Fingerprinting(9, 9), signs(k)))
+    with pytest.raises(InvalidQuestion):
+        campaign(["bounded noise"], [lost], run=Run(1))
+
+
+def test_the_grid_says_what_is_not_good() -> None:
+    (met,) = campaign(["bounded noise"], [ONE_POINT], run=Run(7))
+    assert met.verdict is not None
+    said = {
+        "doubtful, 3 false, 0.50": replace(met.verdict, failures=3, slack=0.5),
+        "BROKEN, 7 false, 2.00": replace(met.verdict, failures=7, slack=2.0),
+        "no interval": replace(met.verdict, intervals=0),
+    }
+    for words, found in said.items():
+        assert campaign_grid([replace(met, verdict=found)]).rows[0][1] == words
 
 
 def test_no_verdict_is_no_broken_promise() -> None:

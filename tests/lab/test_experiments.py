@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+from unittest.mock import patch
+
 import pytest
 
 from holdfast.errors import InvalidArgument
@@ -111,6 +114,13 @@ def test_published_numbers_stand_only_beside_their_own_sizes() -> None:
     full = leaderboard(run=one)
     assert [row.published for row in full.rows] == [0.573, None, None, 0.516, None]
     assert all(row.holds is None for row in full.rows)  # one trial tells nothing
+
+
+def test_a_published_number_is_of_one_mechanism() -> None:
+    with patch("holdfast.lab.experiments.compare", lambda _, __, cells, ___: cells):
+        for mechanism, published in (("bounded noise", [0.0, 0.97]), ("rounding", [None, None])):
+            cells: Any = snowball(mechanism=mechanism)
+            assert [cell.published for cell in cells] == published
 
 
 def test_progress_runs_through_all_holders() -> None:

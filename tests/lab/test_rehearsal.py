@@ -93,6 +93,41 @@ def test_a_broken_promise_is_said_to_be_broken(tmp_path: Path) -> None:
     assert "BROKEN by sign-attack" in str(found)
 
 
+def test_a_promise_is_kept_only_if_the_trials_can_tell(tmp_path: Path) -> None:
+    with opened(tmp_path, questions=9) as holdout:
+        few, enough = holdout.rehearse(trials=6), holdout.rehearse(trials=7)
+    assert not few.kept
+    assert few.to_dict()["kept"] is False
+    assert few.broken == ()
+    assert "too few to tell" in str(few)
+    assert enough.kept
+
+
+def test_more_false_than_usual_is_doubtful(tmp_path: Path) -> None:
+    """Three false of seven are no proof, and nothing to call a promise that held."""
+    with opened(tmp_path, questions=9) as holdout:
+        found = holdout.rehearse(trials=7)
+    attack = found.attacks[0]
+    plain, own = attack.rows
+    worse = replace(own, verdict=replace(own.verdict, failures=3))
+    doubted = replace(found, attacks=(replace(attack, rows=(plain, worse)), *found.attacks[1:]))
+    assert not doubted.kept
+    assert doubted.broken == ()
+    assert "doubtful against sign-attack" in str(doubted)
+    assert "held" not in doubted._verdict()
+
+
+@pytest.mark.statistical
+def test_checks_beside_noisy_answers_are_attacked_too(tmp_path: Path) -> None:
+    terms = {"questions": 40, "mechanism": "median noise"}
+    for name, options, attacked in (("a", {}, False), ("b", {"leakage_nats": 9.0}, True)):
+        (tmp_path / name).mkdir()
+        with opened(tmp_path / name, **terms, options=options) as holdout:
+            found = holdout.rehearse(trials=7)
+        assert ("guess-bisection" in [attack.name for attack in found.attacks]) == attacked
+        assert found.kept, str(found)
+
+
 def test_large_holdouts_are_rehearsed_by_fewer_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,6 +145,23 @@ def test_a_verdict_says_broken_exactly_beyond_the_threshold() -> None:
         verdict([], 0.05)
 
 
+def test_a_verdict_holds_only_if_the_trials_could_have_said_otherwise() -> None:
+    """Six failures of six have a chance of 0.05^6 > 1e-9; seven of seven are beyond the doubt."""
+    assert verdict(results(6, 6), 0.05).word == "too few trials"
+    assert verdict(results(0, 6), 0.05).word == "too few trials"
+    assert verdict(results(0, 7), 0.05).word == "holds"
+    assert verdict(results(7, 7), 0.05).word == "BROKEN"
+    silent = [Result(0, 0, 0, 9, 0.0, 0.0, None)] * 50
+    assert verdict(silent, 0.05).word == "no interval"
+    assert str(verdict(silent, 0.05)).startswith("no interval: 0 of 50 trials")
+
+
+def test_a_seed_is_a_whole_number() -> None:
+    for seed in (-1, 1.5):
+        with pytest.raises(InvalidArgument, match="seed"):
+            run_trials(SCENARIO, 1, seed=seed)  # type: ignore[arg-type]
+
+
 # Holders and sessions --------------------------------------------------------------------------
 
 

@@ -276,6 +276,20 @@ def test_symbols_outside_their_alphabet_are_no_answers(
     assert "alphabet" in fault
 
 
+def test_shares_are_added_up_whatever_schedule_gave_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sabotage: every question takes all of the failure probability, and its offer says so."""
+    monkeypatch.setattr("holdfast.mechanisms.account.fixed_share", lambda log_beta, _: log_beta)
+    path = tmp_path / "m.ledger"
+    with holdfast.open(TABLE, ledger=path, questions=20, tolerance=0.3) as holdout:
+        holdout.ask("avg(late)")
+        assert faults(path) == []
+        holdout.ask("avg(x > 30)")
+    (fault,) = faults(path)
+    assert fault.startswith("0.1 of 0.05 given out")
+
+
 # With the data ----------------------------------------------------------------------------------
 
 

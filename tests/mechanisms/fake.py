@@ -12,7 +12,7 @@ from holdfast.data.sample import Moments
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish, about
 from holdfast.mechanisms.noise import Noise
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
@@ -84,13 +84,9 @@ def leaked(nats: float, *, asked: int = 0, checks: int = 0, surprises: int = 0) 
     return Account(LeakageAccount(asked, nats), checks, surprises)
 
 
-def about(question: Mean, guess: float, tolerance: float) -> Wish:
-    return Wish(question, tolerance, (guess - tolerance, guess + tolerance), guess)
-
-
 def wish_for(mechanism: Mechanism, question: Mean, guess: float = 0.5, t: float = 0.3) -> Wish:
     """What this mechanism is wished for: a claim for the one that checks claims."""
-    return Wish(question, t) if isinstance(mechanism, BoundedNoise) else about(question, guess, t)
+    return Wish(question, t) if isinstance(mechanism, BoundedNoise) else about(question, t, guess)
 
 
 def noise_of(secret: bytes) -> Callable[[int], Noise]:

@@ -1,10 +1,14 @@
-"""One suite for every mechanism: one door, public memory, charges and addressed noise."""
+"""Bounded noise and checks: one door, public memory, charges and addressed noise.
+
+The same for every mechanism of the catalogue is in `test_catalogue` and `test_invariants`.
+"""
 
 from __future__ import annotations
 
 import inspect
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -18,7 +22,10 @@ from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol
 from holdfast.mechanisms.noise import Noise
 from holdfast.question.row import GRID_ERROR
+from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.mean import Mean
+from holdfast.statistics.statistic import computing_error
+from holdfast.theory.concentration import BoundedMean
 from tests.mechanisms.fake import (
     ALL,
     CONDITION,
@@ -199,9 +206,30 @@ def test_what_has_leaked_lowers_the_level(mechanism: Mechanism, question: Mean) 
         assert hoeffding <= offer.radius <= hoeffding + GRID_ERROR + 1e-12
         if not question.row.is_condition:
             assert offer.radius >= hoeffding + GRID_ERROR
+        exactly = Fraction(BoundedMean(900).radius(offer.log_p)) + Fraction(
+            computing_error(question)
+        )
+        assert Fraction(offer.radius) >= exactly, "a sum of two bounds is rounded up"
         assert Fraction(2 * offer.reach + 1, 2 * offer.cells) + Fraction(offer.radius) <= Fraction(
             wish.tolerance
         )
+
+
+@every_mechanism
+@pytest.mark.parametrize("question", [CONDITION, NUMBER], ids=lambda question: question.text)
+def test_a_known_variance_has_its_own_level(mechanism: Mechanism, question: Mean) -> None:
+    """Inside the smaller radius of a check lie no other intervals: they have half of the level."""
+    wish = replace(wish_for(mechanism, question), variance=KnownVariance(1e-3))
+    (offer,) = mechanism.offer(independent(900), leaked(1.0), [wish])
+    part = 1.0
+    if isinstance(mechanism, GuessAndCheck):
+        part = 0.5 if question.row.is_condition else 0.45
+    assert offer.log_p == pytest.approx(math.log(part * 0.05 / 10) - 1.0, abs=1e-9)
+    # Bernstein's: n a^2 = 2 L (v + a/3).
+    L = math.log(2) - offer.log_p
+    bernstein = L / 2_700 + math.sqrt((L / 2_700) ** 2 + 2 * 1e-3 * L / 900)
+    error = 0.0 if question.row.is_condition else GRID_ERROR
+    assert bernstein + error <= offer.radius <= bernstein + error + 1e-12
 
 
 @every_mechanism
@@ -211,7 +239,9 @@ def test_a_batch_shares_one_leakage_and_pays_for_all(mechanism: Mechanism) -> No
     offers = mechanism.offer(terms, account, wishes)
     assert [offer.number for offer in offers] == [2, 3, 4]
     assert offers[0].log_p == offers[1].log_p
-    assert len({offer.prior for offer in offers}) == 1
+    # Checks chosen together: (surprises + 1/2)/(checks + how many), whatever comes of the others.
+    prior = 0.5 / (1 + 3) if isinstance(mechanism, GuessAndCheck) else None
+    assert [offer.prior for offer in offers] == [prior] * 3
     releases = [mechanism.settle(offer, 0) for offer in offers]
     after = mechanism.advance(account, offers, releases)
     assert after.nats >= account.nats + sum(release.charge for release in releases)

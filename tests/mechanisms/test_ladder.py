@@ -129,6 +129,9 @@ def test_a_batch_is_compared_with_the_best_before_it() -> None:
     mechanism, terms = Ladder(0.1, False, (0.0, 1.0)), independent(ROWS, tolerance=0.5)
     offers = mechanism.offer(terms, Account(), [Wish(CONDITION, 0.5)] * 3)
     assert [offer.extra for offer in offers] == [None] * 3
+    for beyond in (-1, 11):  # levels are 0, 0.1, ..., 1
+        with pytest.raises(ValueError, match="outside the alphabet"):
+            mechanism.settle(offers[0], beyond)
     releases = [
         mechanism.settle(offer, level) for offer, level in zip(offers, (5, 3, 4), strict=True)
     ]

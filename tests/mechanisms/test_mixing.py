@@ -27,11 +27,11 @@ from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.catalogue import CATALOGUE, checking
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.limited_checks import LimitedChecks
-from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Symbol, Wish
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Symbol, Wish, about
 from holdfast.mechanisms.transfer import LIMITED_CHECKS, Transfer, leaked_by_checks
 from holdfast.question.row import GRID, GRID_ERROR
 from tests.holdout.tables import BOUNDS, untouchable, watch
-from tests.mechanisms.fake import CONDITION, NUMBER, Session, about, leaked, of_count
+from tests.mechanisms.fake import CONDITION, NUMBER, Session, leaked, of_count
 from tests.mechanisms.test_catalogue import TABLE
 from tests.mechanisms.test_transfer import every_law, opened, wanted
 from tests.theory.coverage import too_many
@@ -75,7 +75,7 @@ def test_the_failure_probability_is_divided_in_advance(
     assert math.exp(epoch.log_beta + NATS) + leakage <= beta * (1 + 1e-12)
     # Every question, of either kind, has its share of the leakage account.
     (ask,) = transfer.offer(terms, Account(), [Wish(NUMBER, terms.tolerance)])
-    (check,) = checker.offer(terms, Account(), [about(NUMBER, 0.5, terms.tolerance)])
+    (check,) = checker.offer(terms, Account(), [about(NUMBER, terms.tolerance, 0.5)])
     assert math.exp(check.log_share) == pytest.approx(share * beta / 40, rel=1e-9)
     assert math.exp(ask.log_share) == pytest.approx(beta / 40, rel=1e-9)
     assert ask.log_p == pytest.approx(check.log_share, abs=1e-9)
@@ -96,6 +96,9 @@ def test_setting_nats_aside_costs_width_and_a_half_width_that_is_proved(name: st
 def test_an_answer_with_noise_is_charged_by_its_peak(name: str) -> None:
     terms, transfer, _ = mixed(name)
     (offer,) = transfer.offer(terms, leaked(2.0), [Wish(NUMBER, terms.tolerance)])
+    # Its level on the leakage account: half of the failure probability is for that, and 2 leaked.
+    assert offer.log_p == pytest.approx(math.log(0.025 / 40) - 2.0, abs=1e-9)
+    assert offer.log_p <= math.log(0.025 / 40) - 2.0
     hoeffding = math.sqrt((math.log(2) - offer.log_p) / (2 * 5_000))
     assert hoeffding + GRID_ERROR <= offer.radius <= hoeffding + 2 * GRID_ERROR
     assert offer.extra is not None
@@ -133,7 +136,7 @@ def test_checks_never_leak_more_than_was_set_aside(
     for is_check, surprising in steps:
         mechanism: Mechanism = checker if is_check else transfer
         t = terms.tolerance
-        wish = about(CONDITION, 0.5, t) if is_check else Wish(CONDITION, t)
+        wish = about(CONDITION, t, 0.5) if is_check else Wish(CONDITION, t)
         try:
             (offer,) = mechanism.offer(terms, account, [wish])
         except BudgetExhausted:
@@ -158,7 +161,7 @@ MIXED = {name: mixed(name) for name in ("median noise", "gaussian")}
 @every_law
 def test_a_check_says_what_is_missing(name: str) -> None:
     terms, _, checker = MIXED[name]
-    wish = about(CONDITION, 0.5, terms.tolerance)
+    wish = about(CONDITION, terms.tolerance, 0.5)
     account = checked(NATS - 0.5)
     with pytest.raises(
         BudgetExhausted, match=r"requested up to .* nats .* remaining 0\.5 of the 6 .* missing"
@@ -182,7 +185,7 @@ def test_a_check_says_what_is_missing(name: str) -> None:
 @every_law
 def test_an_audit_finds_checks_beyond_what_was_set_aside(name: str) -> None:
     terms, transfer, checker = MIXED[name]
-    (check,) = checker.offer(terms, Account(), [about(CONDITION, 0.5, terms.tolerance)])
+    (check,) = checker.offer(terms, Account(), [about(CONDITION, terms.tolerance, 0.5)])
     assert checker.fault(terms, checked(NATS - 0.5), check, 1) == (
         "it may leak more than was set aside for checks"
     )
@@ -208,6 +211,10 @@ def test_an_audit_finds_a_level_that_counts_the_nats_twice() -> None:
     (epoch,) = transfer.epochs
     assert transfer.beside is not None
     greedy = replace(transfer, epochs=(replace(epoch, log_beta=epoch.log_beta + NATS),))
+    (offer,) = greedy.offer(terms, Account(), [Wish(CONDITION, terms.tolerance)])
+    assert "more than the failure probability" in (greedy.fault(terms, Account(), offer, 1) or "")
+    # Half is for the leakage account: the epoch may not take nearly all of it either.
+    greedy = replace(transfer, epochs=(replace(epoch, log_beta=epoch.log_beta + math.log(1.9)),))
     (offer,) = greedy.offer(terms, Account(), [Wish(CONDITION, terms.tolerance)])
     assert "more than the failure probability" in (greedy.fault(terms, Account(), offer, 1) or "")
 

@@ -20,8 +20,9 @@ from holdfast.mechanisms.exact import EXACT, Exact
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.one_look import ONE_LOOK, OneLook
-from holdfast.question.row import GRID
+from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.sampling import Independent, m_dependent
+from holdfast.theory.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
 from tests.mechanisms.fake import (
     CONDITION,
@@ -34,6 +35,7 @@ from tests.mechanisms.fake import (
     of_count,
     of_units,
 )
+from tests.mechanisms.test_rules import chernoff
 from tests.theory.coverage import LEVELS, most_failures
 
 LOOK = OneLook()
@@ -50,6 +52,40 @@ def looked(terms: Terms, wishes: list[Wish], count: int) -> list[Release]:
         noise_of(b""),
     )
     return [LOOK.settle(o, s) for o, s in zip(offers, symbols, strict=True)]
+
+
+# What is rounded, and which rows are alike ------------------------------------------------------
+
+
+def test_values_on_a_grid_widen_the_interval_by_its_error() -> None:
+    n = 10_000
+    terms = independent(n, tolerance=0.3, questions=4)
+    (offer,) = LOOK.offer(terms, Account(), [Wish(NUMBER, 0.3)])
+    hoeffding = BoundedMean(n).radius(offer.log_p)
+    assert Fraction(offer.radius) >= Fraction(hoeffding) + Fraction(GRID_ERROR)
+    low, high = LOOK.settle(offer, offer.cells // 10).interval
+    assert low <= chernoff(n, 0.1 - GRID_ERROR, offer.log_p)[0] + 1e-13
+    assert high >= chernoff(n, 0.1 + GRID_ERROR, offer.log_p)[1] - 1e-13
+
+
+def test_rows_of_a_design_are_not_taken_for_alike() -> None:
+    """The exact binomial interval is of rows with one law; with a design each has its own."""
+    terms = independent(400, tolerance=0.3, questions=4)
+    widths = []
+    for each in (terms, replace(terms, design=True)):
+        (release,) = looked(each, [Wish(CONDITION, 0.3)], 20)
+        widths.append(release.interval.high - release.interval.low)
+    (offer,) = LOOK.offer(replace(terms, design=True), Account(), [Wish(CONDITION, 0.3)])
+    low, high = chernoff(400, 20 / 400, offer.log_p)
+    assert widths[0] < high - low == pytest.approx(widths[1], abs=1e-9)
+
+
+def test_an_audit_finds_all_of_the_failure_probability_for_one_of_several() -> None:
+    terms = independent(900, questions=4)
+    offers = LOOK.offer(terms, Account(), [Wish(CONDITION, 0.3)] * 4)
+    assert LOOK.fault(terms, Account(), offers[1], 2) is None
+    greedy = replace(offers[1], log_p=terms.log_beta, log_share=terms.log_beta)
+    assert LOOK.fault(terms, Account(), greedy, 2) == "its level is not that of its batch"
 
 
 # Exact values -----------------------------------------------------------------------------------

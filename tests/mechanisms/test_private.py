@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import holdfast
+from holdfast.data.design import Group
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
@@ -22,16 +23,23 @@ from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.privacy import gaussian_privacy, laplace_privacy
-from holdfast.mechanisms.private import PrivateNoise, private_half_width
-from holdfast.question.row import GRID
+from holdfast.mechanisms.private import PrivateNoise, _scale_for, private_half_width
+from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.sampling import Independent, declared
+from holdfast.statistics.mean import expression_of, group_mean
 from holdfast.statistics.whole import TableFunction
 from holdfast.theory.concentration import BoundedMean
-from holdfast.theory.gaussian_transfer import gaussian_half_width
-from holdfast.theory.private_release import private_laplace_half_width
+from holdfast.theory.gaussian_transfer import (
+    gaussian_half_width,
+    gaussian_max_noise,
+    gaussian_shift,
+)
+from holdfast.theory.private_release import (
+    composed_private_shift,
+    laplace_max_noise,
+    private_laplace_half_width,
+)
 from holdfast.theory.safeside import golden_minimum
-from holdfast.theory.stability import GDP, PureDP
 from tests.mechanisms.fake import (
     CONDITION,
     CONSTANT,
@@ -107,13 +115,25 @@ def test_the_whole_range_is_attained() -> None:
 
 
 @every_law
-@given(change=st.floats(1e-7, 1.0), low=st.floats(0, 1), part=st.floats(0, 1))
+@given(
+    change=st.floats(1e-7, 1.0),
+    low=st.floats(0, 1),
+    part=st.floats(0, 1),
+    units=st.integers(45 * GRID, 50 * GRID),
+)
+@example(change=1 / 3, low=0.0, part=1.0, units=50 * GRID)
+@example(change=1 / 3, low=0.0, part=1.0, units=50 * GRID - 1)
 def test_declared_changes_get_noise_in_proportion(
-    law: NoiseLaw, change: float, low: float, part: float
+    law: NoiseLaw, change: float, low: float, part: float, units: int
 ) -> None:
     """Whatever one row does, in cells, is no larger against the noise than for an average."""
-    mechanism = PrivateNoise(law, 50 * GRID, 1e-6)
+    mechanism = PrivateNoise(law, units, 1e-6)
     cells, scale = mechanism._grid(20_000, change)
+    # All that a row can do, in cells: an even number, so that total variation is as stated.
+    _, most = PrivateNoise(law, GRID, 1e-6)._grid(20_000, change)
+    assert most % 2 == 0
+    assert Fraction(change) * cells <= most
+    assert Fraction(most, scale) <= Fraction(GRID, units)
     ends = (low, low + part * change)
     moved = [math.floor(Fraction(end) * cells + Fraction(1, 2)) for end in ends]
     assert Fraction(abs(moved[1] - moved[0]), scale) <= Fraction(GRID, mechanism.scale)
@@ -136,6 +156,21 @@ def test_the_half_width_is_that_of_the_theorems(law: NoiseLaw) -> None:
         best = gaussian_half_width(n, k, log_beta).half_width
     assert best <= terms.tolerance < best * (1 + 1e-4) + 0.001
     assert private_half_width(law, n, k, mechanism.scale, log_beta) <= terms.tolerance
+
+
+@every_law
+def test_roundings_are_inside_the_half_width(law: NoiseLaw) -> None:
+    """Noise coarser by 2 parts in 2^20 and a cell, the cells themselves, and the grid of values."""
+    n, k, log_beta, scale, cell = 20_000, 20, math.log(0.05), 10**13, 1 / (20_000 * 2**20)
+    if law is LAPLACE:
+        largest = laplace_max_noise(k, log_beta)
+        shift = composed_private_shift(k, GRID / scale, log_beta)
+    else:
+        largest = gaussian_max_noise(k, log_beta)
+        shift = gaussian_shift(math.sqrt(k) * GRID / (2 * scale), log_beta)
+    noise = largest * (scale / (n * GRID) * (1 + 2 / 2**20) + cell)
+    least = noise + shift + cell + GRID_ERROR
+    assert least <= private_half_width(law, n, k, scale, log_beta) <= least + 1e-12
 
 
 @every_law
@@ -168,35 +203,13 @@ def test_a_declared_epsilon_is_kept(law: NoiseLaw) -> None:
         _, exact = opened(law, wanted(), epsilon=0.05, delta=1e-3)
         assert exact.scale < mechanism.scale
         assert exact.privacy(account).epsilon <= 0.05 * (1 + 1e-9)
+        least = _scale_for(law, wanted(), 20, {"epsilon": 0.05, "delta": None})
+        assert 20 * Fraction(GRID, least) <= Fraction(0.05) < 20 * Fraction(GRID, least - 1)
     # More loss than the narrowest interval needs is not taken.
     _, loose = opened(law, wanted(), epsilon=50.0)
     assert loose.scale == opened(law, wanted())[1].scale
     with pytest.raises(ToleranceTooTight, match=r"for epsilon=0\.0001"):
         opened(law, wanted(), epsilon=1e-4)
-
-
-def test_privacy_by_hand() -> None:
-    laplace = laplace_privacy(PureDP(0.1), 100, math.log(1e-6))
-    assert laplace.pure_epsilon == pytest.approx(10.0)
-    assert laplace.advanced.epsilon == pytest.approx(
-        0.1 * math.sqrt(200 * math.log(1e6)) + 10 * math.tanh(0.05)
-    )
-    assert laplace.epsilon == pytest.approx(4.774567588107986, rel=1e-9)  # mpmath: sum over lies
-    assert laplace.zcdp.rho == pytest.approx(0.5)
-    assert laplace.gdp.mu == pytest.approx(1.2530901221160758)  # mpmath
-    assert laplace.tv.distance < 0.5
-    gaussian = gaussian_privacy(GDP(0.1), 100, math.log(1e-5))
-    assert gaussian.epsilon == pytest.approx(4.377178095681225, rel=1e-9)  # mpmath
-    assert gaussian.zcdp.rho == pytest.approx(0.5)
-    assert gaussian.gdp.mu == pytest.approx(1.0)
-    assert gaussian.tv.distance == pytest.approx(0.38292492254802624)
-    assert gaussian.pure_epsilon is None
-    assert gaussian.epsilon < gaussian.advanced.epsilon < gaussian.basic.epsilon
-    for untouched in (
-        laplace_privacy(PureDP(0.1), 0, -10.0),
-        gaussian_privacy(GDP(0.1), 0, -10.0),
-    ):
-        assert untouched.epsilon == untouched.zcdp.rho == untouched.tv.distance == 0.0
 
 
 # Offers, refusals, faults -------------------------------------------------------------------------
@@ -223,8 +236,10 @@ def test_declared_statistics_have_intervals_in_proportion(law: NoiseLaw) -> None
 def test_what_no_sensitivity_is_known_of_is_refused(law: NoiseLaw) -> None:
     terms, mechanism = opened(law, wanted())
     only_sigma = holdfast.statistic(len, columns=["x"], bounds=(0, 1), name="scale", sigma=0.1)
-    with pytest.raises(InvalidQuestion, match="declared change="):
-        mechanism.offer(terms, Account(), [Wish(only_sigma, 0.4)])
+    some = group_mean(NUMBER.row, expression_of(CONDITION.row), Group(terms.rows - 1, 0))
+    for question in (only_sigma, some):  # a row may leave a group, and then moves all of its mean
+        with pytest.raises(InvalidQuestion, match="declared change="):
+            mechanism.offer(terms, Account(), [Wish(question, 0.4)])
 
 
 @pytest.mark.parametrize(
@@ -264,6 +279,10 @@ def test_an_audit_finds_what_was_changed(
     fault = mechanism.fault(terms, Account(), change(offer), 1)
     assert fault is not None
     assert said in fault
+    for unfit in ({"questions": None}, {"sampling": declared(sigma=0.01)}, {"design": True}):
+        assert mechanism.fault(replace(terms, **unfit), Account(), offer, 1) == (
+            "private answers need independent rows, no design and a number of questions"
+        )
     weak = replace(mechanism, scale=mechanism.scale // 4)
     (offer,) = weak.offer(terms, Account(), [Wish(CONDITION, terms.tolerance)])
     assert weak.fault(terms, Account(), offer, 1) == (

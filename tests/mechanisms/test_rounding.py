@@ -143,6 +143,18 @@ def test_without_charges_they_do_not(beta: float) -> None:
     assert too_many([attacked(trial, beta, charging=False) for trial in range(TRIALS)], beta)
 
 
+def test_the_alphabet_is_the_cells_of_the_range() -> None:
+    offer = offered(independent(900), Account())
+    last = round(1 / pitch(offer))
+    assert [Rounding().settle(offer, cell).value for cell in (0, last)] == [
+        0.0,
+        min(1.0, float(last * pitch(offer))),
+    ]
+    for beyond in (-1, last + 1):
+        with pytest.raises(ValueError, match="outside the alphabet"):
+            Rounding().settle(offer, beyond)
+
+
 def test_refusals() -> None:
     with pytest.raises(InvalidArgument, match="no options"):
         ROUNDING.plan(Wanted(1_000, None, 0.95, 5, Independent()), {"digits": 2})

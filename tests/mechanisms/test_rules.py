@@ -13,7 +13,7 @@ from scipy.stats import beta
 from holdfast.errors import Refused
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.guess_and_check import GuessAndCheck, _interval
-from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish, about
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Measured
@@ -24,7 +24,6 @@ from tests.mechanisms.fake import (
     NUMBER,
     SECRET,
     Session,
-    about,
     dependent,
     every_mechanism,
     independent,
@@ -108,7 +107,7 @@ def claims(draw: st.DrawFn, question: Mean, t: float) -> Wish:
     guess = draw(st.one_of(st.sampled_from(GUESSES), st.floats(0, 1)))
     kind = draw(st.sampled_from(["about", "at most", "at least"]))
     if kind == "about":
-        return about(question, guess, t)
+        return about(question, t, guess)
     return Wish(question, t, (0.0, guess) if kind == "at most" else (guess, 1.0), guess)
 
 
@@ -119,7 +118,7 @@ def test_the_interval_inside_the_door_is_valid_and_within_the_radius(
     """Rule R1: one event, at the offer's level, inside the radius that is charged."""
     terms, question, units = world
     try:
-        (offer,) = GuessAndCheck().offer(terms, leaked(nats), [about(question, 0.5, 0.49)])
+        (offer,) = GuessAndCheck().offer(terms, leaked(nats), [about(question, 0.49, 0.5)])
     except Refused:
         assume(False)
     n, squares = len(units), sum(unit * unit for unit in units)
@@ -202,7 +201,7 @@ def test_samples_with_the_same_symbol_have_the_same_release(
 @pytest.mark.parametrize(("count", "guess"), [(0, 0.0), (400, 1.0)])
 def test_a_guess_at_the_end_of_the_range_can_be_confirmed(count: int, guess: float) -> None:
     release = Session(independent(400)).put(
-        GuessAndCheck(), about(CONDITION, guess, 0.3), of_count(400, count)
+        GuessAndCheck(), about(CONDITION, 0.3, guess), of_count(400, count)
     )
     assert release.status == "confirmed"
     assert release.value == guess
@@ -256,19 +255,38 @@ def test_quiet_numbers_are_confirmed_where_chernoff_would_be_surprised() -> None
     measured = Measured(sum(units), n * GRID, n, sum(unit * unit for unit in units))
     inside = _interval(terms, offer, NUMBER, measured)
     left = 0.05 / 10 - math.exp(offer.log_p)
-    bernstein = 7 * (math.log(4) - math.log(left)) / (3 * (n - 1))
+    L = math.log(4) - math.log(left)
+    bernstein = 7 * L / (3 * (n - 1))
     assert 0.5 - inside.low == pytest.approx(bernstein, rel=1e-3)
-    assert inside.low <= 0.5 - bernstein
-    assert inside.high >= 0.5 + bernstein
+    # On the grid all values are equal; they may have been GRID_ERROR apart to either side of it.
+    off_the_grid = GRID_ERROR + math.sqrt(2 * L / n) * GRID_ERROR
+    assert inside.low <= 0.5 - bernstein - off_the_grid
+    assert inside.high >= 0.5 + bernstein + off_the_grid
 
 
 def test_surprises_are_expected_the_more_the_more_there_were() -> None:
     session, priors = Session(independent(5_000, questions=30)), []
     for guess in (0.5, 0.5, 0.9, 0.9, 0.5):
         priors.append(session.account.surprise_prior(1))
-        session.put(GuessAndCheck(), about(CONDITION, guess, 0.1), of_count(5_000, 2_500))
+        session.put(GuessAndCheck(), about(CONDITION, 0.1, guess), of_count(5_000, 2_500))
     assert priors == [1 / 2, 1 / 4, 1 / 6, 3 / 8, 1 / 2]
     assert (session.account.checks, session.account.surprises) == (5, 2)
+
+
+def test_as_many_surprises_as_are_said_to_be_left_can_be_met() -> None:
+    """In a check of a number a part of the level is the Bernstein interval's: never one less."""
+    checks = GuessAndCheck()
+    for n in range(1_200, 2_400, 25):
+        terms, account, met = independent(n, tolerance=0.1, questions=40), Account(), 0
+        said = checks.surprises_left(terms, account)
+        while True:
+            try:
+                (offer,) = checks.offer(terms, account, [about(NUMBER, 0.1, 0.5)])
+            except Refused:
+                break
+            surprise = checks.settle(offer, offer.cells // 2)
+            account, met = checks.advance(account, [offer], [surprise]), met + 1
+        assert met - 1 <= said <= met, f"{n} rows"
 
 
 @every_mechanism

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -23,7 +24,8 @@ from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.sample_splitting import SAMPLE_SPLITTING, SampleSplitting
 from holdfast.question.columns import Schema
 from holdfast.sampling import Independent, clustered
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, computing_error
+from holdfast.theory.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, same_secret, table
 from tests.mechanisms.fake import CONDITION, NUMBER, independent, leaked, noise_of
 from tests.statistics.asked import asked
@@ -45,6 +47,8 @@ def test_the_planners_half_width_is_what_is_released(rows: int, questions: int) 
     terms = wanted(rows, questions).terms(tolerance)
     for question in (CONDITION, NUMBER):
         (offer,) = MECHANISM.offer(terms, Account(), [Wish(question, tolerance)])
+        hoeffding = BoundedMean(rows // questions).radius(offer.log_p)
+        assert Fraction(offer.radius) >= Fraction(hoeffding) + Fraction(computing_error(question))
         half = [MECHANISM.settle(offer, cell).interval for cell in (0, offer.cells // 2)]
         widths = [(high - low) / 2 for low, high in half]
         assert widths[0] < widths[1] <= offer.tolerance <= tolerance

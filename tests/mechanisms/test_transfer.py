@@ -23,14 +23,18 @@ from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, T
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.gaussian import GaussianLaw
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.transfer import Transfer
-from holdfast.question.row import GRID
+from holdfast.mechanisms.median_noise import MedianLaw
+from holdfast.mechanisms.transfer import Epoch, Transfer
+from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.sampling import Independent, clustered, declared, m_dependent
 from holdfast.statistics.mean import expression_of, group_mean
 from holdfast.theory import epochs as epochs_theory
 from holdfast.theory import median_noise
+from holdfast.theory.gaussian_transfer import gaussian_max_noise
+from holdfast.theory.median_release import median_noise_release
 from tests.mechanisms.fake import (
     CONDITION,
     CONSTANT,
@@ -38,6 +42,7 @@ from tests.mechanisms.fake import (
     SECRET,
     Session,
     Sums,
+    leaked,
     noise_of,
     of_count,
     of_units,
@@ -330,3 +335,46 @@ def test_parameters_are_plain_and_complete() -> None:
         planned = CATALOGUE[name].plan(wanted(5_000, 50, None, 0.05), {})
         assert json.loads(json.dumps(planned.parameters)) == planned.parameters
         assert planned.parameters["epochs"] == [asdict(mechanism.epochs[0])]
+
+
+@every_law
+def test_an_epoch_counts_all_answers_before_it(name: str) -> None:
+    """Sabotage: the second epoch with the half-width that it would have if it were the first."""
+    terms, mechanism = opened(name, 10**5, None, 0.3)
+    first, second, *later = mechanism.epochs
+    alone = mechanism.law.half_width(terms.rows, [second])
+    both = mechanism.law.half_width(terms.rows, [first, second])
+    assert alone < 0.999 * both
+    assert both <= second.half_width * (1 + 1e-12)  # the roundings of the grid included
+    forged = replace(mechanism, epochs=(first, replace(second, half_width=alone), *later))
+    account, wish = leaked(0.0, asked=first.questions), Wish(NUMBER, 0.4)
+    for each, fault in ((mechanism, None), (forged, "the opening's half-width is below")):
+        (offer,) = each.offer(terms, account, [wish])
+        found = each.fault(terms, account, offer, 1)
+        assert found is None if fault is None else fault in (found or "")
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.0123456789, 1 / 3])
+def test_gaussian_noise_is_no_smaller_in_whole_units(noise: float) -> None:
+    law, rows = GaussianLaw(), 777
+    more = Fraction(law.units(rows, noise), rows * GRID) - Fraction(noise)
+    assert 0 <= more < Fraction(1, rows * GRID)
+    # What is more of it, half a unit of rounded noise, and values off their grid.
+    epoch = Epoch(20, noise, math.log(0.05), 0.1)
+    largest = gaussian_max_noise(20, math.log(0.05))
+    least = float(more) * largest + 0.5 / (rows * GRID) + GRID_ERROR
+    assert least <= law.rounding(rows, epoch) <= least * (1 + 1e-12)
+
+
+def test_median_noise_is_one_noise_for_values_on_their_grid() -> None:
+    _, mechanism = opened("median noise", 10**5, None, 0.3)
+    first, second, *_ = mechanism.epochs
+    louder = replace(first, noise=2 * first.noise)
+    assert mechanism.law.half_width(10**5, [louder, second]) == math.inf
+    for variance in (1e-6, 0.01, 0.2):
+        exactly = variance + 2 * math.sqrt(variance) * GRID_ERROR + GRID_ERROR**2
+        assert exactly <= MedianLaw(2, variance).on_grid <= exactly * (1 + 1e-12)
+    assert MedianLaw(2, 0.25).on_grid == 0.25
+    whole = median_noise_release(777, GRID, 0.0123)
+    assert whole.extra_half_width > 0
+    assert MedianLaw(2).rounding(777, 0.0123) >= whole.extra_half_width + GRID_ERROR

@@ -125,6 +125,11 @@ def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: boo
     from holdfast.lab.registry import attacked, usual_trials
     from holdfast.lab.tables import experiment_grid
 
+    if chart is not None:
+        from holdfast.charts import drawing_library, require_file
+
+        drawing_library()  # before the trials, not after
+        require_file(chart)
     found = attacked(name, sizes, asked.run(usual_trials(name), name))
     if chart is not None:
         from holdfast.charts import save
@@ -149,10 +154,15 @@ def _verdict(found: Experiment) -> str:
     if broken:
         return f"A promise was BROKEN: {', '.join(broken)}."
     naive = [row.holder for row in found.rows if not row.promises and row.holds is False]
-    kept = [row.holder for row in found.rows if row.promises and row.holds]
+    of = {
+        word: [row.holder for row in found.rows if row.promises and row.verdict.word == word]
+        for word in ("holds", "doubtful")
+    }
     words = []
-    if kept:
-        words.append(f"Every promise held: {', '.join(kept)}.")
+    if of["doubtful"]:
+        words.append(f"Doubtful: {', '.join(of['doubtful'])}; use more trials.")
+    elif of["holds"]:
+        words.append(f"Every promise held: {', '.join(of['holds'])}.")
     if naive:
         words.append(f"False intervals: {', '.join(naive)}.")
     return " ".join(words) or "These trials are too few to tell, or nothing showed an interval."
@@ -172,7 +182,7 @@ def _rehearse(like: str, asked: _Asked, as_json: bool) -> None:
     else:
         typer.echo(str(found))
         typer.echo(f"\nNext: holdfast budget {quote(like)}")
-    if found.promises and not found.kept:
+    if found.broken:
         sys.exit(BROKEN)
 
 
@@ -194,10 +204,11 @@ def _report(folder: Path, asked: _Asked, as_json: bool) -> None:
 
     written = write_report(folder, asked.run)
     if as_json:
-        show_json({"kept": written.kept, "files": [str(path) for path in written.files]})
+        show_json({"word": written.word, "files": [str(path) for path in written.files]})
     else:
-        held = "Every promise held." if written.kept else "A promise was BROKEN: see the report."
-        typer.echo(f"{held} Written: {', '.join(str(path) for path in written.files)}.")
+        said = f"Of the promises, the worst verdict is: {written.word}."
+        said = "Every promise held." if written.word == "holds" else said
+        typer.echo(f"{said} Written: {', '.join(str(path) for path in written.files)}.")
         typer.echo(f"\nNext: open {written.files[0]}")
-    if not written.kept:
+    if written.word == "BROKEN":
         sys.exit(BROKEN)

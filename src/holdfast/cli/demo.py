@@ -35,10 +35,13 @@ def demo(
 
     Ten seconds, made-up rows; draws a chart.
     """
+    from holdfast.charts import require_file
     from holdfast.lab.comparison import Run
     from holdfast.lab.showcase import FEATURES, ROWS, showcase
     from holdfast.lab.tables import experiment_grid
 
+    if chart:
+        require_file(chart)  # before the trials, not after
     found = showcase(run=Run(trials=9, progress=progress("demo")))
     if as_json:
         if chart:

@@ -13,7 +13,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.theorem import SOURCES, Theorem
 from holdfast.wording import plural
 
-__all__ = ["listing", "page"]
+__all__ = ["page"]
 
 
 @app.command(epilog="Example: holdfast theorems leakage")
@@ -43,7 +43,7 @@ def theorems(
     if as_json:
         show_json([entry.to_dict() for entry in found])
     else:
-        typer.echo(listing(found))
+        typer.echo(_listing(found))
 
 
 def _no_theorem(word: str, names: list[str]) -> str:
@@ -54,7 +54,7 @@ def _no_theorem(word: str, names: list[str]) -> str:
     return f"no theorem contains {word!r}; {hint}."
 
 
-def listing(entries: Sequence[Theorem]) -> str:
+def _listing(entries: Sequence[Theorem]) -> str:
     """One line for each theorem, under the file it lives in."""
     lines = []
     module = ""

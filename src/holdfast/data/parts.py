@@ -30,7 +30,7 @@ from holdfast.data.evaluate import evaluate
 from holdfast.data.fingerprint import row_words
 from holdfast.data.plain import plain
 from holdfast.data.sample import Sample, steps_of_batch
-from holdfast.question.expression import Call, Column, Constant
+from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def part_sums(
 
 def _steps(rows: Sequence[RowValue], frame: pl.DataFrame) -> Iterator[NDArray[np.int64]]:
     """For each row value the steps of each row of a frame, as an engine would sum them."""
-    expressions = [row.source for row in rows if isinstance(row.source, Column | Constant | Call)]
+    expressions = [row.source for row in rows if isinstance(row.source, Expression)]
     values = iter(evaluate(frame, expressions) if expressions else [])
     for row in rows:
-        if isinstance(row.source, Column | Constant | Call):
+        if isinstance(row.source, Expression):
             yield _counted(row, next(values))
         else:
             columns = frame.select(row.columns)

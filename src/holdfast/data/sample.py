@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from holdfast.errors import HoldfastError, InvalidArgument
-from holdfast.question.expression import Call, Column, ColumnType, Constant, Expression
+from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import BatchFunction, RowValue
 
 if TYPE_CHECKING:
@@ -132,16 +132,12 @@ def row_moments(
     Steps are counted and squared by the engine's `native` for expressions, and in batches for
     functions.
     """
-    expressions = [
-        (row, row.source) for row in rows if isinstance(row.source, Column | Constant | Call)
-    ]
-    functions = [row for row in rows if not isinstance(row.source, Column | Constant | Call)]
+    expressions = [(row, row.source) for row in rows if isinstance(row.source, Expression)]
+    functions = [row for row in rows if not isinstance(row.source, Expression)]
     by_engine = iter(native(expressions) if expressions else [])
     by_batches = iter(_batch_moments(functions, sample) if functions else [])
     return [
-        row.grid.moments(
-            *next(by_engine if isinstance(row.source, Column | Constant | Call) else by_batches)
-        )
+        row.grid.moments(*next(by_engine if isinstance(row.source, Expression) else by_batches))
         for row in rows
     ]
 
@@ -170,7 +166,7 @@ def steps_of_batch(row: RowValue, frame: pl.DataFrame) -> NDArray[np.int64]:
     """The steps of each row of a batch, for a function of batches."""
     import numpy as np
 
-    if isinstance(row.source, Column | Constant | Call):
+    if isinstance(row.source, Expression):
         raise TypeError("Row expressions are computed by the engine.")
     values = _values(row.source, frame)
     known = np.isfinite(values)

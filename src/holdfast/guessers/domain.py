@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from holdfast.data.evaluate import evaluate
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.question.bounds import Range
-from holdfast.question.expression import Call, Column, ColumnType, Constant, Kind
+from holdfast.question.expression import ColumnType, Expression, Kind
 from holdfast.question.row import RowValue
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.mean import Mean
@@ -113,13 +113,13 @@ class Domain:
         """Whether it is a mean of all rows of an expression of the domain's columns."""
         return (
             isinstance(statistic, Mean)
-            and isinstance(statistic.row.source, Column | Constant | Call)
+            and isinstance(statistic.row.source, Expression)
             and set(statistic.row.columns) <= set(self.columns)
         )
 
     def face(self, row: RowValue) -> Face:
         """A row value on the cells of the columns that it uses."""
-        if not isinstance(row.source, Column | Constant | Call):
+        if not isinstance(row.source, Expression):
             raise TypeError("only row expressions can be evaluated on a domain")
         used = [name in row.columns for name in self.columns]
         (found,) = evaluate(self._cells(used), [row.source])

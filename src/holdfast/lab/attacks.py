@@ -7,6 +7,7 @@ nothing else.
 from __future__ import annotations
 
 import math
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -165,7 +166,7 @@ class AlternateAccounts:
 
 @dataclass(frozen=True, slots=True)
 class WidthReading:
-    """Looks at everything but the values: widths, statuses, refusals, and how long it took.
+    """Looks at everything but the values: refusals, statuses, widths, and how long it took.
 
     How often feature and label are both +1 is 1/4 in truth, where a width computed from the sample
     grows with the sample's value; so the wider ones tell which features agree too often. A scan
@@ -184,35 +185,47 @@ class WidthReading:
         return "Reads the sample out of widths, statuses, refusals and timing instead of values."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
-        found: dict[int, Shown] = {}
-        refused = []
+        found: dict[int, Shown | None] = {}
         for feature in range(self.features):
-            try:
-                found[feature] = yield Move(BothPositive(feature))
-            except Refused:
-                refused.append(feature)
+            found[feature] = yield from _if_answered(BothPositive(feature))
+        refused = [feature for feature, shown in found.items() if shown is None]
         for feature in refused[:3]:
-            try:
-                found[feature] = yield Move(BothPositive(feature))
-            except Refused:
-                continue
-        signals = _telling(list(found.values()))
-        middle = float(np.mean(signals)) if signals else 0.0
-        model = {
-            feature: sided(signal, rng, middle)
-            for feature, signal in zip(found, signals, strict=True)
-        }
+            found[feature] = yield from _if_answered(BothPositive(feature))
+        signals = _telling(found)
+        middle = float(np.mean([*signals.values()])) if signals else 0.0
+        model = {feature: sided(signal, rng, middle) for feature, signal in signals.items()}
         yield Move(Vote.of(model), final=True)
 
 
-def _telling(answers: list[Shown]) -> list[float]:
-    """What differs between the answers, the first of: widths, time saved, values."""
-    widths = [answer.half_width or 0.0 for answer in answers]
-    saved = [-float(answer.work) for answer in answers]
-    for signal in (widths, saved):
-        if signal and max(signal) - min(signal) > 1e-9:
+def _if_answered(question: BothPositive) -> Generator[Move, Shown, Shown | None]:
+    try:
+        return (yield Move(question))
+    except Refused:
+        return None
+
+
+def _telling(found: Mapping[int, Shown | None]) -> dict[int, float]:
+    """What differs between the questions, the first of: refusals, statuses, widths, time saved,
+    values. Once nothing more is answered the account is used up, and refusals tell nothing."""
+    answers = {feature: shown for feature, shown in found.items() if shown is not None}
+    if answers and any(feature < max(answers) and feature not in answers for feature in found):
+        return {feature: float(shown is None) for feature, shown in found.items()}
+    usual = next((shown.status for shown in answers.values()), "")
+    for signal in (
+        {feature: float(shown.status != usual) for feature, shown in answers.items()},
+        {feature: _widest(shown) for feature, shown in answers.items()},
+        {feature: -float(shown.work) for feature, shown in answers.items()},
+    ):
+        if signal and max(signal.values()) - min(signal.values()) > 1e-9:
             return signal
-    return [answer.value for answer in answers]
+    return {feature: shown.value for feature, shown in answers.items()}
+
+
+def _widest(shown: Shown) -> float:
+    """The half-width, on the side where the interval was not cut off at 0 or 1."""
+    if shown.low is None or shown.high is None:
+        return 0.0
+    return max(shown.value - shown.low, shown.high - shown.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import InvalidArgument, Refused
 from holdfast.lab.comparison import Cell, Run
 from holdfast.lab.roster import ATTACKS, AttackKind, cell_of
 from holdfast.lab.session import Protected
 from holdfast.lab.trial import Scenario, run_trials
-from holdfast.lab.verdict import Verdict, verdict
+from holdfast.lab.verdict import Verdict, fewest_trials, verdict
 from holdfast.mechanisms.catalogue import CATALOGUE, kind_of
 
-__all__ = ["Met", "Spare", "campaign", "largest_broken", "promising", "tightness"]
+__all__ = [
+    "Met",
+    "Spare",
+    "campaign",
+    "largest_broken",
+    "promising",
+    "require_telling",
+    "tightness",
+]
 
 # Scale factors are told to this fineness; below the least nothing is looked for.
 _STEP = 0.02
@@ -63,14 +71,17 @@ def campaign(
     run: Run | None = None,
     confidence_level: float = 0.95,
 ) -> tuple[Met, ...]:
-    """Every mechanism that promises something against every attack of the roster."""
+    """Every mechanism that promises something against every attack of the roster.
+
+    All mechanisms meet an attack on the same samples; each attack has samples of its own.
+    """
     run = run or Run(trials=20)
     chosen = [
         (name, kind) for name in mechanisms or promising() for kind in attacks or ATTACKS.values()
     ]
     met = []
     for place, (name, kind) in enumerate(chosen, start=1):
-        met.append(_meet(name, kind, run, confidence_level))
+        met.append(_meet(name, kind, run.seeded_for(kind.name), confidence_level))
         if run.progress is not None:
             run.progress(place, len(chosen))
     return tuple(met)
@@ -86,7 +97,7 @@ def _meet(mechanism: str, kind: AttackKind, run: Run, confidence_level: float) -
             return Met(mechanism, kind.name, None, None, None, f"No guesses are checked: {reason}")
         cell = cell_of(kind, _holder(mechanism, kind), confidence_level=confidence_level)
         found = _verdict(cell, run)
-    except HoldfastError as error:
+    except (InvalidArgument, Refused) as error:
         return Met(mechanism, kind.name, None, None, None, str(error))
     setting = cell.setting
     return Met(mechanism, kind.name, setting.questions, setting.tolerance, found, None)
@@ -108,7 +119,7 @@ def tightness(
 
     An attack is looked at more closely only if it breaks a larger scale than those before it.
     """
-    run = run or Run(trials=12)
+    run = require_telling(run or Run(trials=12))
     names, kinds = tuple(mechanisms or promising()), tuple(attacks or ATTACKS.values())
     spares = []
     for place, name in enumerate(names):
@@ -120,6 +131,17 @@ def tightness(
         if best is not None:
             spares.append(best)
     return tuple(spares)
+
+
+def require_telling(run: Run) -> Run:
+    """The run, if it has trials enough to break a promise of 95 %."""
+    fewest = fewest_trials(0.05)
+    if run.trials < fewest:
+        raise InvalidArgument(
+            f"trials is {run.trials}; it must be at least {fewest}: with fewer not even a false "
+            "interval in every trial is more than chance allows."
+        )
+    return run
 
 
 def _better(best: Spare | None, mechanism: str, kind: AttackKind, run: Run) -> Spare | None:
@@ -134,7 +156,7 @@ def _better(best: Spare | None, mechanism: str, kind: AttackKind, run: Run) -> S
 
         known = None if best is None else best.broken_at
         reached = largest_broken(broken, _LEAST if known is None else known + _STEP, _STEP)
-    except HoldfastError:
+    except (InvalidArgument, Refused):
         return best
     if best is not None and reached is None:
         return best

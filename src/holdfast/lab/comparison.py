@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
 from statistics import fmean
 from typing import Any, Literal
 
+from holdfast import require
 from holdfast.lab.holders import Holder, Setting
 from holdfast.lab.populations import Population
-from holdfast.lab.trial import Analyst, Result, Scenario, run_trials
+from holdfast.lab.trial import Analyst, Result, Scenario, processes, run_trials
 from holdfast.lab.verdict import Verdict, verdict
 
 __all__ = ["Cell", "Compared", "Experiment", "Reported", "Run", "compare"]
@@ -26,6 +28,16 @@ class Run:
     seed: int = 2026
     n_jobs: int = 1
     progress: Callable[[int, int], None] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        require.positive_integer("trials", self.trials)
+        require.integer_at_least("seed", self.seed, 0)
+        processes(self.n_jobs)
+
+    def seeded_for(self, name: str) -> Run:
+        """The same with a seed that is this name's alone: evidence that no other one repeats."""
+        digest = blake2b(f"{int(self.seed)} {name}".encode(), digest_size=8).digest()
+        return replace(self, seed=int.from_bytes(digest, "big"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +86,8 @@ class Experiment:
         return all(row.holds is not False for row in self.rows if row.promises)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        rows = [{**asdict(row), "word": row.verdict.word} for row in self.rows]
+        return {"name": self.name, "description": self.description, "rows": rows}
 
     def row(self, holder: str) -> Compared:
         """The row of the holder of this name."""
@@ -131,7 +144,6 @@ def _compared(cell: Cell, results: Sequence[Result]) -> Compared:
     finals = [result.final for result in results if result.final is not None]
     lows = [final.low for final in finals if final.low is not None]
     highs = [final.high for final in finals if final.high is not None]
-    telling = found.intervals > 0 and found.allowed < found.trials
     return Compared(
         holder=cell.label or cell.holder.name,
         promises=cell.holder.promises and not cell.misled,
@@ -139,7 +151,7 @@ def _compared(cell: Cell, results: Sequence[Result]) -> Compared:
         truth=found.truth,
         low=fmean(lows) if lows else None,
         high=fmean(highs) if highs else None,
-        holds=found.holds if telling else None,
+        holds=found.holds if found.telling else None,
         verdict=found,
         published=cell.published,
         reported=cell.reported,

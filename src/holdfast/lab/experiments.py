@@ -67,7 +67,8 @@ def _setting(
 ) -> Setting:
     """The terms for so many questions; the half-width is the mechanism's own unless given."""
     profile, independent = population.concentration(rows), population.independent
-    setting = Setting(rows, tolerance or 0.25, questions, profile, independent)
+    wanted = 0.25 if tolerance is None else tolerance
+    setting = Setting(rows, wanted, questions, profile, independent)
     return setting if tolerance is not None else planned_setting(mechanism, setting)
 
 
@@ -278,6 +279,7 @@ def snowball(
     least = bounded_noise_half_width(population.concentration(1), questions, _LOG_BETA)
     tolerance = least * (1 + 1e-6) if mechanism == BOUNDED else None
     setting = _setting(population, 1, questions, mechanism, tolerance)
+    theirs = (questions, mechanism) == (1_000, BOUNDED)
     return compare(
         "snowball",
         f"{questions:,} questions that concentrate on what is already known of the sample.",
@@ -287,7 +289,7 @@ def snowball(
                 Protected(scale=scale, mechanism=mechanism),
                 Snowball(questions),
                 setting,
-                published={1.0: 0.0, 0.9: 0.97}.get(scale) if questions == 1_000 else None,
+                published={1.0: 0.0, 0.9: 0.97}.get(scale) if theirs else None,
                 reported="broken",
             )
             for scale in scales

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.charts import drawing_library
 from holdfast.lab.campaign import Met, Spare
 from holdfast.lab.comparison import Compared, Experiment
-from holdfast.lab.tables import judgement
+from holdfast.lab.verdict import Verdict
 
 if TYPE_CHECKING:
     import altair
@@ -60,7 +60,7 @@ def _points(rows: Sequence[Compared]) -> list[dict[str, Any]]:
             "low": row.low,
             "high": row.high,
             "published": row.published,
-            "verdict": "no interval" if row.shown is None else judgement(row),
+            "verdict": "no interval" if row.shown is None else row.verdict.word,
             "answered": row.answered,
             "rate": row.verdict.failure_rate,
             "says": _says(row),
@@ -150,6 +150,12 @@ def _bars(alt: Any, experiment: Experiment, title: str, field: str, digits: str)
     return alt.layer(bars, words, marks)
 
 
+def _short(found: Verdict) -> str:
+    if not found.intervals:
+        return found.word
+    return f"{found.failures} false" if found.failures else f"{found.slack:.2f}"
+
+
 def coverage_chart(met: Sequence[Met]) -> altair.LayerChart:
     """Mechanisms by attacks: whether the promise held, and the worst error in half-widths."""
     alt = drawing_library()
@@ -159,35 +165,37 @@ def coverage_chart(met: Sequence[Met]) -> altair.LayerChart:
             "attack": each.attack,
             "verdict": each.verdict.word,
             "slack": min(1.0, each.verdict.slack),
-            "says": f"{each.verdict.failures} false"
-            if each.verdict.failures
-            else f"{each.verdict.slack:.2f}",
+            "says": _short(each.verdict),
         }
         for each in met
         if each.verdict is not None
     ]
+    # In the order of the table, whatever colour comes first.
+    mechanisms = list(dict.fromkeys(point["mechanism"] for point in points))
+    attacks = list(dict.fromkeys(point["attack"] for point in points))
     base = alt.Chart(alt.Data(values=points)).encode(
-        x=alt.X("mechanism:N", sort=None, title=None).axis(labelAngle=-35, orient="top"),
-        y=alt.Y("attack:N", sort=None, title=None),
+        x=alt.X("mechanism:N", title=None)
+        .axis(labelAngle=-35, orient="top")
+        .scale(domain=mechanisms),
+        y=alt.Y("attack:N", title=None).scale(domain=attacks),
     )
     held = base.transform_filter("datum.verdict == 'holds'").encode(
         color=alt.Color("slack:Q", legend=None).scale(domain=[0.2, 1], range=["#eef6f1", _HOLDS])
     )
-    other = base.transform_filter("datum.verdict != 'holds'").encode(
-        color=alt.condition("datum.verdict == 'BROKEN'", alt.value(_BROKEN), alt.value(_COLOURS[2]))
-    )
+    other = [
+        base.transform_filter(f"datum.verdict == '{word}'").mark_rect(stroke="white", color=colour)
+        for word, colour in zip(_WORDS[1:], _COLOURS[1:], strict=True)
+    ]
     words = base.mark_text(fontSize=11).encode(
         text="says:N",
         color=alt.condition("datum.slack > 0.7", alt.value("white"), alt.value("#222222")),
     )
     return (  # type: ignore[no-any-return]
-        alt.layer(
-            held.mark_rect(stroke="white"), other.mark_rect(stroke="white"), words
-        ).properties(
-            width=64 * len({point["mechanism"] for point in points}),
-            height=24 * len({point["attack"] for point in points}),
+        alt.layer(held.mark_rect(stroke="white"), *other, words).properties(
+            width=64 * len(mechanisms),
+            height=24 * len(attacks),
             title=alt.Title(
-                "Green: the promise held (orange: doubtful, red: broken)",
+                "Green: the promise held (orange: doubtful, red: broken, grey: not told)",
                 subtitle=[
                     "the worst error of any trial in half-widths, 1 being the end of the interval; "
                     "or how many trials were false,",

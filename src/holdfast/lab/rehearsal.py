@@ -20,6 +20,7 @@ from holdfast.lab.populations import Blocks, Population, Signs
 from holdfast.lab.roster import ATTACKS, AttackKind, SignsOf
 from holdfast.lab.session import Protected
 from holdfast.lab.tables import Grid
+from holdfast.lab.verdict import WORDS, Word
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.sampling import Clustered, Declared, Independent, MDependent, sampling_from_dict
@@ -60,8 +61,13 @@ class Rehearsal:
 
     @property
     def kept(self) -> bool:
-        """Whether no attack broke the promise."""
-        return self.promises and all(attack.kept for attack in self.attacks)
+        """Whether there is a promise and it held against every attack, beyond doubt."""
+        return self.promises and not any(map(self._of, WORDS[1:]))
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The attacks that broke the promise."""
+        return self._of("BROKEN") if self.promises else ()
 
     def grid(self) -> Grid:
         """A row for each attack: what was shown, and whether the intervals were true."""
@@ -94,6 +100,9 @@ class Rehearsal:
             ]
         )
 
+    def _of(self, word: Word) -> tuple[str, ...]:
+        return tuple(each.name for each in self.attacks if each.rows[1].verdict.word == word)
+
     def _judged(self) -> str:
         found = self.attacks[0].rows[1].verdict
         return (
@@ -108,15 +117,21 @@ class Rehearsal:
         beside = f"A plain holdout of the same rows was false in {false} of {trials} trials."
         if not self.promises:
             return f"Verdict: there is no promise to keep. {beside}"
-        if any(attack.rows[1].holds is None for attack in self.attacks):
+        if self.broken:
+            return (
+                f"Verdict: the promise was BROKEN by {', '.join(self.broken)}. Do not rely on this "
+                "holdout; please report it."
+            )
+        if doubtful := self._of("doubtful"):
+            return (
+                f"Verdict: doubtful against {', '.join(doubtful)}: so many false trials are chance "
+                f"in one case of a hundred; use more trials. {beside}"
+            )
+        if self._of("too few trials"):
             return f"Verdict: these trials are too few to tell; use more of them. {beside}"
-        if self.kept:
-            return f"Verdict: the promise held against all {many} attacks. {beside}"
-        broken = [attack.name for attack in self.attacks if not attack.kept]
-        return (
-            f"Verdict: the promise was BROKEN by {', '.join(broken)}. Do not rely on this holdout; "
-            "please report it."
-        )
+        if silent := self._of("no interval"):
+            return f"Verdict: nothing was shown to {', '.join(silent)}. {beside}"
+        return f"Verdict: the promise held against all {many} attacks. {beside}"
 
 
 def _row(attack: Experiment) -> tuple[str, ...]:
@@ -155,12 +170,10 @@ def rehearse(
     """Run the attacks on synthetic rows with the terms that a ledger was opened with."""
     kind = kind_of(opening.mechanism["name"])
     stage = _stage(opening)
-    cells = stage.setting.rows * stage.asked
+    cells, checks = stage.setting.rows * stage.asked, stage.holder.checks(stage.setting)
     chosen = [ATTACKS[name] for name in _ATTACKS[: _FEW if cells > _QUICK else None]]
     chosen = [
-        each
-        for each in chosen
-        if stage.asked >= each.fewest and not (each.guesses and kind.refuses_checks is not None)
+        each for each in chosen if stage.asked >= each.fewest and (checks or not each.guesses)
     ]
     if not chosen:
         raise InvalidArgument(
@@ -170,7 +183,7 @@ def rehearse(
     found = []
     for place, each in enumerate(chosen):
         run = Run(trials, seed, n_jobs, _shifted(progress, place, len(chosen)))
-        found.append(_attacked(each, stage, run))
+        found.append(_attacked(each, stage, run.seeded_for(each.name)))
     return Rehearsal(
         opening.name, _words(opening), stage.notes, kind.theorem is not None, tuple(found)
     )

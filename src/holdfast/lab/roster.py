@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from holdfast import require
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.lab.analysts import FeatureSelection, GreedySearch, HillClimber, HonestExplorer
 from holdfast.lab.attacks import (
@@ -65,7 +66,6 @@ class AttackKind:
     stage: Callable[[int, int, SignsOf], Staged]
     breaks: Holder
     fewest: int = 9
-    on_signs: bool = True  # whether it can be let loose on any population of +-1 features
     guesses: bool = False  # whether it attacks `check`
     trained: bool = False  # whether the analyst needs a training table
     said: str = ""  # in place of what the analyst says of itself
@@ -78,12 +78,12 @@ class AttackKind:
         self, rows: int | None = None, questions: int | None = None, signs: SignsOf = Signs
     ) -> Staged:
         """The attack on so many rows with so many questions in all."""
-        questions = questions or self.questions
+        questions = self.questions if questions is None else questions
         if questions < self.fewest:
             raise InvalidArgument(
                 f"questions is {questions:,}; {self.name} needs at least {self.fewest:,}."
             )
-        return self.stage(rows or self.rows, questions, signs)
+        return self.stage(self.rows if rows is None else rows, questions, signs)
 
 
 def _squares(questions: int) -> int:
@@ -186,7 +186,6 @@ _KINDS = (
         161,
         lambda n, k, _: Staged(Fingerprinting(4 * n, k - 1), universe(4 * n)),
         Plain(),
-        on_signs=False,
     ),
     AttackKind(
         "sums",
@@ -194,7 +193,6 @@ _KINDS = (
         81,
         lambda _, k, __: Staged(LinearSignAttack(k - 1), HeavyTails(k - 1)),
         Plain(),
-        on_signs=False,
     ),
     AttackKind(
         "repeated-rows",
@@ -202,7 +200,6 @@ _KINDS = (
         41,
         lambda _, k, __: Staged(SignAttack(k - 1), Blocks(Signs(k - 1), 20)),
         Plain(),
-        on_signs=False,
         said="The sign attack on rows that each come twenty times.",
     ),
     AttackKind(
@@ -211,7 +208,6 @@ _KINDS = (
         41,
         lambda _, k, __: Staged(SignAttack(k - 1), AutoRegressive(k - 1, 0.95)),
         Plain(),
-        on_signs=False,
         said="The sign attack on rows in time, each much like the one before.",
     ),
     AttackKind(
@@ -220,7 +216,6 @@ _KINDS = (
         300,
         _snowball,
         Protected(scale=0.8),
-        on_signs=False,
     ),
 )
 
@@ -242,7 +237,8 @@ def cell_of(
     half-width at all; what a mechanism refuses for other reasons is refused here.
     """
     asked = [questions] if questions is not None else _halved(kind)
-    rows = rows or kind.rows
+    rows = kind.rows if rows is None else require.positive_integer("rows", rows)
+    wanted = 0.25 if tolerance is None else tolerance
     mechanism = holder.mechanism if isinstance(holder, Protected) else BOUNDED
     trains = kind.trained or (isinstance(holder, Protected) and holder.needs_training)
     refusal: HoldfastError | None = None
@@ -250,7 +246,7 @@ def cell_of(
         staged = kind.staged(rows, count)
         population = staged.population
         profile, independent = population.concentration(rows), population.independent
-        setting = Setting(rows, tolerance or 0.25, count, profile, independent, confidence_level)
+        setting = Setting(rows, wanted, count, profile, independent, confidence_level)
         try:
             if tolerance is None:
                 setting = planned_setting(mechanism, setting)

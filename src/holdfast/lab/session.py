@@ -176,6 +176,10 @@ class Protected:
     def needs_training(self) -> bool:
         return self.guesses == "train" or kind_of(self.mechanism).trained
 
+    def checks(self, setting: Setting) -> bool:
+        """Whether guesses are checked under these terms."""
+        return self._opened(setting).checker is not None
+
     def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
         if self.needs_training and train is None:
             raise InvalidArgument("Guesses from training need a training table.")
@@ -277,6 +281,8 @@ class _ProtectedSession:
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
         guess = self._guess(question, guess)
+        # A ledger repeats what it knows whatever the guess; who spells the question otherwise gets
+        # a new check, and so does an attack here.
         asked_before = (question.text, guess)
         if asked_before not in self.known:
             self.known[asked_before] = self._answer(question, guess)

@@ -11,7 +11,7 @@ from holdfast.lab.campaign import Met, Spare
 from holdfast.lab.comparison import Compared, Experiment
 from holdfast.lab.verdict import Verdict
 
-__all__ = ["Grid", "campaign_grid", "experiment_grid", "judgement", "tightness_grid"]
+__all__ = ["Grid", "campaign_grid", "experiment_grid", "tightness_grid"]
 
 # A number, perhaps "of" another, or with a remark in brackets.
 _NUMBER = re.compile(r"[-+.,\d]+( of [\d,]+)?( \([\d,]+ to [\d,]+\))?|none")
@@ -69,13 +69,6 @@ def _style(word: str, right: bool) -> str:
     return f' class="{" ".join(classes)}"' if classes else ""
 
 
-def judgement(row: Compared) -> str:
-    """One word on a holder."""
-    if row.holds is None:
-        return "no interval" if row.verdict.intervals == 0 else "too few trials"
-    return row.verdict.word
-
-
 def experiment_grid(experiment: Experiment) -> Grid:
     """A row for each holder, with the published numbers beside."""
     published = any(row.published is not None for row in experiment.rows)
@@ -88,7 +81,7 @@ def experiment_grid(experiment: Experiment) -> Grid:
             _number(row.truth),
             _interval(row),
             _false(row.verdict),
-            judgement(row),
+            row.verdict.word,
             *((_published(row),) * published),
         )
         for row in experiment.rows
@@ -142,9 +135,12 @@ def campaign_grid(met: Sequence[Met]) -> Grid:
 def _met(each: Met | None) -> str:
     if each is None or each.verdict is None:
         return "-"
-    word = "" if each.kept else "BROKEN, "
-    false = f"{each.verdict.failures} false, " if each.verdict.failures else ""
-    return f"{word}{false}{each.verdict.slack:.2f}"
+    found = each.verdict
+    if not found.intervals:
+        return found.word
+    word = f"{found.word}, " if found.word in ("doubtful", "BROKEN") else ""
+    false = f"{found.failures} false, " if found.failures else ""
+    return f"{word}{false}{found.slack:.2f}"
 
 
 def tightness_grid(spares: Sequence[Spare]) -> Grid:

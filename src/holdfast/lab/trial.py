@@ -16,7 +16,18 @@ from holdfast.lab.holders import Holder, Session, Setting, Shown
 from holdfast.lab.populations import Population
 from holdfast.lab.questions import LabQuestion, Table
 
-__all__ = ["Analyst", "Final", "Game", "Move", "Result", "Scenario", "View", "play", "run_trials"]
+__all__ = [
+    "Analyst",
+    "Final",
+    "Game",
+    "Move",
+    "Result",
+    "Scenario",
+    "View",
+    "play",
+    "processes",
+    "run_trials",
+]
 
 # What exact truths are computed to, where they are not whole numbers of halves.
 _TRUTH_ERROR = 1e-9
@@ -213,13 +224,19 @@ def run_trials(
     that `joblib.parallel_config` can hand them to Dask, Ray or Spark.
     """
     trials = require.positive_integer("trials", trials)
-    n_jobs = -1 if n_jobs == -1 else require.positive_integer("n_jobs (-1: every core)", n_jobs)
+    seed = require.integer_at_least("seed", seed, 0)
+    n_jobs = processes(n_jobs)
     found: dict[int, Result] = {}
     for number, result in _results(scenario, trials, seed, n_jobs):
         found[number] = result
         if progress is not None:
             progress(len(found), trials)
     return tuple(found[number] for number in range(trials))
+
+
+def processes(n_jobs: int) -> int:
+    """A number of processes, or -1 for one on each core."""
+    return -1 if n_jobs == -1 else require.positive_integer("n_jobs (-1: every core)", n_jobs)
 
 
 def _numbered(scenario: Scenario, seed: int, number: int) -> tuple[int, Result]:
@@ -237,7 +254,7 @@ def _results(
     except ImportError as missing:
         raise MissingExtra(
             "trials in several processes need joblib, which is not installed; install the extra: "
-            "pip install 'holdfast[lab]', or leave n_jobs at 1."
+            "pip install 'holdfast[lab]', or leave n_jobs (--jobs) at 1."
         ) from missing
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     one = joblib.delayed(_numbered)

@@ -5,13 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from statistics import fmean, median
+from typing import Literal
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.lab.trial import Result
 
-__all__ = ["DOUBT", "SUSPICION", "Verdict", "most_failures", "verdict"]
+__all__ = [
+    "DOUBT",
+    "SUSPICION",
+    "WORDS",
+    "Verdict",
+    "Word",
+    "fewest_trials",
+    "most_failures",
+    "verdict",
+]
+
+Word = Literal["holds", "no interval", "too few trials", "doubtful", "BROKEN"]
+# From the best to the worst: of several promises the worst word is true of all together.
+WORDS: tuple[Word, ...] = ("holds", "no interval", "too few trials", "doubtful", "BROKEN")
 
 # The chance that a holder which keeps its promise is judged to break it, and to be doubtful.
 DOUBT, SUSPICION = 1e-9, 0.01
@@ -23,6 +38,11 @@ def most_failures(trials: int, beta: float, chance: float = DOUBT) -> int:
 
     trials = require.positive_integer("trials", trials)
     return int(binom.isf(chance, trials, require.probability("beta", beta)))
+
+
+def fewest_trials(beta: float) -> int:
+    """With fewer trials than this not even a failure of all of them is beyond doubt."""
+    return next(trials for trials in count(1) if most_failures(trials, beta) < trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +74,15 @@ class Verdict:
         return self.failures <= self.allowed
 
     @property
-    def word(self) -> str:
-        """One word for people: holds, doubtful or BROKEN."""
+    def telling(self) -> bool:
+        """Whether the trials could have broken the promise: intervals were shown, often enough."""
+        return self.intervals > 0 and self.allowed < self.trials
+
+    @property
+    def word(self) -> Word:
+        """One word for people."""
+        if not self.telling:
+            return "too few trials" if self.intervals else "no interval"
         if not self.holds:
             return "BROKEN"
         return "holds" if self.failures <= self.usual else "doubtful"
@@ -65,10 +92,10 @@ class Verdict:
         return self.failures / self.trials
 
     def __str__(self) -> str:
-        slack = f"worst error {self.slack:.2f} half-widths" if self.intervals else "no interval"
+        slack = f" worst error {self.slack:.2f} half-widths;" if self.intervals else ""
         return (
             f"{self.word}: {self.failures:,} of {self.trials:,} trials with a false interval "
-            f"(allowed {self.allowed:,}); {slack}; answers {self.fewest_answers:,} to "
+            f"(allowed {self.allowed:,});{slack} answers {self.fewest_answers:,} to "
             f"{self.most_answers:,}"
         )
 

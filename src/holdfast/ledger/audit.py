@@ -70,18 +70,9 @@ def audit(path: Path, sample: Callable[[], Sample] | None = None) -> list[Findin
         promises = _follow(transcript, entries)
     except LedgerTampered as error:
         return [Finding("chain", False, str(error))]
-    spent = math.exp(transcript.account.leakage.log_beta_spent)
-    allowed = 1 - transcript.terms.confidence_level
-    findings = [
-        chain,
-        promises,
-        Finding(
-            "failure probability",
-            spent <= allowed * (1 + 1e-9),
-            f"{spent:.6g} of {allowed:.6g} given out, {transcript.account.nats:.6g} nats leaked",
-        ),
-        _unfinished(transcript),
-    ]
+    findings = [chain, promises]
+    if promises.fine:  # else the ledger was not followed to its end
+        findings += [_failure_probability(transcript), _unfinished(transcript)]
     if sample is not None:
         findings.append(_same_data(transcript.opening, sample))
     return findings
@@ -195,6 +186,16 @@ def _alike(one: Any, other: Any) -> bool:
     if isinstance(one, int | float) and isinstance(other, int | float):
         return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE**2)
     return bool(one == other)
+
+
+def _failure_probability(transcript: Transcript) -> Finding:
+    spent = math.exp(transcript.account.leakage.log_beta_spent)
+    allowed = 1 - transcript.terms.confidence_level
+    return Finding(
+        "failure probability",
+        spent <= allowed * (1 + 1e-9),
+        f"{spent:.6g} of {allowed:.6g} given out, {transcript.account.nats:.6g} nats leaked",
+    )
 
 
 def _unfinished(transcript: Transcript) -> Finding:

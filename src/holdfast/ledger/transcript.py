@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import GENESIS
@@ -24,6 +24,8 @@ from holdfast.theory.intervals import Interval
 from holdfast.theory.safeside import float_above, float_below
 
 __all__ = ["Pending", "Transcript", "in_unit"]
+
+Said = TypeVar("Said")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +64,16 @@ class Transcript:
 
     @property
     def opening(self) -> Opening:
-        if self._opening is None:
-            raise LedgerTampered("the ledger has no opening entry; restore it from a copy.")
-        return self._opening
+        return _opened(self._opening)
 
     @property
     def terms(self) -> Terms:
-        if self._terms is None:
-            raise LedgerTampered("the ledger has no opening entry; restore it from a copy.")
-        return self._terms
+        return _opened(self._terms)
 
     @property
     def mechanism(self) -> Mechanism:
         """The one that answers questions without a guess."""
-        if self._mechanism is None:
-            raise LedgerTampered("the ledger has no opening entry; restore it from a copy.")
-        return self._mechanism
+        return _opened(self._mechanism)
 
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
@@ -201,6 +197,13 @@ class Transcript:
         if pending is None or pending.seq != body["reserve"]:
             raise LedgerTampered(f"entry {seq} of the ledger finishes a batch that is not open.")
         return pending
+
+
+def _opened(said: Said | None) -> Said:
+    """What the opening entry says; without one there is no ledger."""
+    if said is None:
+        raise LedgerTampered("the ledger has no opening entry; restore it from a copy.")
+    return said
 
 
 def _at_worst(account: Account, pending: Pending) -> Account:

@@ -35,14 +35,14 @@ from holdfast.theory.leakage import ask_log_cost, confirmed_log_charge, surprise
 from holdfast.theory.release import DiscreteUniform, discrete_uniform_overhead
 from holdfast.theory.safeside import round_up
 
-__all__ = ["LEAST_LEVEL", "GuessAndCheck"]
+__all__ = ["GuessAndCheck"]
 
 # Parts of a question's level (rule R1: their events together, contained in the radius that is
 # charged). The empirical Bernstein interval has one of its own. Clopper-Pearson and KL lie inside
 # Hoeffding's radius at the same level, so they share the radius's part; inside the smaller radius
 # of a known variance they do not, and have half of what is left.
 _BERNSTEIN_PART = 0.1
-LEAST_LEVEL = 1 - _BERNSTEIN_PART
+_LEAST_LEVEL = 1 - _BERNSTEIN_PART
 _MOST_SURPRISES = 10_000
 
 
@@ -60,7 +60,7 @@ class GuessAndCheck:
         confirmed = confirmed_log_charge(prior)
         offers = []
         for position, wish in enumerate(wishes, start=1):
-            part = LEAST_LEVEL if _uses_bernstein(terms, wish.question.row) else 1.0
+            part = _LEAST_LEVEL if _uses_bernstein(terms, wish.question.row) else 1.0
             plain = plain_offer(terms, account, wish, position, part, part / 2)
             worst = max(confirmed, surprise_log_charge(prior, plain.worst_charge))
             offers.append(replace(plain, prior=prior, worst_charge=worst))
@@ -110,7 +110,7 @@ class GuessAndCheck:
     def surprises_left(self, terms: Terms, account: Account, most: float = math.inf) -> int:
         """How many guesses in a row may be refuted, at the declared tolerance, for `most` nats."""
         nats, count = account.nats, 0
-        log_level = math.log(LEAST_LEVEL) if terms.independent else 0.0
+        log_level = math.log(_LEAST_LEVEL) if terms.independent else 0.0
         while count < min(declared_left(terms, account), _MOST_SURPRISES):
             log_p = terms.log_share(account.asked + count + 1) + log_level - nats
             radius = round_up(terms.concentration.radius(min(0.0, log_p)) + GRID_ERROR)
@@ -153,7 +153,7 @@ def _interval(terms: Terms, offer: Offer, question: Statistic, measured: Measure
         return found
     variance = (n * measured.squares - measured.numerator**2) / (n * (n - 1) * GRID**2)
     spread = math.sqrt(variance) + 2 * GRID_ERROR
-    log_rest = log_p + math.log(_BERNSTEIN_PART / LEAST_LEVEL)
+    log_rest = log_p + math.log(_BERNSTEIN_PART / _LEAST_LEVEL)
     radius = empirical_bernstein_radius(n, spread**2, min(0.0, log_rest))
     return _both(found, Interval(below - radius, above + radius))
 

@@ -41,7 +41,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import cell_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.question.columns import Schema, bounds_pair
-from holdfast.question.expression import Call, Column, Constant
+from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.mean import Mean
@@ -218,7 +218,7 @@ def _is_readable(question: Statistic) -> bool:
     return (
         isinstance(question, Mean)
         and question.variance is None
-        and isinstance(question.row.source, Column | Constant | Call | LogLoss)
+        and isinstance(question.row.source, Expression | LogLoss)
     )
 
 
@@ -242,7 +242,7 @@ class _Difference:
 
 
 def _values(row: RowValue, frame: pl.DataFrame) -> NDArray[np.float64]:
-    if not isinstance(row.source, Column | Constant | Call):
+    if not isinstance(row.source, Expression):
         return row.source.values(frame)
     (found,) = evaluate(frame, [row.source])
     return found.cast(float).fill_null(row.missing).to_numpy()

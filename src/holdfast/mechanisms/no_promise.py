@@ -13,13 +13,13 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.faults import first_fault
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import NO_SHARE, Offer, Release, Wish
 from holdfast.theory.intervals import Interval
 from holdfast.theory.safeside import round_up
 
 __all__ = [
-    "WHOLE",
     "alphabet_log_charge",
     "no_half_width",
     "unpromised_fault",
@@ -27,7 +27,7 @@ __all__ = [
     "unpromised_release",
 ]
 
-WHOLE = 0.5  # the half-width of the whole range
+_WHOLE = 0.5  # the half-width of the whole range
 
 
 def no_half_width(name: str, wanted: Wanted) -> float:
@@ -37,7 +37,7 @@ def no_half_width(name: str, wanted: Wanted) -> float:
             f"tolerance is {wanted.tolerance:g}, and {name} promises no half-width; leave it out, "
             "or choose a mechanism with a promise: holdfast mechanisms"
         )
-    return WHOLE
+    return _WHOLE
 
 
 def alphabet_log_charge(symbols: int) -> float:
@@ -58,7 +58,7 @@ def unpromised_offer(
     return Offer(
         number=account.asked + position,
         question=wish.question.text,
-        tolerance=WHOLE,
+        tolerance=_WHOLE,
         log_p=NO_SHARE,
         radius=1.0,
         cells=cells,
@@ -82,10 +82,13 @@ def unpromised_fault(
     account: Account, offer: Offer, place: int, charge: Callable[[], float]
 ) -> str | None:
     """What an audit finds wrong with such an offer."""
-    faults: dict[str, Callable[[], bool]] = {
-        "its number is out of order": lambda: offer.number != account.asked + place,
-        "it promises a half-width": lambda: offer.tolerance != WHOLE,
-        "it takes a share of the failure probability": lambda: offer.log_share != NO_SHARE,
-        "its charge is too small": lambda: offer.worst_charge < charge() * (1 - 1e-12),
-    }
-    return next((fault for fault, found in faults.items() if found()), None)
+    found = first_fault(
+        {
+            "its number is out of order": offer.number != account.asked + place,
+            "it promises a half-width": offer.tolerance != _WHOLE,
+            "it takes a share of the failure probability": offer.log_share != NO_SHARE,
+        }
+    )
+    if found is None and offer.worst_charge < charge() * (1 - 1e-12):
+        return "its charge is too small"
+    return found

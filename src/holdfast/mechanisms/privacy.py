@@ -26,9 +26,9 @@ from holdfast.theory.stability_arrows import (
 )
 from holdfast.wording import plural
 
-__all__ = ["PROTECTED", "Privacy", "gaussian_privacy", "laplace_privacy"]
+__all__ = ["Privacy", "gaussian_privacy", "laplace_privacy"]
 
-PROTECTED = (
+_PROTECTED = (
     "each row, whatever it is, against whoever sees all answers and knows all other rows; the "
     "number of rows, the columns and the schema are public"
 )
@@ -77,7 +77,7 @@ class Privacy:
                     ("exact", self.exact),
                 )
             },
-            "protects": PROTECTED,
+            "protects": _PROTECTED,
         }
 
     def __str__(self) -> str:

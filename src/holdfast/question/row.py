@@ -25,7 +25,6 @@ from holdfast.question import build
 from holdfast.question.bounds import Range, range_of, unbounded_columns
 from holdfast.question.expression import (
     Call,
-    Column,
     Constant,
     Expression,
     Kind,
@@ -137,7 +136,7 @@ class RowValue:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns it reads."""
-        if isinstance(self.source, Column | Constant | Call):
+        if isinstance(self.source, Expression):
             return tuple(column_names(self.source))
         return self.source.columns
 

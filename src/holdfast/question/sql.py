@@ -13,7 +13,7 @@ from datetime import datetime
 
 from holdfast.question.expression import Constant, Kind, Op
 
-__all__ = ["SqlLanguage", "double", "quoted_name", "quoted_text"]
+__all__ = ["SqlLanguage", "double", "quoted_name"]
 
 _SQL_TYPE = {
     Kind.BOOLEAN: "BOOLEAN",
@@ -54,7 +54,7 @@ def quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def quoted_text(value: str) -> str:
+def _quoted_text(value: str) -> str:
     """A text literal."""
     return "'" + value.replace("'", "''") + "'"
 
@@ -83,7 +83,7 @@ class SqlLanguage:
 
     def like(self, value: str, pattern: str) -> str:
         """Whether text fits a pattern."""
-        return f"({value} LIKE {quoted_text(pattern)})"
+        return f"({value} LIKE {_quoted_text(pattern)})"
 
     def without_nan(self, value: str) -> str:
         """NULL in place of NaN."""
@@ -100,7 +100,7 @@ def _constant(constant: Constant) -> str:
         return double(value)
     if isinstance(value, datetime):
         return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
-    return quoted_text(value)
+    return _quoted_text(value)
 
 
 def _infix(op: Op, args: list[str]) -> str:

@@ -22,7 +22,7 @@ from holdfast.statistics.statistic import Statistic
 from holdfast.theory.intervals import Interval
 from holdfast.theory.public_variance import group_variance, share_variance
 
-__all__ = ["KnownVariance", "implied_variance", "known_variance"]
+__all__ = ["KnownVariance", "known_variance"]
 
 _MOST_CONJUNCTS = 6
 
@@ -59,7 +59,7 @@ class KnownVariance:
         )
 
 
-def implied_variance(share: float, reach: float) -> float:
+def _implied_variance(share: float, reach: float) -> float:
     """The variance bound for a value that differs, by up to `reach`, in at most this share."""
     return share_variance(share) if reach == 1.0 else group_variance(share, reach)
 
@@ -78,7 +78,7 @@ def known_variance(statistic: Statistic, answered: Mapping[str, Answered]) -> Kn
             earlier = answered.get(f"avg({text(condition)})")
             if earlier is not None:
                 share = min(1.0, max(0.0, earlier.interval.high))
-                found.append(KnownVariance(implied_variance(share, reach), earlier.number, reach))
+                found.append(KnownVariance(_implied_variance(share, reach), earlier.number, reach))
     return min(found, key=lambda each: each.variance, default=None)
 
 

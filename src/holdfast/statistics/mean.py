@@ -8,7 +8,7 @@ from holdfast.data.design import Group
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Call, Column, Constant, Expression
+from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import number, text
 from holdfast.sampling import Clustered, Declared, Independent, MDependent, Sampling
@@ -130,7 +130,7 @@ def group_mean(value: RowValue, condition: Expression, group: Group) -> GroupMea
 
 def expression_of(value: RowValue) -> Expression:
     """The row expression of a value; functions of Python and Polars have none."""
-    if isinstance(value.source, Column | Constant | Call):
+    if isinstance(value.source, Expression):
         return value.source
     raise InvalidQuestion(
         "Groups, and statistics made of several means, need a row expression as text, not a Python "

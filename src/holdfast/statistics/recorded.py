@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question.columns import bounds_pair
-from holdfast.question.expression import Call, Column, Constant
+from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.mean import Mean
@@ -52,9 +52,7 @@ def require_written(statistic: Statistic, table: Table) -> None:
     no text may. Functions of Python are known by name, whatever it is.
     """
     source = statistic.row and statistic.row.source
-    if not isinstance(statistic, Auc) and not isinstance(
-        source, Column | Constant | Call | LogLoss
-    ):
+    if not isinstance(statistic, Auc) and not isinstance(source, Expression | LogLoss):
         return
     try:
         read_again(statistic.text, table)

@@ -10,7 +10,7 @@ from holdfast.data.design import NO_DESIGN, Design
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Call, Column, ColumnType, Constant, Expression, Kind
+from holdfast.question.expression import ColumnType, Expression, Kind
 from holdfast.question.functions import RowFunction, bind_function
 from holdfast.question.parse import parse_row
 from holdfast.question.polars_row import from_polars
@@ -45,7 +45,7 @@ class Table:
         """A value of a row, from whatever may name one."""
         if isinstance(what, str):
             what = parse_row(what, self.schema, bounded=bounds is None)
-        if isinstance(what, Column | Constant | Call):
+        if isinstance(what, Expression):
             return row_value(what if bounds is None else build.clip(what, *bounds))
         if isinstance(what, RowFunction):
             if bounds is not None:
@@ -64,7 +64,7 @@ class Table:
         """A row expression, with bounds or without."""
         if isinstance(what, str):
             return parse_row(what, self.schema, bounded=False)
-        if isinstance(what, Column | Constant | Call):
+        if isinstance(what, Expression):
             return what
         raise InvalidQuestion(f"This needs a row expression as text, not {type(what).__name__}.")
 

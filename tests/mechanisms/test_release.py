@@ -1,0 +1,55 @@
+"""A symbol of the alphabet is an answer, no other one is; and intervals are rounded outwards."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer
+from holdfast.mechanisms.release import cell_of, unbounded_release
+from tests.mechanisms.fake import CONDITION, every_mechanism, independent, wish_for
+
+
+def offered(mechanism: Mechanism) -> Offer:
+    (offer,) = mechanism.offer(independent(2_000), Account(), [wish_for(mechanism, CONDITION)])
+    return offer
+
+
+@every_mechanism
+def test_the_alphabet_ends_where_the_noise_ends(mechanism: Mechanism) -> None:
+    offer = offered(mechanism)
+    ends = (-offer.reach, offer.cells + offer.reach)
+    assert [mechanism.settle(offer, end).value for end in ends] == [0.0, 1.0]
+    for beyond in (ends[0] - 1, ends[1] + 1):
+        with pytest.raises(ValueError, match="outside the alphabet"):
+            mechanism.settle(offer, beyond)
+
+
+def test_what_is_no_cell_has_no_value() -> None:
+    with pytest.raises(TypeError, match="needs a cell"):
+        cell_of(CONFIRMED, 0, 10)
+
+
+@every_mechanism
+def test_intervals_are_rounded_outwards_and_not_far(mechanism: Mechanism) -> None:
+    offer = offered(mechanism)
+    tolerance = Fraction(offer.tolerance)
+    for place in range(1, 200):
+        symbol = offer.cells * place // 200
+        low, high = mechanism.settle(offer, symbol).interval
+        answer = Fraction(symbol, offer.cells)
+        least, most = max(Fraction(0), answer - tolerance), min(Fraction(1), answer + tolerance)
+        assert Fraction(low) <= least <= Fraction(low) + 2 * Fraction(math.ulp(1.0))
+        assert Fraction(high) - 2 * Fraction(math.ulp(1.0)) <= most <= Fraction(high)
+
+
+@pytest.mark.parametrize("times", [-5, 5])
+def test_an_answer_far_outside_has_an_interval_at_the_end_of_the_range(times: int) -> None:
+    offer = offered(BoundedNoise())
+    found = unbounded_release(offer, times * offer.cells, offer.cells, 0.0)
+    end = 0.0 if times < 0 else 1.0
+    assert (found.value, *found.interval) == (end, end, end)
