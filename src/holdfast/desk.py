@@ -173,6 +173,10 @@ class Desk:
         mechanism = transcript.mechanism if asks else self.require_checks()
         return mechanism, mechanism.offer(transcript.terms, account, informed)
 
+    def was_read(self, text: str) -> None:
+        """A text that was asked in the words of the ledger can be read again."""
+        self._written.add(text)
+
     def _require_written(self, statistic: Statistic) -> None:
         if statistic.text not in self._written:
             require_written(statistic, self.table)

@@ -295,11 +295,13 @@ class Holdout:
         self, question: Question | TableCall, guess: Any
     ) -> Statistic | Derived | Quantile | Labelled:
         """The question as statistics of this table."""
-        if isinstance(question, str):
-            question = read_question(question)
-        if not isinstance(question, TableCall):
-            return bind(question, self._desk.table)
-        return labelled(question, self._desk.table, lambda column: self._members(column, guess))
+        call = read_question(question) if isinstance(question, str) else question
+        if isinstance(call, TableCall):
+            return labelled(call, self._desk.table, lambda column: self._members(column, guess))
+        found = bind(call, self._desk.table)
+        if found.text == question:
+            self._desk.was_read(question)
+        return found
 
     def _one_batch(self, question: Question) -> Statistic | Derived:
         found = self._bound(question, None)
