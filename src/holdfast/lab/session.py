@@ -23,11 +23,12 @@ from holdfast.data.sample import Moments, Sample
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
 from holdfast.guessers.last_best import LastBest
-from holdfast.lab.holders import Session, Setting, Shown
+from holdfast.lab.holders import ParameterFreeLadder, Session, Setting, Shown
 from holdfast.lab.questions import LabQuestion, Table, average, grid_moments
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.catalogue import built, checking, kind_of
 from holdfast.mechanisms.kind import Planned, Wanted
+from holdfast.mechanisms.ladder import PARAMETER_FREE_LADDER
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Release, Wish, about
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.revealed import revealed
@@ -183,6 +184,9 @@ class Protected:
     def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
         if self.needs_training and train is None:
             raise InvalidArgument("Guesses from training need a training table.")
+        if self.mechanism == PARAMETER_FREE_LADDER.name:
+            # The mechanism reads its best question again by its text, which questions here lack.
+            return ParameterFreeLadder().open(setting, sample, train, seed)
         opened = self._opened(setting)
         if self.guesses != "nobody" and opened.checker is None:
             reason = kind_of(self.mechanism).refuses_checks or "nothing is set aside for them."
@@ -212,7 +216,9 @@ def planned_setting(mechanism: str, setting: Setting) -> Setting:
 
 @lru_cache(maxsize=256)
 def _planned(name: str, wanted: Wanted) -> Planned:
-    return kind_of(name).plan(wanted, {})
+    kind = kind_of(name)
+    # Questions of the laboratory are scores, of which analysts want high ones.
+    return kind.plan(wanted, {"better": "higher"} if "better" in kind.options else {})
 
 
 def _wanted(setting: Setting, tolerance: float | None = None) -> Wanted:
