@@ -225,6 +225,19 @@ def test_changes_that_fit_together_are_found(
     assert fault.startswith("entry ")
 
 
+def test_progress_is_told_to_the_end_even_of_a_ledger_that_is_not_followed_so_far(
+    sessions: Callable[[str], Path], tmp_path: Path
+) -> None:
+    path = copied(sessions("bounded noise"), tmp_path / "forged")
+    entries = len(rows_of(path))
+    told: list[tuple[int, int]] = []
+    assert not faults(path, progress=lambda *how_far: told.append(how_far))
+    assert told == [(0, entries), (entries, entries)]
+    assert forged(path, no_interval)
+    assert faults(path, progress=lambda *how_far: told.append(how_far))
+    assert told[2:] == [(0, entries), (entries, entries)]
+
+
 def test_checks_together_leak_no_more_than_was_set_aside(tmp_path: Path) -> None:
     """Each of a batch within what is left, and all of them beyond it."""
     path = tmp_path / "m.ledger"

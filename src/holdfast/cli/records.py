@@ -11,6 +11,7 @@ import typer
 
 from holdfast.cli.app import Json, app, show_json
 from holdfast.cli.ledgers import Data, Name, Table, ledger_path, resumed, where_the_data_is
+from holdfast.cli.progress import progress
 from holdfast.errors import HoldfastError, InvalidArgument
 
 AUDIT_FAILED = 4
@@ -90,6 +91,7 @@ def audit(
     findings = run_audit(
         path,
         None if source is None else lambda: open_sample(source, table=table),
+        progress("entries audited"),
     )
     fine = all(finding.fine for finding in findings)
     if as_json:

@@ -9,7 +9,7 @@ whatever else differs from the offer that the mechanism makes is found by making
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +36,7 @@ __all__ = ["Finding", "audit"]
 
 # Numbers of an offer that was made on another machine agree far better than this.
 _CLOSE = 1e-9
+_TOLD_EVERY = 100  # entries
 _FIELDS = {
     "log_p": "level",
     "log_share": "share of the failure probability",
@@ -60,14 +61,21 @@ class Finding:
         return {"what": self.what, "fine": self.fine, "detail": self.detail}
 
 
-def audit(path: Path, sample: Callable[[], Sample] | None = None) -> list[Finding]:
-    """Every point of the audit; with `sample`, the protected rows, those about the data too."""
+def audit(
+    path: Path,
+    sample: Callable[[], Sample] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Finding]:
+    """Every point of the audit; with `sample`, the protected rows, those about the data too.
+
+    `progress` is told how many entries of all were followed.
+    """
     transcript = Transcript()
     try:
         with closing(Store.open(path)) as store:
             entries = store.news()
         chain = Finding("chain", True, f"{len(entries):,} entries, unbroken and sealed")
-        promises = _follow(transcript, entries)
+        promises = _follow(transcript, _told(entries, progress))
     except LedgerTampered as error:
         return [Finding("chain", False, str(error))]
     findings = [chain, promises]
@@ -78,7 +86,20 @@ def audit(path: Path, sample: Callable[[], Sample] | None = None) -> list[Findin
     return findings
 
 
-def _follow(transcript: Transcript, entries: list[Row]) -> Finding:
+def _told(entries: Sequence[Row], progress: Callable[[int, int], None] | None) -> Iterator[Row]:
+    """The entries, with word of how many are done; the end is told even if it is not reached."""
+    many = len(entries)
+    try:
+        for done, entry in enumerate(entries):
+            if progress is not None and done % _TOLD_EVERY == 0:
+                progress(done, many)
+            yield entry
+    finally:
+        if progress is not None:
+            progress(many, many)
+
+
+def _follow(transcript: Transcript, entries: Iterable[Row]) -> Finding:
     """Fold the entries one by one; the offers of each batch are derived from the account."""
     checked = 0
     for entry in entries:
