@@ -105,7 +105,11 @@ def test_neighbours_are_independent() -> None:
         here, there = (Noise(secret, 2 * number + place).uniform(0, 7) for place in (0, 1))
         return 8 * here + there
 
+    def repeated(number: int) -> int:  # sabotage: one noise for both
+        return 9 * Noise(secret, 2 * number).uniform(0, 7)
+
     assert not refuted(pair, 64)
+    assert refuted(repeated, 64)
 
 
 def test_rejected_numbers_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.theory.release import DiscreteUniform
 
-__all__ = ["EXACT", "Exact", "exact_cell", "exact_cells", "exact_value"]
+__all__ = ["EXACT", "Exact", "exact_cell", "exact_cells", "exact_symbols", "exact_value"]
 
 _FINE = 2**60
 
@@ -47,6 +47,16 @@ def exact_cells(question: Statistic, rows: int) -> int:
 def exact_cell(offer: Offer, measured: Measured) -> int:
     """The numerator over the offer's denominator."""
     return DiscreteUniform(offer.cells, 0).cell(measured.numerator, measured.denominator)
+
+
+def exact_symbols(
+    offers: Sequence[Offer], questions: Sequence[Statistic], sample: Sample
+) -> list[Symbol]:
+    """The exact values of all questions, from one scan."""
+    return [
+        exact_cell(offer, found)
+        for offer, found in zip(offers, measure(sample, questions), strict=True)
+    ]
 
 
 def exact_value(offer: Offer, symbol: Symbol) -> float:
@@ -79,10 +89,7 @@ class Exact:
         sample: Sample,
         noise: Callable[[int], Noise],  # noqa: ARG002
     ) -> list[Symbol]:
-        return [
-            exact_cell(offer, found)
-            for offer, found in zip(offers, measure(sample, questions), strict=True)
-        ]
+        return exact_symbols(offers, questions, sample)
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
         return unpromised_release(offer, exact_value(offer, symbol))

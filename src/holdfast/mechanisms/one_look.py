@@ -18,7 +18,7 @@ from typing import Any
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.exact import exact_cell, exact_cells, exact_value
+from holdfast.mechanisms.exact import exact_cells, exact_symbols, exact_value
 from holdfast.mechanisms.faults import first_fault
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
 from holdfast.mechanisms.leakage import charged
@@ -26,9 +26,9 @@ from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import alphabet_log_charge
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of_record, recorded_profile
-from holdfast.mechanisms.room import too_tight
+from holdfast.mechanisms.room import declared_or_least, too_tight
 from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.statistic import Statistic, computing_error, measure
+from holdfast.statistics.statistic import Statistic, computing_error
 from holdfast.theory.intervals import Interval, clopper_pearson, kl_interval
 from holdfast.theory.leakage import fixed_share
 from holdfast.theory.safeside import round_up
@@ -89,10 +89,7 @@ class OneLook:
         sample: Sample,
         noise: Callable[[int], Noise],  # noqa: ARG002
     ) -> list[Symbol]:
-        return [
-            exact_cell(offer, found)
-            for offer, found in zip(offers, measure(sample, questions), strict=True)
-        ]
+        return exact_symbols(offers, questions, sample)
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
         value, interval = ordinary_interval(offer, symbol)
@@ -190,9 +187,7 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     no_options("one look", options)
     log_share = fixed_share(wanted.log_beta, wanted.questions or 1)
     radius = round_up(wanted.sampling.profile(wanted.rows).radius(log_share) + GRID_ERROR)
-    if radius > (wanted.tolerance or 0.5) or radius == 0.5:
-        raise too_tight(wanted.tolerance or 0.5, radius)
-    return Planned(wanted.tolerance or radius, {})
+    return Planned(declared_or_least(wanted, radius), {})
 
 
 ONE_LOOK = MechanismKind(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from holdfast.errors import BudgetExhausted, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.kind import Wanted
 from holdfast.theory.planning import MOST_QUESTIONS
 from holdfast.wording import plural
 
-__all__ = ["declared_left", "require_room", "too_tight"]
+__all__ = ["declared_left", "declared_or_least", "require_room", "too_tight"]
+
+_VACUOUS = 0.5
 
 
 def declared_left(terms: Terms, account: Account) -> int:
@@ -34,3 +37,10 @@ def too_tight(tolerance: float, radius: float) -> ToleranceTooTight:
         f"{radius:.6g}, so {radius - tolerance:.3g} are missing. Ask for a larger tolerance, "
         "declare fewer questions, or use more rows."
     )
+
+
+def declared_or_least(wanted: Wanted, least: float) -> float:
+    """The declared half-width, or the least one; refused where the rows cannot give it."""
+    if least > (wanted.tolerance or _VACUOUS) or least >= _VACUOUS:
+        raise too_tight(wanted.tolerance or _VACUOUS, least)
+    return wanted.tolerance or least

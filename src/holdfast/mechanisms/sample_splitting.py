@@ -30,7 +30,7 @@ from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.one_look import ordinary_interval
-from holdfast.mechanisms.room import declared_left, require_room, too_tight
+from holdfast.mechanisms.room import declared_left, declared_or_least, require_room, too_tight
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.sampling import Independent
 from holdfast.statistics.mean import Mean
@@ -162,9 +162,7 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
         )
     log_share = fixed_share(wanted.log_beta, wanted.questions)
     half_width = _radius(wanted.rows // wanted.questions, log_share, GRID_ERROR)
-    if half_width > (wanted.tolerance or 0.5):
-        raise too_tight(wanted.tolerance or 0.5, half_width)
-    return Planned(wanted.tolerance or half_width, {})
+    return Planned(declared_or_least(wanted, half_width), {})
 
 
 SAMPLE_SPLITTING = MechanismKind(
