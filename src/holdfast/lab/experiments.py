@@ -22,8 +22,6 @@ from holdfast.lab.attacks import (
 )
 from holdfast.lab.comparison import Cell, Experiment, Run, compare
 from holdfast.lab.holders import (
-    Ladder,
-    ParameterFreeLadder,
     Plain,
     Setting,
     Splitting,
@@ -219,10 +217,10 @@ def leaderboard(
                 note=accuracy,
             ),
             Cell(population, Plain(2), analyst, setting),
-            Cell(population, Ladder(), analyst, setting),
+            Cell(population, Protected(mechanism="ladder"), analyst, setting),
             Cell(
                 population,
-                ParameterFreeLadder(),
+                Protected(mechanism="parameter-free ladder"),
                 analyst,
                 setting,
                 published=0.516 if theirs else None,

@@ -25,7 +25,6 @@ from holdfast.theory.concentration import BoundedMean, Concentration
 __all__ = [
     "CapPerAccount",
     "Holder",
-    "Ladder",
     "ParameterFreeLadder",
     "Plain",
     "Session",
@@ -268,56 +267,23 @@ class _ThresholdoutSession:
         return Shown(held + float(self.rng.normal(0.0, noise)))
 
 
-@dataclass(frozen=True, slots=True)
-class Ladder:
-    """Blum and Hardt 2015: the best score so far, raised only by steps of a fixed size."""
-
-    step: float = 0.01
-
-    @property
-    def name(self) -> str:
-        return f"Ladder, step {self.step:g}"
-
-    @property
-    def promises(self) -> bool:
-        return False
-
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:  # noqa: ARG002
-        return _LadderSession(sample, self.step)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ParameterFreeLadder:
     """Blum and Hardt 2015: a new best must beat the old one by one standard error of the rows'
     differences; it is shown to the nearest 1/n."""
 
-    @property
-    def name(self) -> str:
-        return "Ladder, parameter-free"
-
-    @property
-    def promises(self) -> bool:
-        return False
-
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:  # noqa: ARG002
-        return _LadderSession(sample, None)
-
-
-@dataclass(slots=True)
-class _LadderSession:
     sample: Table
-    step: float | None
     best: float = -math.inf
     best_rows: NDArray[Any] | None = None
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
         rows = np.asarray(question.values(self.sample), dtype=np.float64)
-        score, pitch = float(rows.mean()), self.step or 1.0 / self.sample.n
+        score, n = float(rows.mean()), self.sample.n
         if score > self.best + self._needed(rows):
-            self.best, self.best_rows = round(score / pitch) * pitch, rows
+            self.best, self.best_rows = round(score * n) / n, rows
         return Shown(self.best)
 
     def _needed(self, rows: NDArray[Any]) -> float:
-        if self.step is not None or self.best_rows is None:
-            return self.step or 0.0
+        if self.best_rows is None:
+            return 0.0
         return float(np.std(rows - self.best_rows)) / math.sqrt(len(rows))

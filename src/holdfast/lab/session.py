@@ -186,7 +186,7 @@ class Protected:
             raise InvalidArgument("Guesses from training need a training table.")
         if self.mechanism == PARAMETER_FREE_LADDER.name:
             # The mechanism reads its best question again by its text, which questions here lack.
-            return ParameterFreeLadder().open(setting, sample, train, seed)
+            return ParameterFreeLadder(sample)
         opened = self._opened(setting)
         if self.guesses != "nobody" and opened.checker is None:
             reason = kind_of(self.mechanism).refuses_checks or "nothing is set aside for them."
