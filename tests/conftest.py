@@ -1,5 +1,13 @@
-"""One fixed profile for property tests: the same examples on every run and every machine."""
+"""The same on every run and every machine: examples of property tests, and secrets of ledgers."""
 
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import blake2b
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -11,3 +19,18 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 settings.load_profile("holdfast")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def secrets_follow_from_the_test() -> Iterator[None]:
+    """A new ledger's secret is that of its test and its place there: so noise is no accident."""
+    places: Counter[str] = Counter()
+
+    def token_bytes(size: int) -> bytes:
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+        places[test] += 1
+        return blake2b(f"{test} {places[test]}".encode(), digest_size=size).digest()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("holdfast.ledger.store.secrets.token_bytes", token_bytes)
+        yield
