@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.measure import Row, compare
+from holdfast.data.sampling import Independent
 from holdfast.guessers.guesser import Grounds, Lesson
 from holdfast.guessers.multiplicative_weights import MultiplicativeWeights
 from holdfast.mechanisms.account import Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
-from holdfast.sampling import Independent
 from holdfast.statistics.bind import bind
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.table import Table
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 
 COLUMNS = 20  # booleans: 2^20 cells
 QUESTIONS = {

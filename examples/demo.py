@@ -8,7 +8,7 @@ from pathlib import Path
 
 import holdfast
 from examples import flights, models
-from holdfast.charts import save
+from holdfast.holdout.charts import save
 
 OUTPUT = Path("demo-output")
 
@@ -36,9 +36,9 @@ def main() -> None:
 
 def showcase() -> None:
     """One attack on a re-used holdout, answered in five ways; what `holdfast demo` shows."""
-    from holdfast.lab.pictures import experiment_chart
-    from holdfast.lab.showcase import showcase as attacked
-    from holdfast.lab.tables import experiment_grid
+    from holdfast.lab.pages.pictures import experiment_chart
+    from holdfast.lab.pages.showcase import showcase as attacked
+    from holdfast.lab.pages.tables import experiment_grid
 
     found = attacked()
     print(f"\n4. Re-using one holdout: {found.description}\n")

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.lab.showcase import showcase
+from holdfast.lab.pages.showcase import showcase
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.theory.theorem import registry
+from holdfast.theory.base.theorem import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 

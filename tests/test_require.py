@@ -10,8 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast import require
 from holdfast.errors import HoldfastError, InvalidArgument

@@ -9,141 +9,109 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holdfast.answer import Answer
-    from holdfast.data.split import split
+    from holdfast.data.sampling import (
+        clustered as clustered,
+        declared as declared,
+        m_dependent as m_dependent,
+    )
+    from holdfast.data.split import split as split
     from holdfast.errors import (
-        BudgetExhausted,
-        DataChanged,
-        HoldfastError,
-        InvalidArgument,
-        InvalidQuestion,
-        LedgerBusy,
-        LedgerTampered,
-        LedgerUnavailable,
-        MissingExtra,
-        NotBounded,
-        Refused,
-        ToleranceTooTight,
+        BudgetExhausted as BudgetExhausted,
+        DataChanged as DataChanged,
+        HoldfastError as HoldfastError,
+        InvalidArgument as InvalidArgument,
+        InvalidQuestion as InvalidQuestion,
+        LedgerBusy as LedgerBusy,
+        LedgerTampered as LedgerTampered,
+        LedgerUnavailable as LedgerUnavailable,
+        MissingExtra as MissingExtra,
+        NotBounded as NotBounded,
+        Refused as Refused,
+        ToleranceTooTight as ToleranceTooTight,
     )
-    from holdfast.groups import Groups
-    from holdfast.holdout import Holdout
-    from holdfast.opening import open
-    from holdfast.plan_table import Plan
-    from holdfast.planner import plan
-    from holdfast.question.functions import row_function
-    from holdfast.sampling import clustered, declared, m_dependent
+    from holdfast.holdout.answer import Answer as Answer
+    from holdfast.holdout.groups import Groups as Groups
+    from holdfast.holdout.holdout import Holdout as Holdout
+    from holdfast.holdout.open import open as open
+    from holdfast.planner.plan import plan as plan
+    from holdfast.planner.table import Plan as Plan
+    from holdfast.question.functions import row_function as row_function
     from holdfast.statistics.call import (
-        accuracy,
-        auc,
-        brier,
-        correlation,
-        count,
-        covariance,
-        difference,
-        error,
-        f1,
-        histogram,
-        log_loss,
-        mean,
-        median,
-        proportion,
-        quantile,
-        std,
-        sum,
-        variance,
+        accuracy as accuracy,
+        auc as auc,
+        brier as brier,
+        correlation as correlation,
+        count as count,
+        covariance as covariance,
+        difference as difference,
+        error as error,
+        f1 as f1,
+        histogram as histogram,
+        log_loss as log_loss,
+        mean as mean,
+        median as median,
+        proportion as proportion,
+        quantile as quantile,
+        std as std,
+        sum as sum,
+        variance as variance,
     )
-    from holdfast.statistics.whole import statistic
+    from holdfast.statistics.whole import statistic as statistic
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Answer",
-    "BudgetExhausted",
-    "DataChanged",
-    "Groups",
-    "HoldfastError",
-    "Holdout",
-    "InvalidArgument",
-    "InvalidQuestion",
-    "LedgerBusy",
-    "LedgerTampered",
-    "LedgerUnavailable",
-    "MissingExtra",
-    "NotBounded",
-    "Plan",
-    "Refused",
-    "ToleranceTooTight",
-    "accuracy",
-    "auc",
-    "brier",
-    "clustered",
-    "correlation",
-    "count",
-    "covariance",
-    "declared",
-    "difference",
-    "error",
-    "f1",
-    "histogram",
-    "log_loss",
-    "m_dependent",
-    "mean",
-    "median",
-    "open",
-    "plan",
-    "proportion",
-    "quantile",
-    "row_function",
-    "split",
-    "statistic",
-    "std",
-    "sum",
-    "variance",
-]
-
+# Where each public name lives.
 _HOMES = {
-    "Answer": "answer",
-    "Groups": "groups",
-    "Holdout": "holdout",
-    "Plan": "plan_table",
-    "clustered": "sampling",
-    "declared": "sampling",
-    "m_dependent": "sampling",
-    "open": "opening",
-    "plan": "planner",
+    "Answer": "holdout.answer",
+    "BudgetExhausted": "errors",
+    "DataChanged": "errors",
+    "Groups": "holdout.groups",
+    "HoldfastError": "errors",
+    "Holdout": "holdout.holdout",
+    "InvalidArgument": "errors",
+    "InvalidQuestion": "errors",
+    "LedgerBusy": "errors",
+    "LedgerTampered": "errors",
+    "LedgerUnavailable": "errors",
+    "MissingExtra": "errors",
+    "NotBounded": "errors",
+    "Plan": "planner.table",
+    "Refused": "errors",
+    "ToleranceTooTight": "errors",
+    "accuracy": "statistics.call",
+    "auc": "statistics.call",
+    "brier": "statistics.call",
+    "clustered": "data.sampling",
+    "correlation": "statistics.call",
+    "count": "statistics.call",
+    "covariance": "statistics.call",
+    "declared": "data.sampling",
+    "difference": "statistics.call",
+    "error": "statistics.call",
+    "f1": "statistics.call",
+    "histogram": "statistics.call",
+    "log_loss": "statistics.call",
+    "m_dependent": "data.sampling",
+    "mean": "statistics.call",
+    "median": "statistics.call",
+    "open": "holdout.open",
+    "plan": "planner.plan",
+    "proportion": "statistics.call",
+    "quantile": "statistics.call",
     "row_function": "question.functions",
     "split": "data.split",
     "statistic": "statistics.whole",
-    **dict.fromkeys(
-        (
-            "accuracy",
-            "auc",
-            "brier",
-            "correlation",
-            "count",
-            "covariance",
-            "difference",
-            "error",
-            "f1",
-            "histogram",
-            "log_loss",
-            "mean",
-            "median",
-            "proportion",
-            "quantile",
-            "std",
-            "sum",
-            "variance",
-        ),
-        "statistics.call",
-    ),
+    "std": "statistics.call",
+    "sum": "statistics.call",
+    "variance": "statistics.call",
 }
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"holdfast.{_HOMES.get(name, 'errors')}"), name)
+    value = getattr(importlib.import_module(f"holdfast.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -10,13 +10,13 @@ from unittest.mock import patch
 import pytest
 
 from holdfast.cli.progress import progress
-from holdfast.lab.campaign import campaign, tightness
-from holdfast.lab.comparison import Run
-from holdfast.lab.registry import EXPERIMENTS, Sizes, attacked
-from holdfast.lab.report import Section, write_pages, write_report
-from holdfast.lab.roster import ATTACKS
-from holdfast.lab.showcase import showcase
-from holdfast.lab.tables import experiment_grid
+from holdfast.lab.arena.campaign import campaign, tightness
+from holdfast.lab.arena.comparison import Run
+from holdfast.lab.arena.registry import EXPERIMENTS, Sizes, attacked
+from holdfast.lab.attacks.roster import ATTACKS
+from holdfast.lab.pages.report import Section, write_pages, write_report
+from holdfast.lab.pages.showcase import showcase
+from holdfast.lab.pages.tables import experiment_grid
 from tests.cli.run import holdfast
 
 
@@ -80,7 +80,7 @@ def test_a_broken_promise_is_an_exit_code() -> None:
     assert found.rows[0].holds is False
     assert found.kept
     lying = replace(found, rows=(replace(found.rows[0], promises=True), *found.rows[1:]))
-    with patch("holdfast.lab.registry.attacked", return_value=lying):
+    with patch("holdfast.lab.arena.registry.attacked", return_value=lying):
         done = holdfast("attack", "heavy-tails")
     assert done.returncode == 4
     assert "A promise was BROKEN: plain holdout." in done.stdout
@@ -90,7 +90,9 @@ def test_what_is_doubtful_is_not_said_to_have_held() -> None:
     found = attacked("heavy-tails", Sizes(rows=200, questions=9), Run(7, 7))
     plain, own = found.rows
     worse = replace(own, verdict=replace(own.verdict, failures=3))
-    with patch("holdfast.lab.registry.attacked", return_value=replace(found, rows=(plain, worse))):
+    with patch(
+        "holdfast.lab.arena.registry.attacked", return_value=replace(found, rows=(plain, worse))
+    ):
         done = holdfast("attack", "heavy-tails")
         facts = json.loads(holdfast("attack", "heavy-tails", "--json").stdout)
     assert done.returncode == 0
@@ -105,8 +107,8 @@ def test_a_chart_that_cannot_be_written_is_said_before_the_trials(
 ) -> None:
     run = AssertionError("it was run")
     with (
-        patch("holdfast.lab.registry.attacked", side_effect=run),
-        patch("holdfast.lab.showcase.showcase", side_effect=run),
+        patch("holdfast.lab.arena.registry.attacked", side_effect=run),
+        patch("holdfast.lab.pages.showcase.showcase", side_effect=run),
     ):
         for words in (("attack", "heavy-tails"), ("demo",), ("demo", "--json")):
             done = holdfast(*words, "--chart", file, cwd=tmp_path)
@@ -137,7 +139,7 @@ def test_demo_in_small(tmp_path: Path) -> None:
 
 def test_demo_says_where_its_chart_is(tmp_path: Path) -> None:
     small = showcase(300, 20, 0.3, run=Run(trials=1))
-    with patch("holdfast.lab.showcase.showcase", return_value=small):
+    with patch("holdfast.lab.pages.showcase.showcase", return_value=small):
         done = holdfast("demo", cwd=tmp_path)
         facts = json.loads(holdfast("demo", "--json", "--chart", "", cwd=tmp_path).stdout)
     assert done.returncode == 0
@@ -154,11 +156,11 @@ def test_a_report_has_every_experiment_and_needs_no_network(tmp_path: Path) -> N
     two = ["bounded noise", "median noise"]
     one = [ATTACKS["alternate-accounts"]]
     with (
-        patch("holdfast.lab.report.EXPERIMENTS", few),
-        patch("holdfast.lab.report.Sizes", lambda: Sizes(questions=40)),
-        patch("holdfast.lab.report.campaign", lambda run: campaign(two, one, run=run)),
-        patch("holdfast.lab.report.tightness", lambda run: tightness(two, one, run=run)),
-        patch("holdfast.lab.report.showcase", lambda run: showcase(400, 40, 0.3, run=run)),
+        patch("holdfast.lab.pages.report.EXPERIMENTS", few),
+        patch("holdfast.lab.pages.report.Sizes", lambda: Sizes(questions=40)),
+        patch("holdfast.lab.pages.report.campaign", lambda run: campaign(two, one, run=run)),
+        patch("holdfast.lab.pages.report.tightness", lambda run: tightness(two, one, run=run)),
+        patch("holdfast.lab.pages.report.showcase", lambda run: showcase(400, 40, 0.3, run=run)),
     ):
         labels: list[str] = []
 
@@ -182,7 +184,7 @@ def test_a_report_has_every_experiment_and_needs_no_network(tmp_path: Path) -> N
 
 def test_a_page_escapes_what_it_is_told(tmp_path: Path) -> None:
     found = showcase(300, 20, 0.3, run=Run(trials=1))
-    from holdfast.lab.pictures import experiment_chart
+    from holdfast.lab.pages.pictures import experiment_chart
 
     section = Section(
         "a < b", ("1 < 2",), experiment_chart(found), experiment_grid(found), ("c < d",)

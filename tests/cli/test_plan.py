@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.theory.theorem import registry
+from holdfast.theory.base.theorem import registry
 from tests.cli.run import holdfast, process
 
 

@@ -12,8 +12,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from numpy.typing import NDArray
 
 from holdfast.data.duckdb import DuckDBSample

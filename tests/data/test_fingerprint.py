@@ -13,8 +13,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.source import open_sample

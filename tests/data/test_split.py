@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast.data import cluster_sizes, open_sample, split
 from holdfast.errors import InvalidArgument

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.data.sampling import Independent
 from holdfast.guessers.domain import Domain
 from holdfast.guessers.guesser import Grounds, Guesser, Lesson
 from holdfast.mechanisms.account import Terms
@@ -18,11 +19,10 @@ from holdfast.mechanisms.revealed import revealed
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID, RowValue
-from holdfast.sampling import Independent
 from holdfast.statistics.bind import bind
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.table import Table
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 from tests.mechanisms.fake import Session, Sums
 
 Array = NDArray[np.float64]

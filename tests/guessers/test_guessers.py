@@ -17,7 +17,7 @@ from holdfast.guessers.last_best import LastBest
 from holdfast.guessers.median import MedianMechanism
 from holdfast.guessers.multiplicative_weights import MultiplicativeWeights
 from holdfast.guessers.training import NoisyTraining
-from holdfast.holdout import Holdout
+from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.statistics.statistic import Statistic

@@ -9,23 +9,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import holdfast
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
 from holdfast.guessers.last_best import LastBest
-from holdfast.holdout import Holdout
-from holdfast.lab.attacks import LeaderboardBoosting
-from holdfast.lab.holders import Plain, Setting
-from holdfast.lab.populations import Signs
-from holdfast.lab.session import Protected
-from holdfast.lab.trial import Scenario, run_trials
-from holdfast.lab.verdict import verdict
+from holdfast.holdout.holdout import Holdout
+from holdfast.lab.arena.trial import Scenario, run_trials
+from holdfast.lab.arena.verdict import verdict
+from holdfast.lab.attacks.attacks import LeaderboardBoosting
+from holdfast.lab.world.holders import Plain, Setting
+from holdfast.lab.world.populations import Signs
+from holdfast.lab.world.session import Protected
 from holdfast.ledger.audit import audit
-from holdfast.theory.equal_width import bounded_noise_half_width
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.leakage.equal_width import bounded_noise_half_width
 from tests.guessers.play import grounds, mean_of, terms_for
 
 ROWS, SUBMISSIONS, TOLERANCE = 20_000, 60, 0.05

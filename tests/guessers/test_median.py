@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
@@ -23,8 +22,8 @@ from holdfast.guessers.median import (
     weighted_median,
 )
 from holdfast.statistics.mean import Mean
-from holdfast.theory.intervals import Interval
-from holdfast.theory.median_mechanism import histogram_mistakes, sequence_mistakes
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.field.median_mechanism import histogram_mistakes, sequence_mistakes
 from tests.guessers.play import Play, adversary, cells, grounds, histogram, mean_of, terms_for
 
 CELLS, TOLERANCE, ROWS, QUESTIONS = 3, 0.15, 10**8, 40

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 import holdfast
@@ -20,8 +19,8 @@ from holdfast.errors import InvalidArgument, Refused
 from holdfast.guessers.guesser import Lesson
 from holdfast.guessers.multiplicative_weights import Distribution, MultiplicativeWeights
 from holdfast.statistics.mean import Mean
-from holdfast.theory.intervals import Interval
-from holdfast.theory.multiplicative_weights import (
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.field.multiplicative_weights import (
     multiplicative_weights_drop,
     multiplicative_weights_surprises,
 )

@@ -18,7 +18,7 @@ from holdfast.guessers.training import NoisyTraining, TrainingMean
 from holdfast.statistics.bind import bind
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.table import Table
-from holdfast.theory.gaussian_transfer import gaussian_half_width
+from holdfast.theory.transfer.gaussian import gaussian_half_width
 from tests.guessers.play import terms_for
 
 ROWS, SCALE, QUESTIONS = 500, 0.03, 800

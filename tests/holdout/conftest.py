@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.holdout import Holdout
+from holdfast.holdout.holdout import Holdout
 from tests.holdout.tables import made, opened, table
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import holdfast
 from holdfast.data.sample import Moments, Sample
-from holdfast.holdout import Holdout
+from holdfast.holdout.holdout import Holdout
 from holdfast.question.row import RowValue
 
 ROWS = 400

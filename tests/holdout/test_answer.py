@@ -12,14 +12,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import holdfast
-from holdfast.answer import Answer
-from holdfast.holdout import Holdout
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.transcript import _in_unit_outwards, in_unit
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 from tests.holdout.tables import LATE
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import BudgetExhausted
-from holdfast.holdout import Holdout
+from holdfast.holdout.holdout import Holdout
 from tests.holdout.tables import LATE, made, opened, table
 
 SAMPLINGS = [

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.costs import Worst
 from holdfast.errors import Refused
-from holdfast.holdout import Holdout
+from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.price import Worst
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol, Wish, about

@@ -16,7 +16,7 @@ from holdfast.errors import (
     NotBounded,
     ToleranceTooTight,
 )
-from holdfast.holdout import Holdout
+from holdfast.holdout.holdout import Holdout
 from tests.holdout.tables import LATE, made, opened, sample_value, table, untouchable, watch
 
 # Answers ---------------------------------------------------------------------------------------

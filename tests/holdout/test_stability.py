@@ -14,7 +14,7 @@ import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.theory.concentration import BoundedMean
+from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, table, untouchable, watch
 from tests.ledger.test_tampering import sealed_again
 

@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument
-from holdfast.holdout import Holdout
+from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, TRAIN, contains, lower_quantile
 from tests.holdout.tables import opened, untouchable, watch

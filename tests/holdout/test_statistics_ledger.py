@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.holdout import Holdout
+from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, contains
 from tests.holdout.tables import opened, watch

@@ -13,7 +13,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, Refused
-from holdfast.holdout import Holdout
+from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, contains, lower_quantile
 from tests.holdout.tables import opened, untouchable, watch

@@ -21,11 +21,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from holdfast.answer import Answer
 from holdfast.data.sample import Moments
-from holdfast.desk import Desk
 from holdfast.errors import BudgetExhausted
-from holdfast.holdout import Holdout
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.desk import Desk
+from holdfast.holdout.holdout import Holdout
 from holdfast.ledger import store as store_module
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.store import Row, Store

@@ -7,8 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.ledger.chain import GENESIS, canonical, link, seal, verify

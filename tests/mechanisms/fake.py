@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from holdfast.data.sample import Moments
+from holdfast.data.sampling import Independent, declared
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
@@ -17,10 +18,9 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID, RowValue
-from holdfast.sampling import Independent, declared
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.leakage import LeakageAccount
+from holdfast.theory.leakage.nats import LeakageAccount
 from tests.statistics.asked import asked
 
 SCHEMA = Schema({"b": ColumnType.BOOLEAN, "x": ColumnType.FLOAT}).declare({"x": (0.0, 1.0)})

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import holdfast
+from holdfast.data.sampling import Independent, clustered, m_dependent
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.auto import choose
 from holdfast.mechanisms.kind import Wanted
-from holdfast.sampling import Independent, clustered, m_dependent
 from tests.holdout.tables import BOUNDS
 from tests.mechanisms.test_catalogue import TABLE
 

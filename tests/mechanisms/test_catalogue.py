@@ -16,13 +16,21 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.answer import Answer
 from holdfast.errors import HoldfastError, InvalidArgument, Refused
+from holdfast.holdout.answer import Answer
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.theory.theorem import find
-from tests.holdout.tables import BOUNDS, Crash, copied, crash, same_secret, untouchable, watch
-from tests.holdout.tables import table as small_table
+from holdfast.theory.base.theorem import find
+from tests.holdout.tables import (
+    BOUNDS,
+    Crash,
+    copied,
+    crash,
+    same_secret,
+    table as small_table,
+    untouchable,
+    watch,
+)
 
 # How each is opened on the table of 20,000 rows; the usual: 20 questions, whatever half-width.
 OPENED: Mapping[str, dict[str, Any]] = {"thresholdout": {"train": small_table(2_000, seed=2)}}

@@ -28,8 +28,8 @@ from holdfast.mechanisms.composition import (
 )
 from holdfast.mechanisms.draws import below, words_of
 from holdfast.mechanisms.noise import Noise
-from holdfast.theory.concentration import BoundedMean
-from holdfast.theory.typical import TypicalStability
+from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.typical.notion import TypicalStability
 from tests.theory.coverage import most_failures
 
 SECRET = bytes(range(32))

@@ -12,8 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from holdfast.errors import BudgetExhausted, ToleranceTooTight
 from holdfast.mechanisms.account import Account
@@ -25,7 +24,7 @@ from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import computing_error
-from holdfast.theory.concentration import BoundedMean
+from holdfast.theory.base.concentration import BoundedMean
 from tests.mechanisms.fake import (
     ALL,
     CONDITION,

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from holdfast.data.sampling import declared
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish
-from holdfast.sampling import declared
-from holdfast.theory.concentration import BoundedMean
-from holdfast.theory.equal_width import bounded_noise_half_width, check_half_width
+from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.leakage.equal_width import bounded_noise_half_width, check_half_width
 from tests.mechanisms import voting
 from tests.mechanisms.fake import (
     CONDITION,

@@ -17,13 +17,13 @@ from functools import cache
 import pytest
 
 from holdfast.data.polars import PolarsSample
+from holdfast.data.sampling import Independent
 from holdfast.errors import Refused
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.kind import Planned, Wanted
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish
 from holdfast.question.columns import Schema
-from holdfast.sampling import Independent
 from holdfast.statistics.statistic import Statistic
 from tests.holdout.tables import BOUNDS, table
 from tests.mechanisms.fake import SECRET, noise_of

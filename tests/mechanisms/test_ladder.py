@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import holdfast
 from holdfast.data.polars import PolarsSample
+from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account
@@ -22,7 +23,6 @@ from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.ladder import LADDER, PARAMETER_FREE_LADDER, Ladder
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish
 from holdfast.question.columns import Schema
-from holdfast.sampling import Independent
 from holdfast.statistics.statistic import Statistic
 from tests.holdout.tables import untouchable, watch
 from tests.mechanisms.fake import CONDITION, independent, noise_of, of_count

@@ -7,8 +7,7 @@ from hashlib import blake2b
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast.mechanisms.noise import Noise
 from tests.theory.coverage import counts_refute

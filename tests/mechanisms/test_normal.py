@@ -8,13 +8,19 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import norm
 
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.normal import WORD, _below, _decays, _half, _rate_of, _Uniform
-from holdfast.mechanisms.normal import rounded_normal as drawn
+from holdfast.mechanisms.normal import (
+    WORD,
+    _below,
+    _decays,
+    _half,
+    _rate_of,
+    _Uniform,
+    rounded_normal as drawn,
+)
 from tests.theory.coverage import counts_refute
 
 DRAWS = 20_000

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import beta as beta_law
 
+from holdfast.data.sampling import Independent, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account, Terms
@@ -21,8 +21,7 @@ from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.one_look import ONE_LOOK, OneLook
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.sampling import Independent, m_dependent
-from holdfast.theory.concentration import BoundedMean
+from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
 from tests.mechanisms.fake import (
     CONDITION,

@@ -7,9 +7,9 @@ import math
 import pytest
 
 import holdfast
+from holdfast.data.sampling import Independent
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.kind import Wanted
-from holdfast.sampling import Independent
 from holdfast.theory.planning import methods
 
 PROMISING = [kind for kind in CATALOGUE.values() if kind.theorem is not None]

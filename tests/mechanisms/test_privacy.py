@@ -11,7 +11,7 @@ from holdfast.mechanisms.draws import LAPLACE, NoiseLaw
 from holdfast.mechanisms.privacy import gaussian_privacy, laplace_privacy
 from holdfast.mechanisms.private import PrivateNoise
 from holdfast.question.row import GRID
-from holdfast.theory.stability import GDP, PureDP
+from holdfast.theory.notions.stability import GDP, PureDP
 from tests.mechanisms.fake import leaked
 from tests.mechanisms.test_private import every_law
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 import holdfast
 from holdfast.data.design import Group
 from holdfast.data.polars import PolarsSample
+from holdfast.data.sampling import Independent, declared
 from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.catalogue import CATALOGUE
@@ -24,21 +24,20 @@ from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.private import PrivateNoise, _scale_for, private_half_width
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.sampling import Independent, declared
 from holdfast.statistics.mean import expression_of, group_mean
 from holdfast.statistics.whole import TableFunction
-from holdfast.theory.concentration import BoundedMean
-from holdfast.theory.gaussian_transfer import (
+from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.base.safeside import golden_minimum
+from holdfast.theory.transfer.gaussian import (
     gaussian_half_width,
     gaussian_max_noise,
     gaussian_shift,
 )
-from holdfast.theory.private_release import (
+from holdfast.theory.transfer.private_release import (
     composed_private_shift,
     laplace_max_noise,
     private_laplace_half_width,
 )
-from holdfast.theory.safeside import golden_minimum
 from tests.mechanisms.fake import (
     CONDITION,
     CONSTANT,

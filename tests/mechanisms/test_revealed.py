@@ -8,8 +8,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BoundedNoise

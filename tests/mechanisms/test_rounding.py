@@ -7,19 +7,18 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import holdfast
+from holdfast.data.sampling import Independent, declared
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.rounding import ROUNDING, Rounding
 from holdfast.question.row import GRID
-from holdfast.sampling import Independent, declared
-from holdfast.theory.concentration import BoundedMean
-from holdfast.theory.guess_and_check import log_nodes
+from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.leakage.checks import log_nodes
 from tests.mechanisms.fake import (
     CONDITION,
     NUMBER,

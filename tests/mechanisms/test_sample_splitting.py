@@ -16,6 +16,7 @@ import pytest
 
 import holdfast
 from holdfast.data.polars import PolarsSample
+from holdfast.data.sampling import Independent, clustered
 from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account
@@ -23,9 +24,8 @@ from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.sample_splitting import SAMPLE_SPLITTING, SampleSplitting
 from holdfast.question.columns import Schema
-from holdfast.sampling import Independent, clustered
 from holdfast.statistics.statistic import Statistic, computing_error
-from holdfast.theory.concentration import BoundedMean
+from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, same_secret, table
 from tests.mechanisms.fake import CONDITION, NUMBER, independent, leaked, noise_of
 from tests.statistics.asked import asked

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from holdfast.holdout.stability import _least_leakage
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.stable_steps import StableSteps
 from holdfast.question.row import GRID_ERROR
-from holdfast.stability import _least_leakage
 from tests.mechanisms.fake import NUMBER, independent
 
 N, LOG_NU = 2_000, math.log(1e-6)

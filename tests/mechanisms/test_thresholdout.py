@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import holdfast
+from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.draws import discrete_laplace, words_of
@@ -19,8 +20,7 @@ from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.thresholdout import THRESHOLDOUT, Thresholdout
-from holdfast.sampling import Independent
-from holdfast.theory.release import RESOLUTION
+from holdfast.theory.leakage.release import RESOLUTION
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
 from tests.mechanisms.fake import CONDITION, SECRET, independent, leaked, noise_of, of_count
 from tests.theory.coverage import counts_refute

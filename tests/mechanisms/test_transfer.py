@@ -14,11 +14,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import holdfast
 from holdfast.data.design import Group
+from holdfast.data.sampling import Independent, clustered, declared, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account, Terms
@@ -29,12 +29,10 @@ from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.median_noise import MedianLaw
 from holdfast.mechanisms.transfer import Epoch, Transfer
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.sampling import Independent, clustered, declared, m_dependent
 from holdfast.statistics.mean import expression_of, group_mean
-from holdfast.theory import epochs as epochs_theory
-from holdfast.theory import median_noise
-from holdfast.theory.gaussian_transfer import gaussian_max_noise
-from holdfast.theory.median_release import median_noise_release
+from holdfast.theory.transfer import epochs as epochs_theory, median_noise
+from holdfast.theory.transfer.gaussian import gaussian_max_noise
+from holdfast.theory.transfer.median_release import median_noise_release
 from tests.mechanisms.fake import (
     CONDITION,
     CONSTANT,

@@ -16,8 +16,8 @@ from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.theory.gaussian_transfer import gaussian_max_noise
-from holdfast.theory.median_noise import median_max_noise
+from holdfast.theory.transfer.gaussian import gaussian_max_noise
+from holdfast.theory.transfer.median_noise import median_max_noise
 from tests.mechanisms.fake import CONDITION, CONSTANT, SECRET, Session, noise_of, of_count
 from tests.mechanisms.test_transfer import BETAS, every_law, opened
 from tests.theory.coverage import counts_refute, too_many

@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import holdfast
+from holdfast.data.sampling import Independent, declared, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import BoundedNoise
@@ -21,11 +21,10 @@ from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.typical import SCALE, Calibration, TypicalNoise
-from holdfast.sampling import Independent, declared, m_dependent
 from holdfast.statistics.known import KnownVariance
-from holdfast.theory.concentration import BoundedMean, SubExponential, SubGaussian
-from holdfast.theory.stability import GDP
-from holdfast.theory.stability_arrows import gdp_to_approx_dp
+from holdfast.theory.base.concentration import BoundedMean, SubExponential, SubGaussian
+from holdfast.theory.notions.arrows import gdp_to_approx_dp
+from holdfast.theory.notions.stability import GDP
 from tests.mechanisms.fake import (
     CONDITION,
     NUMBER,

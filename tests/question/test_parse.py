@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import ColumnType, Schema, row_value

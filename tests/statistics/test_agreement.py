@@ -11,8 +11,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from holdfast.data.design import design_of
 from holdfast.data.duckdb import DuckDBSample

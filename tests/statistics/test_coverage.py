@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from holdfast.data.design import Group, design_of
 from holdfast.data.polars import PolarsSample
+from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling, m_dependent
 from holdfast.question import GRID, ColumnType, Schema
-from holdfast.sampling import Clustered, Independent, MDependent, Sampling, m_dependent
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import Derived, Estimate, is_derived, is_single
 from holdfast.statistics.mean import GroupMean
@@ -27,7 +27,7 @@ from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc, statistic
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 from tests.statistics.zoo import KINDS, parts_of, public
 from tests.theory.coverage import LEVELS, too_many
 

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from holdfast.data.sampling import Independent, m_dependent
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish, about
 from holdfast.question import GRID
-from holdfast.sampling import Independent, m_dependent
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import Estimate, Paired, batches, is_derived, is_single
 from holdfast.statistics.known import KnownVariance, known_variance
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 from tests.mechanisms.fake import SECRET, Sums, independent, noise_of
 from tests.statistics.zoo import KINDS, SCHEMA, public
 from tests.theory.coverage import LEVELS, too_many

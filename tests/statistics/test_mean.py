@@ -14,13 +14,7 @@ import pytest
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import steps_of_batch
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotBounded
-from holdfast.question import (
-    GRID,
-    GRID_ERROR,
-    ColumnType,
-    Schema,
-    row_function,
-)
+from holdfast.question import GRID, GRID_ERROR, ColumnType, Schema, row_function
 from holdfast.question.parse import parse_row
 from holdfast.statistics.call import mean
 from holdfast.statistics.mean import Mean

@@ -12,7 +12,7 @@ from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import Estimate
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.table import Table
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 
 AT = Table(Schema({"x": ColumnType.FLOAT, "k": ColumnType.INTEGER}))
 BELOW, INSIDE, ABOVE = Interval(0.0, 0.4), Interval(0.4, 0.6), Interval(0.6, 1.0)

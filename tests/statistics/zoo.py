@@ -23,7 +23,7 @@ from holdfast.statistics.derived import Derived, Estimate, is_derived, is_single
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.statistics.table import Table
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 
 Row = Mapping[str, Any]
 

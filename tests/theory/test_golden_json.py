@@ -10,25 +10,24 @@ from typing import Any
 
 import pytest
 
-from holdfast.theory import (
-    codes,
+from holdfast.theory.base import intervals
+from holdfast.theory.base.concentration import SubExponential, SubGaussian
+from holdfast.theory.leakage import checks as guess_and_check, codes, nats as leakage
+from holdfast.theory.leakage.equal_width import bounded_noise_half_width
+from holdfast.theory.notions import (
+    arrows as stability_arrows,
     distances,
-    gaussian_transfer,
-    guess_and_check,
-    intervals,
-    leakage,
-    median_noise,
-    sharp_composition,
     stability,
-    stability_arrows,
-    stopped_oracle,
     tv_generalisation,
-    typical,
-    typical_composition,
-    typical_mechanisms,
 )
-from holdfast.theory.concentration import SubExponential, SubGaussian
-from holdfast.theory.equal_width import bounded_noise_half_width
+from holdfast.theory.transfer import gaussian as gaussian_transfer, median_noise
+from holdfast.theory.typical import (
+    composition as typical_composition,
+    noise as typical_mechanisms,
+    notion as typical,
+    sharp_composition,
+    stopped_oracle,
+)
 from tests.theory.rows import numbers
 
 ROWS: list[dict[str, Any]] = json.loads(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
-from holdfast.theory.theorem import registry
+from holdfast.theory.base.theorem import registry
 from tests.theory.rows import Golden, numbers
 from tests.theory.tables import DOMAINS, GOLDEN
 

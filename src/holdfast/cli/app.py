@@ -101,7 +101,7 @@ def plan(
     Touches no data, costs nothing. Give two of --rows, --questions and --tolerance; it solves for
     the third.
     """
-    from holdfast.planner import plan as make_plan
+    from holdfast.planner.plan import plan as make_plan
 
     made = make_plan(
         rows=number("rows", rows),  # type: ignore[arg-type]
@@ -139,7 +139,7 @@ def _again(made: Any, sampling: str) -> str:
 
 def sampling_of_text(text: str) -> Any:
     """`independent`, `clustered:SIZE` or `clustered:COLUMN`, `m-dependent:M`, `declared:SIGMA`."""
-    from holdfast.sampling import clustered, declared, m_dependent
+    from holdfast.data.sampling import clustered, declared, m_dependent
 
     kind, _, argument = text.partition(":")
     match kind.replace("_", "-"), argument:

@@ -15,8 +15,8 @@ from holdfast.cli.progress import progress
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from holdfast.lab.comparison import Experiment, Run
-    from holdfast.lab.registry import Sizes
+    from holdfast.lab.arena.comparison import Experiment, Run
+    from holdfast.lab.arena.registry import Sizes
 
 __all__ = ["attack"]
 
@@ -80,7 +80,7 @@ def attack(
     elif name is None:
         _list(as_json)
     else:
-        from holdfast.lab.registry import Sizes
+        from holdfast.lab.arena.registry import Sizes
 
         sizes = Sizes(
             number("rows", rows),  # type: ignore[arg-type]
@@ -99,16 +99,16 @@ class _Asked(NamedTuple):
     jobs: Any
 
     def run(self, usual: int, label: str) -> Run:
-        from holdfast.lab.comparison import Run
+        from holdfast.lab.arena.comparison import Run
 
         trials = usual if self.trials is None else self.trials
         return Run(trials, self.seed, self.jobs, progress(label))
 
 
 def _list(as_json: bool) -> None:
-    from holdfast.lab.registry import EXPERIMENTS
-    from holdfast.lab.roster import ATTACKS
-    from holdfast.lab.tables import Grid
+    from holdfast.lab.arena.registry import EXPERIMENTS
+    from holdfast.lab.attacks.roster import ATTACKS
+    from holdfast.lab.pages.tables import Grid
 
     experiments = [(kind.name, kind.description) for kind in EXPERIMENTS.values()]
     attacks = [(kind.name, kind.description) for kind in ATTACKS.values()]
@@ -122,18 +122,18 @@ def _list(as_json: bool) -> None:
 
 
 def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: bool) -> None:
-    from holdfast.lab.registry import attacked, usual_trials
-    from holdfast.lab.tables import experiment_grid
+    from holdfast.lab.arena.registry import attacked, usual_trials
+    from holdfast.lab.pages.tables import experiment_grid
 
     if chart is not None:
-        from holdfast.charts import drawing_library, require_file
+        from holdfast.holdout.charts import drawing_library, require_file
 
         drawing_library()  # before the trials, not after
         require_file(chart)
     found = attacked(name, sizes, asked.run(usual_trials(name), name))
     if chart is not None:
-        from holdfast.charts import save
-        from holdfast.lab.pictures import experiment_chart
+        from holdfast.holdout.charts import save
+        from holdfast.lab.pages.pictures import experiment_chart
 
         save(experiment_chart(found), chart)
     if as_json:
@@ -169,7 +169,7 @@ def _verdict(found: Experiment) -> str:
 
 
 def _rehearse(like: str, asked: _Asked, as_json: bool) -> None:
-    from holdfast.lab.rehearsal import rehearse
+    from holdfast.lab.arena.rehearsal import rehearse
 
     with resumed(like) as holdout:
         opening = holdout.opening
@@ -189,8 +189,8 @@ def _rehearse(like: str, asked: _Asked, as_json: bool) -> None:
 def _tightness(asked: _Asked, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from holdfast.lab.campaign import tightness as measured
-    from holdfast.lab.tables import tightness_grid
+    from holdfast.lab.arena.campaign import tightness as measured
+    from holdfast.lab.pages.tables import tightness_grid
 
     spares = measured(run=asked.run(12, "mechanisms and attacks"))
     if as_json:
@@ -200,7 +200,7 @@ def _tightness(asked: _Asked, as_json: bool) -> None:
 
 
 def _report(folder: Path, asked: _Asked, as_json: bool) -> None:
-    from holdfast.lab.report import write_report
+    from holdfast.lab.pages.report import write_report
 
     written = write_report(folder, asked.run)
     if as_json:

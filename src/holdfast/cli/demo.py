@@ -11,7 +11,7 @@ from holdfast.cli.progress import progress
 from holdfast.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from holdfast.lab.comparison import Experiment
+    from holdfast.lab.arena.comparison import Experiment
 
 __all__ = ["demo"]
 
@@ -35,10 +35,10 @@ def demo(
 
     Ten seconds, made-up rows; draws a chart.
     """
-    from holdfast.charts import require_file
-    from holdfast.lab.comparison import Run
-    from holdfast.lab.showcase import FEATURES, ROWS, showcase
-    from holdfast.lab.tables import experiment_grid
+    from holdfast.holdout.charts import require_file
+    from holdfast.lab.arena.comparison import Run
+    from holdfast.lab.pages.showcase import FEATURES, ROWS, showcase
+    from holdfast.lab.pages.tables import experiment_grid
 
     if chart:
         require_file(chart)  # before the trials, not after
@@ -68,7 +68,7 @@ def demo(
 
 
 def _draw(found: Experiment, path: str) -> None:
-    from holdfast.charts import save
-    from holdfast.lab.pictures import experiment_chart
+    from holdfast.holdout.charts import save
+    from holdfast.lab.pages.pictures import experiment_chart
 
     save(experiment_chart(found), path)

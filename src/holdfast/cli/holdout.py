@@ -13,9 +13,9 @@ from holdfast.cli.ledgers import Data, Name, Table, opened, resumed
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from holdfast.answer import Answer
-    from holdfast.groups import Groups
-    from holdfast.holdout import Holdout
+    from holdfast.holdout.answer import Answer
+    from holdfast.holdout.groups import Groups
+    from holdfast.holdout.holdout import Holdout
 
 QuestionText = Annotated[
     str,
@@ -107,7 +107,7 @@ def init(
 ) -> None:
     """Protect a table: fingerprint it and open its ledger."""
     from holdfast.cli.mechanisms import options_of_text
-    from holdfast.opening import open as open_holdout
+    from holdfast.holdout.open import open as open_holdout
 
     path = Path(f"{name or Path(data).stem}.ledger")
     if path.exists():
@@ -270,7 +270,7 @@ def _show_cost(holdout: Holdout, asked: Any, as_json: bool, **said: Any) -> None
 
 
 def _show(name: str, found: Answer | Groups, as_json: bool) -> None:
-    from holdfast.groups import Groups
+    from holdfast.holdout.groups import Groups
 
     if as_json:
         show_json(found.to_dicts() if isinstance(found, Groups) else found.to_dict())

@@ -12,7 +12,7 @@ import typer
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from holdfast.holdout import Holdout
+    from holdfast.holdout.holdout import Holdout
 
 __all__ = ["Data", "Name", "Table", "ledger_path", "opened", "resumed", "where_the_data_is"]
 
@@ -41,7 +41,7 @@ def ledger_path(name: str) -> Path:
 
 def resumed(name: str, train: str | None = None, guesser: str | None = None) -> Holdout:
     """The holdout without its rows: nothing new can be asked of it."""
-    from holdfast.opening import open as open_holdout
+    from holdfast.holdout.open import open as open_holdout
 
     return open_holdout(ledger=ledger_path(name), train=train, guesser=guesser)
 
@@ -54,7 +54,7 @@ def opened(
     guesser: str | None = None,
 ) -> Holdout:
     """The holdout with its rows, from `data` or from where they were at first."""
-    from holdfast.opening import open as open_holdout
+    from holdfast.holdout.open import open as open_holdout
 
     path = ledger_path(name)  # first of all: a name that is misspelt makes no new ledger
     found = data

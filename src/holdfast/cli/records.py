@@ -120,7 +120,7 @@ def _verdict(fine: bool, *, compared: bool) -> str:
 
 
 def _source(path: Path) -> tuple[str | None, str | None]:
-    from holdfast.opening import open as open_holdout
+    from holdfast.holdout.open import open as open_holdout
 
     try:
         source = open_holdout(ledger=path).source

@@ -10,7 +10,7 @@ import typer
 from holdfast.cli.app import Json, app, show_json
 from holdfast.cli.paragraphs import field
 from holdfast.errors import InvalidArgument
-from holdfast.theory.theorem import SOURCES, Theorem
+from holdfast.theory.base.theorem import SOURCES, Theorem
 from holdfast.wording import plural
 
 __all__ = ["page"]
@@ -27,7 +27,7 @@ def theorems(
 
     Without a name it lists them all, with a word those that contain it, with a name one in full.
     """
-    from holdfast.theory.theorem import find, registry
+    from holdfast.theory.base.theorem import find, registry
 
     known = registry()
     if name is not None and name in known:

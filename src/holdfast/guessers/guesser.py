@@ -19,7 +19,7 @@ from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Claim", "Grounds", "Guesser", "Guessing", "Lesson", "around", "lesson_of"]
 

@@ -27,7 +27,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.guessers.domain import Array, Declared, Domain, Face, domain_of
 from holdfast.guessers.guesser import Claim, Grounds, Lesson, around
 from holdfast.statistics.statistic import Statistic, averaged
-from holdfast.theory.median_mechanism import (
+from holdfast.theory.field.median_mechanism import (
     MedianParameters,
     median_parameters,
     median_parameters_printed,

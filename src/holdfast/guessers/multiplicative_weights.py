@@ -22,8 +22,8 @@ from holdfast.errors import InvalidArgument
 from holdfast.guessers.domain import MOST_CELLS, Array, Declared, Domain, Face, domain_of
 from holdfast.guessers.guesser import Claim, Grounds, Lesson, around
 from holdfast.statistics.statistic import Statistic, averaged
-from holdfast.theory.intervals import Interval
-from holdfast.theory.multiplicative_weights import multiplicative_weights_step
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.field.multiplicative_weights import multiplicative_weights_step
 
 __all__ = ["Distribution", "MultiplicativeWeights"]
 

@@ -19,12 +19,12 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Claim, Grounds, Lesson, around
-from holdfast.guesses import averages
+from holdfast.holdout.guess import averages
 from holdfast.mechanisms.draws import words_of
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.normal import rounded_normal
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.gaussian_transfer import gaussian_half_width
+from holdfast.theory.transfer.gaussian import gaussian_half_width
 
 __all__ = ["NoisyTraining", "TrainingMean"]
 

@@ -19,6 +19,7 @@ from holdfast.data.clusters import effective_size
 from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
+from holdfast.data.sampling import Clustered, sampling_from_dict
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.entries import Asked, Opening
@@ -26,7 +27,6 @@ from holdfast.ledger.store import Row, Store
 from holdfast.ledger.transcript import Pending, Transcript
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.profile import profile_of_record
-from holdfast.sampling import Clustered, sampling_from_dict
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import either_way, recorded
 from holdfast.statistics.statistic import Statistic

@@ -16,7 +16,7 @@ from typing import Any
 
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol
 from holdfast.statistics.known import KnownVariance
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Asked", "Opening", "Recorded", "abandonment", "reservation", "settlement"]
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from holdfast.data.sampling import sampling_from_dict
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import GENESIS
 from holdfast.ledger.entries import Asked, Opening, Recorded, settlement
@@ -19,9 +20,8 @@ from holdfast.mechanisms.catalogue import built, checking
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Release
 from holdfast.mechanisms.revealed import revealed
-from holdfast.sampling import sampling_from_dict
-from holdfast.theory.intervals import Interval
-from holdfast.theory.safeside import float_above, float_below
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import float_above, float_below
 
 __all__ = ["Pending", "Transcript", "in_unit"]
 

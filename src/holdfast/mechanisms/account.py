@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from holdfast import require
-from holdfast.sampling import Independent, Sampling
-from holdfast.theory.concentration import Concentration
-from holdfast.theory.guess_and_check import batch_surprise_prior
-from holdfast.theory.leakage import LeakageAccount, fixed_share, open_ended_share
+from holdfast.data.sampling import Independent, Sampling
+from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.leakage.checks import batch_surprise_prior
+from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
 
 __all__ = ["Account", "Terms"]
 

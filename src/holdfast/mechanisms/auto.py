@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from holdfast.data.sampling import Independent
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
 from holdfast.mechanisms.kind import MechanismKind, Wanted, no_options
 from holdfast.mechanisms.median_noise import MEDIAN_NOISE
-from holdfast.sampling import Independent
 from holdfast.theory.planning import Method, Rows, methods
 
 __all__ = ["AUTO", "Choice", "choose"]

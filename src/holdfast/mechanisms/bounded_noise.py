@@ -27,9 +27,9 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import open_release
 from holdfast.mechanisms.room import require_room
 from holdfast.statistics.statistic import Measured, Statistic, measure
-from holdfast.theory.equal_width import bounded_noise_half_width
+from holdfast.theory.leakage.equal_width import bounded_noise_half_width
+from holdfast.theory.leakage.release import DiscreteUniform
 from holdfast.theory.planning import GRID_ALLOWANCE
-from holdfast.theory.release import DiscreteUniform
 
 __all__ = ["BOUNDED_NOISE", "BoundedNoise", "noisy_cell"]
 

@@ -23,12 +23,12 @@ from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw, words_of
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.typical import SCALE, Calibration
-from holdfast.theory.concentration import Concentration
-from holdfast.theory.typical import TypicalStability
-from holdfast.theory.typical_certificate import (
+from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.typical.certificate import (
     least_printed_composition,
     least_sharp_composition,
 )
+from holdfast.theory.typical.notion import TypicalStability
 
 __all__ = [
     "AdaptiveComposition",

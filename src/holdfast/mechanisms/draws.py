@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.normal import WORD, rounded_normal
-from holdfast.theory.integer_noise import (
+from holdfast.theory.leakage.integer_noise import (
     discrete_laplace_log_charge,
     discrete_laplace_noise_error,
     rounded_gaussian_log_charge,

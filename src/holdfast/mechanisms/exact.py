@@ -29,7 +29,7 @@ from holdfast.mechanisms.release import cell_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Measured, Statistic, measure
-from holdfast.theory.release import DiscreteUniform
+from holdfast.theory.leakage.release import DiscreteUniform
 
 __all__ = ["EXACT", "Exact", "exact_cell", "exact_cells", "exact_symbols", "exact_value"]
 

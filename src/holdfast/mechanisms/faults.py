@@ -8,7 +8,7 @@ from fractions import Fraction
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.mechanism import Offer
 from holdfast.mechanisms.profile import profile_of_record, radius_of
-from holdfast.theory.release import DiscreteUniform
+from holdfast.theory.leakage.release import DiscreteUniform
 
 __all__ = ["first_fault", "leakage_fault"]
 

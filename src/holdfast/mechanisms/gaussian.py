@@ -30,16 +30,16 @@ from holdfast.mechanisms.transfer_plan import (
     too_few_rows,
 )
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.theory.epochs import first_epoch_noise, gaussian_epoch
-from holdfast.theory.gaussian_transfer import (
+from holdfast.theory.base.safeside import largest_integer, round_down, round_up
+from holdfast.theory.leakage.nats import gaussian_log_charge
+from holdfast.theory.planning import GRID_ALLOWANCE
+from holdfast.theory.transfer.epochs import first_epoch_noise, gaussian_epoch
+from holdfast.theory.transfer.gaussian import (
     gaussian_half_width,
     gaussian_max_noise,
     gaussian_shift,
     transfer_half_width,
 )
-from holdfast.theory.leakage import gaussian_log_charge
-from holdfast.theory.planning import GRID_ALLOWANCE
-from holdfast.theory.safeside import largest_integer, round_down, round_up
 
 __all__ = ["GAUSSIAN", "GaussianLaw"]
 

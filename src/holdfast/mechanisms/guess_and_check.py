@@ -24,16 +24,16 @@ from holdfast.mechanisms.release import open_release
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.question.row import GRID, GRID_ERROR, RowValue
 from holdfast.statistics.statistic import Measured, Statistic, measure
-from holdfast.theory.guess_and_check import kt_surprise_prior
-from holdfast.theory.intervals import (
+from holdfast.theory.base.intervals import (
     Interval,
     clopper_pearson,
     empirical_bernstein_radius,
     kl_interval,
 )
-from holdfast.theory.leakage import ask_log_cost, confirmed_log_charge, surprise_log_charge
-from holdfast.theory.release import DiscreteUniform, discrete_uniform_overhead
-from holdfast.theory.safeside import round_up
+from holdfast.theory.base.safeside import round_up
+from holdfast.theory.leakage.checks import kt_surprise_prior
+from holdfast.theory.leakage.nats import ask_log_cost, confirmed_log_charge, surprise_log_charge
+from holdfast.theory.leakage.release import DiscreteUniform, discrete_uniform_overhead
 
 __all__ = ["GuessAndCheck"]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.mechanism import Checker, Mechanism
-from holdfast.sampling import Sampling
 
 __all__ = [
     "MechanismKind",

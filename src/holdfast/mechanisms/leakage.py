@@ -17,11 +17,11 @@ from holdfast.mechanisms.profile import radius_of, recorded_profile
 from holdfast.mechanisms.room import declared_left, too_tight
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import computing_error
-from holdfast.theory.concentration import Concentration
-from holdfast.theory.equal_width import asks_fit
-from holdfast.theory.public_variance import same_cost_tolerance
-from holdfast.theory.release import discrete_uniform_for
-from holdfast.theory.safeside import largest_integer, round_down, round_up
+from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.base.public_variance import same_cost_tolerance
+from holdfast.theory.base.safeside import largest_integer, round_down, round_up
+from holdfast.theory.leakage.equal_width import asks_fit
+from holdfast.theory.leakage.release import discrete_uniform_for
 from holdfast.wording import plural
 
 __all__ = ["OnGrid", "asks_left", "charged", "plain_offer"]

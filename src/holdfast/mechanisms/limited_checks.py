@@ -19,7 +19,7 @@ from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.transfer import LIMITED_CHECKS, Beside, Transfer, leaked_by_checks
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.safeside import round_down, round_up
+from holdfast.theory.base.safeside import round_down, round_up
 
 __all__ = ["LimitedChecks", "limited_checks"]
 

@@ -14,7 +14,7 @@ from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.noise import Noise
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 
 __all__ = [
     "CONFIRMED",

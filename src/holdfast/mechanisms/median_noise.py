@@ -30,12 +30,12 @@ from holdfast.mechanisms.transfer_plan import (
     too_few_rows,
 )
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.theory.epochs import epoch_log_beta, median_epoch_half_width
-from holdfast.theory.median_noise import ORDERS, MedianNoiseDesign, median_noise_half_width
-from holdfast.theory.median_release import median_noise_log_charge, median_noise_release
+from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.planning import GRID_ALLOWANCE
-from holdfast.theory.safeside import round_down, round_up
-from holdfast.theory.variance_transfer import declared_variance_half_width
+from holdfast.theory.transfer.epochs import epoch_log_beta, median_epoch_half_width
+from holdfast.theory.transfer.median_noise import ORDERS, MedianNoiseDesign, median_noise_half_width
+from holdfast.theory.transfer.median_release import median_noise_log_charge, median_noise_release
+from holdfast.theory.transfer.variance import declared_variance_half_width
 
 __all__ = ["MEDIAN_NOISE", "MedianLaw"]
 

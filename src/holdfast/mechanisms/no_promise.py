@@ -16,8 +16,8 @@ from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.faults import first_fault
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import NO_SHARE, Offer, Release, Wish
-from holdfast.theory.intervals import Interval
-from holdfast.theory.safeside import round_up
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import round_up
 
 __all__ = [
     "alphabet_log_charge",

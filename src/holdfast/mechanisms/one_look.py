@@ -29,9 +29,9 @@ from holdfast.mechanisms.profile import profile_of_record, recorded_profile
 from holdfast.mechanisms.room import declared_or_least, too_tight
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic, computing_error
-from holdfast.theory.intervals import Interval, clopper_pearson, kl_interval
-from holdfast.theory.leakage import fixed_share
-from holdfast.theory.safeside import round_up
+from holdfast.theory.base.intervals import Interval, clopper_pearson, kl_interval
+from holdfast.theory.base.safeside import round_up
+from holdfast.theory.leakage.nats import fixed_share
 from holdfast.wording import plural
 
 __all__ = ["ONE_LOOK", "OneLook", "ordinary_interval"]

@@ -10,19 +10,19 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.theory.distances import advanced_composition, laplace_tv
-from holdfast.theory.private_release import (
-    gdp_at_delta,
-    optimal_composition_at_delta,
-    pure_dp_to_gdp,
-)
-from holdfast.theory.stability import GDP, TV, ZCDP, ApproxDP, PureDP
-from holdfast.theory.stability_arrows import (
+from holdfast.theory.notions.arrows import (
     gdp_to_tv,
     gdp_to_zcdp,
     pure_dp_to_tv,
     pure_dp_to_zcdp,
     zcdp_to_approx_dp_sharp,
+)
+from holdfast.theory.notions.distances import advanced_composition, laplace_tv
+from holdfast.theory.notions.stability import GDP, TV, ZCDP, ApproxDP, PureDP
+from holdfast.theory.transfer.private_release import (
+    gdp_at_delta,
+    optimal_composition_at_delta,
+    pure_dp_to_gdp,
 )
 from holdfast.wording import plural
 

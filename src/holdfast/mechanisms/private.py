@@ -22,6 +22,7 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.sample import Sample
+from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw, words_of
@@ -42,25 +43,24 @@ from holdfast.mechanisms.release import unbounded_release
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.sampling import Independent
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.statistics.whole import TableFunction
-from holdfast.theory.distances import gaussian_scale_for_approx_dp
-from holdfast.theory.gaussian_transfer import (
+from holdfast.theory.base.safeside import largest_true, round_up
+from holdfast.theory.leakage.release import DiscreteUniform
+from holdfast.theory.notions.distances import gaussian_scale_for_approx_dp
+from holdfast.theory.notions.stability import GDP, PureDP
+from holdfast.theory.planning import MOST_QUESTIONS
+from holdfast.theory.transfer.gaussian import (
     gaussian_half_width,
     gaussian_max_noise,
     gaussian_shift,
 )
-from holdfast.theory.planning import MOST_QUESTIONS
-from holdfast.theory.private_planning import MOST_PRIVATE_LAPLACE, best_private_laplace
-from holdfast.theory.private_release import (
+from holdfast.theory.transfer.private_planning import MOST_PRIVATE_LAPLACE, best_private_laplace
+from holdfast.theory.transfer.private_release import (
     composed_private_shift,
     laplace_max_noise,
     optimal_composition_at_delta,
 )
-from holdfast.theory.release import DiscreteUniform
-from holdfast.theory.safeside import largest_true, round_up
-from holdfast.theory.stability import GDP, PureDP
 
 __all__ = ["PRIVATE_GAUSSIAN", "PRIVATE_LAPLACE", "PrivateNoise", "private_half_width"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Terms
 from holdfast.statistics.known import KnownVariance
-from holdfast.theory.concentration import Bernstein, Concentration, SubExponential, SubGaussian
+from holdfast.theory.base.concentration import Bernstein, Concentration, SubExponential, SubGaussian
 
 __all__ = ["profile_of_record", "radius_of", "recorded_profile"]
 

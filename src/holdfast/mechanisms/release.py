@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from holdfast.mechanisms.mechanism import Offer, Release, Status, Symbol
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 
 __all__ = ["cell_of", "open_release", "release_of", "unbounded_release"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from holdfast.mechanisms.mechanism import Offer, Release
-from holdfast.theory.intervals import Interval
+from holdfast.theory.base.intervals import Interval
 
 __all__ = ["revealed"]
 

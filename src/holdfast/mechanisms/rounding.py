@@ -29,9 +29,9 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import cell_of, release_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.statistics.statistic import Statistic, measure
-from holdfast.theory.equal_width import rounding_half_width, roundings_fit
-from holdfast.theory.leakage import rounding_log_charge
-from holdfast.theory.safeside import largest_integer, round_down, round_up
+from holdfast.theory.base.safeside import largest_integer, round_down, round_up
+from holdfast.theory.leakage.equal_width import rounding_half_width, roundings_fit
+from holdfast.theory.leakage.nats import rounding_log_charge
 
 __all__ = ["ROUNDING", "Rounding"]
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from holdfast.data.parts import part_sums
 from holdfast.data.sample import Sample
+from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.exact import exact_cell
@@ -32,12 +33,11 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.one_look import ordinary_interval
 from holdfast.mechanisms.room import declared_left, declared_or_least, require_room, too_tight
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.sampling import Independent
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Measured, Statistic, averaged, computing_error
-from holdfast.theory.concentration import BoundedMean
-from holdfast.theory.leakage import fixed_share
-from holdfast.theory.safeside import round_up
+from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.base.safeside import round_up
+from holdfast.theory.leakage.nats import fixed_share
 
 __all__ = ["SAMPLE_SPLITTING", "SampleSplitting"]
 

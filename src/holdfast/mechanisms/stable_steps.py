@@ -19,7 +19,7 @@ from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.mechanism import Offer
 from holdfast.mechanisms.profile import profile_of_record
 from holdfast.question.row import GRID_ERROR
-from holdfast.theory.safeside import round_up
+from holdfast.theory.base.safeside import round_up
 
 __all__ = ["StableSteps", "remembering_steps", "steps_of"]
 

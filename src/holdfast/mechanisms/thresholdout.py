@@ -41,8 +41,8 @@ from holdfast.mechanisms.no_promise import (
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.statistics.statistic import Statistic, measure
-from holdfast.theory.release import RESOLUTION, DiscreteUniform
-from holdfast.theory.safeside import round_up
+from holdfast.theory.base.safeside import round_up
+from holdfast.theory.leakage.release import RESOLUTION, DiscreteUniform
 
 __all__ = ["THRESHOLDOUT", "Thresholdout"]
 

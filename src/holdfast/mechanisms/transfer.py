@@ -35,7 +35,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import open_release, unbounded_release
 from holdfast.mechanisms.room import require_room
 from holdfast.statistics.statistic import Statistic, computing_error, measure
-from holdfast.theory.safeside import log_add, round_down, round_up
+from holdfast.theory.base.safeside import log_add, round_down, round_up
 
 __all__ = [
     "LIMITED_CHECKS",

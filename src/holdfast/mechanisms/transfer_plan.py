@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from holdfast import require
+from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, ToleranceTooTight
 from holdfast.mechanisms.kind import Planned, Wanted, chosen_options
 from holdfast.mechanisms.transfer import Beside, Epoch
-from holdfast.sampling import Independent
-from holdfast.theory.epochs import interleaved_log_beta
-from holdfast.theory.safeside import round_down
+from holdfast.theory.base.safeside import round_down
+from holdfast.theory.transfer.epochs import interleaved_log_beta
 
 __all__ = [
     "DECLARED_EPOCHS",

@@ -41,12 +41,12 @@ from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic, computing_error, measure
-from holdfast.theory.concentration import Concentration
-from holdfast.theory.equal_width import gaussian_leakage_half_width, laplace_half_width
-from holdfast.theory.release import RESOLUTION, DiscreteUniform
-from holdfast.theory.safeside import round_down, round_up
-from holdfast.theory.typical import Form, TypicalStability
-from holdfast.theory.typical_mechanisms import gaussian_scale
+from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.base.safeside import round_down, round_up
+from holdfast.theory.leakage.equal_width import gaussian_leakage_half_width, laplace_half_width
+from holdfast.theory.leakage.release import RESOLUTION, DiscreteUniform
+from holdfast.theory.typical.noise import gaussian_scale
+from holdfast.theory.typical.notion import Form, TypicalStability
 
 __all__ = ["SCALE", "TYPICAL_GAUSSIAN", "TYPICAL_LAPLACE", "Calibration", "TypicalNoise"]
 

@@ -17,8 +17,7 @@ from holdfast.data.design import Value
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import build
 from holdfast.question.calls import read_call
-from holdfast.question.expression import Call as Operation
-from holdfast.question.expression import Column, ColumnType, Expression, Kind, Op
+from holdfast.question.expression import Call as Operation, Column, ColumnType, Expression, Kind, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import number, text
 from holdfast.statistics.call import Call, TableCall

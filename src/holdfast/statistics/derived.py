@@ -16,9 +16,9 @@ from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import text
 from holdfast.statistics.mean import Average, Mean, expression_of
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.conditional import conditional_mean_interval
-from holdfast.theory.intervals import Interval
-from holdfast.theory.propagation import difference_interval, ratio_interval, total_interval
+from holdfast.theory.base.conditional import conditional_mean_interval
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.propagation import difference_interval, ratio_interval, total_interval
 
 __all__ = [
     "Conditional",

@@ -19,8 +19,8 @@ from holdfast.question.expression import Call, Constant, Expression, Op
 from holdfast.question.text import text
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.intervals import Interval
-from holdfast.theory.public_variance import group_variance, share_variance
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.public_variance import group_variance, share_variance
 
 __all__ = ["KnownVariance", "known_variance"]
 

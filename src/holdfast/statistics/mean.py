@@ -6,16 +6,15 @@ from dataclasses import dataclass
 
 from holdfast.data.design import Group
 from holdfast.data.sample import Sample
+from holdfast.data.sampling import Clustered, Declared, Independent, MDependent, Sampling
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import number, text
-from holdfast.sampling import Clustered, Declared, Independent, MDependent, Sampling
 from holdfast.statistics.statistic import Measured, measure
-from holdfast.theory.concentration import BoundedMean, Concentration
-from holdfast.theory.dependence import ClusteredRows
-from holdfast.theory.dependence import MDependent as MDependentProfile
+from holdfast.theory.base.concentration import BoundedMean, Concentration
+from holdfast.theory.base.dependence import ClusteredRows, MDependent as MDependentProfile
 
 __all__ = ["Average", "GroupMean", "Mean", "expression_of", "group_mean"]
 

@@ -14,15 +14,15 @@ from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Estimate, Stages, counted
 from holdfast.statistics.mean import Average
-from holdfast.theory.intervals import Interval
-from holdfast.theory.propagation import (
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.propagation import (
     correlation_interval,
     covariance_interval,
     difference_interval,
     std_interval,
     variance_interval,
 )
-from holdfast.theory.safeside import round_up
+from holdfast.theory.base.safeside import round_up
 
 __all__ = ["Correlation", "Covariance", "Variance", "product_of", "square_of"]
 

@@ -13,8 +13,8 @@ from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import number
 from holdfast.statistics.derived import Estimate, counted
 from holdfast.statistics.mean import Average
-from holdfast.theory.intervals import Interval
-from holdfast.theory.propagation import quantile_interval
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.propagation import quantile_interval
 
 __all__ = ["Quantile"]
 

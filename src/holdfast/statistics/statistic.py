@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from holdfast.data.sample import Sample
+from holdfast.data.sampling import Sampling
 from holdfast.question.row import GRID, GRID_ERROR, RowValue
-from holdfast.sampling import Sampling
-from holdfast.theory.concentration import Concentration
+from holdfast.theory.base.concentration import Concentration
 
 __all__ = ["Measured", "Statistic", "averaged", "computing_error", "measure"]
 

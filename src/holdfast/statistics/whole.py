@@ -12,22 +12,22 @@ from holdfast import require
 from holdfast.data.evaluate import evaluate
 from holdfast.data.plain import plain
 from holdfast.data.sample import Sample, reading, silent
+from holdfast.data.sampling import Clustered, Independent, Sampling
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.expression import Expression, column_names
 from holdfast.question.functions import row_function
 from holdfast.question.row import RowValue
 from holdfast.question.text import identifier, number, string, text
-from holdfast.sampling import Clustered, Independent, Sampling
 from holdfast.statistics.statistic import Measured
-from holdfast.theory.concentration import (
+from holdfast.theory.base.concentration import (
     BoundedDifferences,
     Concentration,
     SubExponential,
     SubGaussian,
     TwoSampleU,
 )
-from holdfast.theory.dependence import ClusteredDifferences
+from holdfast.theory.base.dependence import ClusteredDifferences
 
 if TYPE_CHECKING:
     import polars as pl

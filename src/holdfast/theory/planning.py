@@ -15,16 +15,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.theory import baselines, equal_width, gaussian_transfer, median_noise, published
-from holdfast.theory.concentration import BoundedMean, Concentration, SubGaussian
-from holdfast.theory.dependence import MDependent
-from holdfast.theory.private_planning import (
+from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
+from holdfast.theory.base.dependence import MDependent
+from holdfast.theory.base.safeside import largest_integer, smallest_integer
+from holdfast.theory.field import baselines, published
+from holdfast.theory.leakage import equal_width
+from holdfast.theory.transfer import gaussian as gaussian_transfer, median_noise
+from holdfast.theory.transfer.private_planning import (
     MOST_PRIVATE_LAPLACE,
     best_private_laplace,
     private_laplace_questions,
     private_laplace_rows,
 )
-from holdfast.theory.safeside import largest_integer, smallest_integer
 from holdfast.wording import plural
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.baselines`."""
+"""Rows for `holdfast.theory.field.baselines`."""
 
 from __future__ import annotations
 

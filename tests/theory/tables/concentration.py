@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.concentration` and `dependence`: a profile's number is its radius."""
+"""Rows for `theory.base.concentration` and `dependence`: a profile's number is its radius."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.conditional`."""
+"""Rows for `holdfast.theory.base.conditional`."""
 
 from __future__ import annotations
 

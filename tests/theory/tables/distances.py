@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.distances`."""
+"""Rows for `holdfast.theory.notions.distances`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from holdfast.theory.stability import PureDP
+from holdfast.theory.notions.stability import PureDP
 from tests.theory.rows import Domain, Golden
 
 LOG_1E6 = math.log(1e-6)

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.epochs`."""
+"""Rows for `holdfast.theory.transfer.epochs`."""
 
 from __future__ import annotations
 

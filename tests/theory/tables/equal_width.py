@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.equal_width`."""
+"""Rows for `holdfast.theory.leakage.equal_width`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from holdfast.theory.concentration import SubGaussian
+from holdfast.theory.base.concentration import SubGaussian
 from tests.theory.rows import Domain, Golden
 
 LOG_05 = math.log(0.05)

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.integer_noise`, and for Gaussian noise on the leakage account."""
+"""Rows for `theory.leakage.integer_noise`, and for Gaussian noise on the leakage account."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from holdfast.theory.concentration import SubGaussian
+from holdfast.theory.base.concentration import SubGaussian
 from tests.theory.rows import Domain, Golden
 
 LOG_05 = math.log(0.05)

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.intervals`."""
+"""Rows for `holdfast.theory.base.intervals`."""
 
 from __future__ import annotations
 

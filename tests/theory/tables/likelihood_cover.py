@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.likelihood_cover`; its laws are in test_likelihood_cover."""
+"""Rows for `holdfast.theory.transfer.likelihood_cover`; its laws are in test_likelihood_cover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.median_noise`."""
+"""Rows for `holdfast.theory.transfer.median_noise`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.propagation`. Numbers are dyadic where exactness is the point."""
+"""Rows for `holdfast.theory.base.propagation`. Numbers are dyadic where exactness is the point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.sharp_composition`."""
+"""Rows for `holdfast.theory.typical.sharp_composition`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from holdfast.theory.typical_composition import Composed
+from holdfast.theory.typical.composition import Composed
 from tests.theory.rows import Domain, Golden
 
 SUM = "mpmath, 50 digits: the sum over the number of lies, term by term"

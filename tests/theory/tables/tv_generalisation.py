@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.tv_generalisation`."""
+"""Rows for `holdfast.theory.notions.tv_generalisation`."""
 
 from __future__ import annotations
 

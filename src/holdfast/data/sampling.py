@@ -1,0 +1,192 @@
+"""How the rows came about: the one assumption behind every promise, printed with each of them.
+
+`"independent"`, `clustered("patient_id")`, `m_dependent(7)` or `declared(...)`. A value turns a
+number of rows into the concentration of a mean of [0, 1] values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.theory.base.concentration import (
+    BoundedMean,
+    Concentration,
+    Declared as DeclaredProfile,
+    SubExponential,
+    SubGaussian,
+)
+from holdfast.theory.base.dependence import MDependent as MDependentProfile
+
+__all__ = [
+    "Clustered",
+    "Declared",
+    "Independent",
+    "MDependent",
+    "Sampling",
+    "clustered",
+    "declared",
+    "m_dependent",
+    "sampling_from_dict",
+    "sampling_of",
+    "sampling_to_dict",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Independent:
+    """Rows drawn independently of each other."""
+
+    def profile(self, rows: int) -> Concentration:
+        return BoundedMean(rows)
+
+    def __str__(self) -> str:
+        return "independent rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Clustered:
+    """Rows in units that are independent of each other; inside a unit anything goes."""
+
+    column: str
+    size: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str) or not self.column:
+            raise InvalidArgument(
+                f"column is {self.column!r}; it must be the name of the column that says which "
+                "unit a row belongs to."
+            )
+        if self.size is not None:
+            require.at_least("size", self.size, 1)
+
+    def profile(self, rows: int) -> Concentration:
+        if self.size is None:
+            raise InvalidArgument(
+                f"clustered({self.column!r}) has no size; to plan without data say how many rows "
+                f"a unit has: clustered({self.column!r}, size=12)."
+            )
+        return SubGaussian(0.5 * min(1.0, math.sqrt(self.size / rows)))
+
+    def __str__(self) -> str:
+        size = "" if self.size is None else f" of {self.size:g} rows"
+        return f"independent units{size} (column {self.column!r}), any dependence inside a unit"
+
+
+@dataclass(frozen=True, slots=True)
+class MDependent:
+    """Rows in order, independent when further than m apart."""
+
+    m: int
+
+    def __post_init__(self) -> None:
+        require.integer_at_least("m", self.m, 0)
+
+    def profile(self, rows: int) -> Concentration:
+        return MDependentProfile(rows, self.m)
+
+    def __str__(self) -> str:
+        return f"rows in order, independent when more than {self.m} apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A concentration that the user states: nothing else is assumed of the rows."""
+
+    concentration: Concentration
+
+    def profile(self, rows: int) -> Concentration:  # noqa: ARG002 - about these rows
+        return self.concentration
+
+    def __str__(self) -> str:
+        return f"declared concentration {self.concentration}"
+
+
+Sampling = Independent | Clustered | MDependent | Declared
+
+
+def clustered(column: str, *, size: float | None = None) -> Clustered:
+    """Rows come in independent units, named by `column`; any dependence inside a unit.
+
+    `size` is only needed to plan without data: rows in a unit (for unequal units, the sum of
+    squared sizes over the sum of sizes).
+    """
+    return Clustered(column, size)
+
+
+def m_dependent(m: int) -> MDependent:
+    """Rows in their order of time or place, independent when more than `m` apart."""
+    return MDependent(require.integer_at_least("m", m, 0))
+
+
+def declared(
+    *,
+    sigma: float | None = None,
+    b: float | None = None,
+    log_tail: Callable[[float], float] | None = None,
+    largest: float = 1.0,
+) -> Declared:
+    """State the concentration of a [0, 1] mean yourself.
+
+    Either a sub-Gaussian scale `sigma` (with `b`, a sub-exponential one), or `log_tail(a)`, an
+    upper bound on ln P[|sample value - truth| > a] for deviations up to `largest`.
+    """
+    if (sigma is None) == (log_tail is None) or (b is not None and sigma is None):
+        raise InvalidArgument(
+            "declared() takes sigma=, or sigma= and b=, or log_tail=, and nothing else."
+        )
+    if log_tail is not None:
+        return Declared(DeclaredProfile(log_tail, largest))
+    scale = require.positive("sigma", sigma)
+    if b is None:
+        return Declared(SubGaussian(scale))
+    return Declared(SubExponential(scale, require.positive("b", b)))
+
+
+def sampling_of(value: str | Sampling) -> Sampling:
+    """A sampling value from what a user may write."""
+    if isinstance(value, Sampling):
+        return value
+    if value == "independent":
+        return Independent()
+    raise InvalidArgument(
+        f"sampling is {value!r}; it must be 'independent', holdfast.clustered(column), "
+        "holdfast.m_dependent(m) or holdfast.declared(...)."
+    )
+
+
+def sampling_to_dict(sampling: Sampling) -> dict[str, Any]:
+    """The assumption as plain values, for the ledger."""
+    match sampling:
+        case Independent():
+            return {"kind": "independent"}
+        case Clustered(column, size):
+            return {"kind": "clustered", "column": column, "size": size}
+        case MDependent(m):
+            return {"kind": "m_dependent", "m": m}
+        case Declared(SubGaussian(sigma)):
+            return {"kind": "declared", "sigma": sigma, "b": None}
+        case Declared(SubExponential(sigma, b)):
+            return {"kind": "declared", "sigma": sigma, "b": b}
+    raise InvalidArgument(
+        "a log_tail function cannot be written in a ledger, which must explain every interval by "
+        "itself; declare sigma=, or sigma= and b=, instead."
+    )
+
+
+def sampling_from_dict(body: Mapping[str, Any]) -> Sampling:
+    """The assumption that `sampling_to_dict` wrote."""
+    match body:
+        case {"kind": "independent"}:
+            return Independent()
+        case {"kind": "clustered", "column": str(column), "size": size}:
+            return Clustered(column, size)
+        case {"kind": "m_dependent", "m": int(m)}:
+            return MDependent(m)
+        case {"kind": "declared", "sigma": float(sigma), "b": b}:
+            return declared(sigma=sigma, b=b)
+    raise InvalidArgument(f"the ledger names a sampling that this version does not know: {body}.")

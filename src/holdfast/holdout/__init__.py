@@ -1,0 +1,1 @@
+"""The holdout: protected rows with their ledger, opened, asked and priced."""

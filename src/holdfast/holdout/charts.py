@@ -1,0 +1,233 @@
+"""Charts: one Altair specification for PNG, SVG, PDF, HTML and notebooks, all offline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import InvalidArgument, MissingExtra
+from holdfast.theory.planning import Method, check_method, methods
+from holdfast.wording import percent, plural
+
+if TYPE_CHECKING:
+    import altair
+
+    from holdfast.ledger.entries import Recorded
+    from holdfast.planner.table import Plan
+
+__all__ = ["answers_chart", "drawing_library", "plan_chart", "save"]
+
+_FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
+_POINTS_PER_DECADE = 3
+_LEAST_SHOWN = 10
+_COLOURS = {
+    "bounded noise": "#0b6e4f",
+    "median noise": "#1f77b4",
+    "gaussian": "#17a2b8",
+    "typical laplace": "#9467bd",
+    "typical gaussian": "#c5a5de",
+    "private laplace": "#e377c2",
+    "rounding": "#bc8f00",
+    "sample splitting": "#8c564b",
+    "one look": "#d62728",
+}
+_SAME_LINE = "private gaussian"  # as gaussian: the best noise for the width is the same
+_STATUS_COLOURS = {"answered": "#1f77b4", "confirmed": "#0b6e4f", "surprise": "#d62728"}
+_GUESS_COLOURS = ("#7fc97f", "#a6d854", "#cddc39")
+_PUBLISHED_COLOURS = ("#555555", "#808080", "#a0a0a0", "#c0c0c0")
+
+
+def save(chart: Any, path: str | Path) -> Path:
+    """Write a chart; the ending of the name says the format. No network is used."""
+    target = require_file(path)
+    options: dict[str, Any] = {}
+    match target.suffix.lower():
+        case ".html":
+            options["inline"] = True
+        case ".png":
+            options["scale_factor"] = 2
+    chart.save(str(target), **options)
+    return target
+
+
+def require_file(path: str | Path) -> Path:
+    """Where a chart can be written: a folder that is there, a name that says the format."""
+    target = Path(path)
+    if target.suffix.lower() not in _FORMATS:
+        raise InvalidArgument(
+            f"the chart's file is {str(path)!r}; its name must end in {', '.join(_FORMATS)}."
+        )
+    if not target.parent.is_dir():
+        raise InvalidArgument(
+            f"the chart's file is {str(path)!r}, and there is no folder {str(target.parent)!r}; "
+            "create it first."
+        )
+    return target
+
+
+def plan_chart(plan: Plan) -> altair.LayerChart:
+    """Half-width against number of questions, a line for each mechanism, for the plan's rows."""
+    alt = drawing_library()
+    points = _plan_points(plan)
+    names = list(dict.fromkeys(point["mechanism"] for point in points))
+    base = alt.Chart(alt.Data(values=points))
+    lines = base.mark_line(point=alt.OverlayMarkDef(size=18), strokeWidth=2).encode(
+        x=alt.X("questions:Q", title="adaptive questions").scale(type="log"),
+        y=alt.Y("half-width:Q", title="half-width of every interval").scale(type="log"),
+        color=alt.Color("mechanism:N", title=None)
+        .scale(domain=names, range=_colours(names))
+        .legend(labelLimit=320, symbolStrokeWidth=3),
+        strokeDash=alt.StrokeDash("kind:N", legend=None).scale(
+            domain=["promise", "reference", "not valid"], range=[[1, 0], [5, 3], [2, 2]]
+        ),
+        tooltip=["mechanism:N", "questions:Q", alt.Tooltip("half-width:Q", format=".4f"), "kind:N"],
+    )
+    best = plan.recommended
+    mark = {"questions": best.questions, "half-width": best.half_width, "name": best.name}
+    here = alt.Chart(alt.Data(values=[mark])).encode(x="questions:Q", y="half-width:Q")
+    rows = best.rows or 0
+    return alt.layer(  # type: ignore[no-any-return]
+        lines,
+        here.mark_point(size=160, shape="diamond", filled=True, color="black"),
+        here.mark_text(align="left", dx=10, dy=-10, fontWeight="bold").encode(text="name:N"),
+    ).properties(
+        width=620,
+        height=400,
+        title=alt.Title(
+            f"What {rows:,} rows can answer",
+            subtitle=[
+                f"all intervals together at {percent(plan.confidence_level)}; {plan.sampling}",
+                "dashed: published methods; dotted: not valid when questions follow answers",
+            ],
+        ),
+    )
+
+
+def answers_chart(
+    name: str, answers: Sequence[Recorded], confidence_level: float | None
+) -> altair.VConcatChart:
+    """Every answer with its interval, in the order asked; without a level nothing is promised.
+
+    There is a panel for each range of values, and one for each statistic that took several
+    questions, such as a quantile.
+    """
+    alt = drawing_library()
+    if not answers:
+        raise InvalidArgument("no question has been answered yet, so there is nothing to draw.")
+    panels: dict[str, list[Recorded]] = {}
+    for recorded in answers:
+        panels.setdefault(_panel_title(recorded), []).append(recorded)
+    return alt.vconcat(  # type: ignore[no-any-return]
+        *(_answers_panel(alt, title, shown) for title, shown in panels.items()),
+        title=alt.Title(
+            f"{name}: {len(answers):,} answers",
+            subtitle="no promise: every interval is the whole range"
+            if confidence_level is None
+            else f"simultaneous {percent(confidence_level)}: all intervals together",
+        ),
+    )
+
+
+def _panel_title(recorded: Recorded) -> str:
+    if recorded.part_of is not None:
+        return f"asked for {recorded.part_of}"
+    return f"value with its interval, range {recorded.range.low:g} to {recorded.range.high:g}"
+
+
+def _answers_panel(alt: Any, title: str, shown: list[Recorded]) -> Any:
+    points = [
+        {
+            "question": f"{recorded.number}. {recorded.question}",
+            "value": recorded.value,
+            "low": recorded.interval.low,
+            "high": recorded.interval.high,
+            "status": recorded.status,
+        }
+        for recorded in shown
+    ]
+    base = alt.Chart(alt.Data(values=points)).encode(
+        y=alt.Y("question:N", sort=None, title=None).axis(labelLimit=420),
+        color=alt.Color("status:N", title=None).scale(
+            domain=list(_STATUS_COLOURS), range=list(_STATUS_COLOURS.values())
+        ),
+    )
+    axis = alt.X("low:Q", title=title).axis(titleLimit=560)
+    intervals = base.mark_rule(strokeWidth=3).encode(
+        x=axis.scale(domain=_domain(shown), nice=False), x2="high:Q"
+    )
+    layers = [intervals, base.mark_point(filled=True, size=50, opacity=1).encode(x="value:Q")]
+    if any(recorded.range.low < 0 < recorded.range.high for recorded in shown):
+        zero = alt.Chart(alt.Data(values=[{"value": 0}])).encode(x="value:Q")
+        layers.insert(0, zero.mark_rule(strokeDash=[4, 3], color="#555555"))
+    return alt.layer(*layers).properties(width=560)
+
+
+def _domain(shown: list[Recorded]) -> list[float]:
+    """What an axis shows: the intervals with room around them, and 0 where it separates signs."""
+    lows, highs = zip(*(recorded.interval for recorded in shown), strict=True)
+    room = max(high - low for low, high in zip(lows, highs, strict=True))
+    least, most = (end([each.range[i] for each in shown]) for i, end in enumerate((min, max)))
+    low, high = max(least, min(lows) - room), min(most, max(highs) + room)
+    return [min(low, 0.0), max(high, 0.0)] if least < 0 < most else [low, high]
+
+
+def drawing_library() -> Any:
+    """Altair, with what it needs to write pictures; or which extra brings them."""
+    try:
+        import altair
+        import vl_convert  # noqa: F401 - Altair needs it to write pictures
+    except ImportError as missing:
+        raise MissingExtra(
+            f"charts need {missing.name}, which is not installed; "
+            "install the extra: pip install 'holdfast[charts]'."
+        ) from missing
+    return altair
+
+
+def _plan_points(plan: Plan) -> list[dict[str, Any]]:
+    """The half-widths of every mechanism that applies, over a range around the plan's questions."""
+    best, rows = plan.recommended, plan.known_rows
+    n, log_beta = best.rows or 1, plan.log_beta
+    counts = _question_counts(10 * (best.questions or 1))
+    lines: list[tuple[str, list[Method]]] = [
+        (method.name, [method] * len(counts))
+        for method in methods()
+        if method.applies(rows) and method.name != _SAME_LINE
+    ]
+    if plan.surprises is not None:
+        lines.append(
+            (
+                f"guess and check, {plural(plan.surprises, 'surprise')}",
+                [check_method(min(plan.surprises, k)) for k in counts],
+            )
+        )
+    else:
+        for share in (0.0, 0.01, 0.1):
+            lines.append(
+                (
+                    f"guess and check, {percent(share)} surprises",
+                    [check_method(math.ceil(share * k)) for k in counts],
+                )
+            )
+    return [
+        {"mechanism": name, "questions": k, "half-width": width, "kind": method.kind}
+        for name, at_counts in lines
+        for k, method in zip(counts, at_counts, strict=True)
+        if (width := method.half_width(rows, n, k, log_beta)) is not None
+    ]
+
+
+def _question_counts(most: int) -> list[int]:
+    """Numbers of questions from 1 to `most` or a little more, evenly on a logarithmic scale."""
+    steps = math.ceil(_POINTS_PER_DECADE * math.log10(max(most, _LEAST_SHOWN)) - 1e-9)
+    return sorted({round(10 ** (step / _POINTS_PER_DECADE)) for step in range(steps + 1)})
+
+
+def _colours(names: list[str]) -> list[str]:
+    guesses, published = iter(_GUESS_COLOURS), iter(_PUBLISHED_COLOURS)
+    return [
+        _COLOURS.get(name) or (next(guesses) if name.startswith("guess") else next(published))
+        for name in names
+    ]

@@ -1,0 +1,310 @@
+"""The desk, where wishes become answers: ledger, transcript and protected rows in one place.
+
+The walk of a question: asked before? the stored answer, free; an offer on the account (public), or
+a refusal that computes nothing; the offer's worst charge reserved, durable; one symbol through the
+mechanism's door; the answer settled, durable.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from holdfast import require
+from holdfast.data.sample import Sample
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.budget import Budget
+from holdfast.holdout.guess import averages
+from holdfast.ledger.entries import Asked, Opening, abandonment, reservation, settlement
+from holdfast.ledger.store import Store
+from holdfast.ledger.transcript import Transcript
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.leakage import charged
+from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish, about
+from holdfast.mechanisms.noise import Noise
+from holdfast.statistics.bind import read_again
+from holdfast.statistics.known import known_variance
+from holdfast.statistics.recorded import require_written
+from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.table import Table
+
+__all__ = ["Desk", "checks_and_asks", "now"]
+
+_NOTHING: Mapping[str, str] = {}
+
+
+class Desk:
+    """One ledger with its protected rows (`sample`) and, perhaps, other rows (`train`).
+
+    With `guessers`, in order of preference, what is asked is guessed and checked.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        transcript: Transcript,
+        table: Table,
+        sample: Sample | None,
+        train: Sample | None,
+        timeout: float,
+        guessers: Sequence[Guesser] = (),
+    ) -> None:
+        self.store = store
+        self.transcript = transcript
+        self.table = table
+        self.train = train
+        self._sample = sample
+        self._timeout = timeout
+        self._written: set[str] = set()  # what was seen to be readable again
+        # Guessers may have noise of their own, and never learn the noise of answers.
+        secret = hmac.digest(store.secret, b"holdfast guessers/1", sha256)
+        grounds = Grounds(transcript.terms, table, train, secret)
+        self._guessing = Guessing(guessers, grounds) if guessers else None
+
+    @property
+    def opening(self) -> Opening:
+        return self.transcript.opening
+
+    def require_checks(self) -> Checker:
+        """What checks guesses beside the ledger's mechanism; refused where nothing can."""
+        checker = self.transcript.checker
+        if checker is None:
+            kind = kind_of(self.opening.mechanism["name"])
+            raise InvalidArgument(
+                f"this ledger answers by {kind.name} and checks no guesses: {kind.refuses_checks} "
+                "Use ask, or another ledger."
+            )
+        return checker
+
+    def refresh(self) -> None:
+        """Read what others have written since."""
+        with self.store.guard:
+            transcript = self.transcript
+            transcript.apply(self.store.news(transcript.count, transcript.head))
+
+    def budget(self) -> Budget:
+        """What is left, as of the last reading."""
+        transcript = self.transcript
+        return Budget(
+            transcript.terms,
+            transcript.committed,
+            transcript.mechanism,
+            transcript.checker,
+            self.opening.mechanism.get("why"),
+        )
+
+    def half_width(self, tolerance: float | None) -> float:
+        """The half-width wanted, as a part of the range."""
+        if tolerance is None:
+            return self.transcript.terms.tolerance
+        return require.between("tolerance", tolerance, 0.0, 0.5, open_low=True, open_high=True)
+
+    def wishes(self, statistics: Sequence[Statistic], tolerance: float | None) -> list[Wish]:
+        """To ask for these, or to check what a guesser says of them."""
+        t = self.half_width(tolerance)
+        if kind_of(self.opening.mechanism["name"]).trained:
+            return self._by_training(statistics, t)
+        if self._guessing is not None:
+            self.refresh()  # what others were answered meanwhile teaches the guessers too
+        guessing = self._taught()
+        if guessing is None:
+            wishes = [Wish(statistic, t) for statistic in statistics]
+        else:
+            wishes = guessing.wishes(statistics, t)
+        return [replace(wish, narrow=tolerance is None) for wish in wishes]
+
+    def _by_training(self, statistics: Sequence[Statistic], t: float) -> list[Wish]:
+        """To ask for these with the training rows' values; what was asked before needs none."""
+        self.refresh()
+        if all(statistic.text in self.transcript.by_question for statistic in statistics):
+            return [Wish(statistic, t) for statistic in statistics]
+        if self.train is None:
+            raise InvalidArgument(
+                f"this ledger answers by {self.opening.mechanism['name']}, which needs other rows "
+                "to guess from; open it with train=. Nothing was spent."
+            )
+        found = averages(self.train, statistics, self.table)
+        return [
+            Wish(statistic, t, guess=guess)
+            for statistic, guess in zip(statistics, found, strict=True)
+        ]
+
+    def guesses(self, statistic: Statistic) -> bool:
+        """Whether asking for it would check a guess."""
+        guessing = self._taught()
+        return guessing is not None and guessing.covers(statistic)
+
+    def _taught(self) -> Guessing | None:
+        """The guessers after every answer read so far; None where nothing is guessed."""
+        if self._guessing is None or self.transcript.checker is None:
+            return None
+        with self.store.guard:
+            for answer in self.transcript.answers[self._guessing.lessons :]:
+                self._guessing.learn(lesson_of(answer))
+        return self._guessing
+
+    def checks(
+        self, statistics: Sequence[Statistic], guesses: Sequence[float], tolerance: float | None
+    ) -> list[Wish]:
+        """To check that each is about its guess (a fraction of its range)."""
+        t = self.half_width(tolerance)
+        return [
+            replace(about(statistic, t, guess), narrow=tolerance is None)
+            for statistic, guess in zip(statistics, guesses, strict=True)
+        ]
+
+    def offers(self, wishes: Sequence[Wish], account: Account) -> tuple[Mechanism, list[Offer]]:
+        """The public terms of answering on an account; or a refusal."""
+        transcript = self.transcript
+        for wish in wishes:
+            self._require_written(wish.question)
+        informed = [
+            replace(wish, variance=known_variance(wish.question, transcript.by_question))
+            for wish in wishes
+        ]
+        asks = wishes[0].claim is None
+        mechanism = transcript.mechanism if asks else self.require_checks()
+        return mechanism, mechanism.offer(transcript.terms, account, informed)
+
+    def was_read(self, text: str) -> None:
+        """A text that was asked in the words of the ledger can be read again."""
+        self._written.add(text)
+
+    def _require_written(self, statistic: Statistic) -> None:
+        if statistic.text not in self._written:
+            require_written(statistic, self.table)
+            self._written.add(statistic.text)
+
+    def answer(
+        self, wishes: Sequence[Wish], why: str | None, part_of: Mapping[str, str] = _NOTHING
+    ) -> list[Answer]:
+        """The answers, one for each wish; what was asked before is not asked again.
+
+        `part_of` tells, for a question's text, the statistic that it is asked for.
+        """
+        if why is not None and not isinstance(why, str):
+            raise InvalidArgument(f"why is {why!r}; it must be text.")
+        wanted = {wish.question.text: wish for wish in wishes}
+        asked: list[Wish] = []
+        if self._unknown(wanted):
+            with self.store.exclusive(self._timeout):
+                self.refresh()
+                if self._unknown(wanted):
+                    self._finish_pending(wanted)
+                asked = self._unknown(wanted)
+                if asked:
+                    self._ask_afresh(asked, why, part_of)
+        else:
+            self.refresh()
+        new = {wish.question.text for wish in asked}
+        left, answers = self.budget(), []
+        for text in (wish.question.text for wish in wishes):
+            recorded = self.transcript.by_question[text]
+            answers.append(Answer(recorded, left, repeated=text not in new))
+            new.discard(text)  # named twice in one batch, it is paid for once
+        return answers
+
+    def _unknown(self, wanted: Mapping[str, Wish]) -> list[Wish]:
+        """The wishes that no stored answer fulfils."""
+        return [wish for text, wish in wanted.items() if text not in self.transcript.by_question]
+
+    def _ask_afresh(
+        self, wishes: Sequence[Wish], why: str | None, part_of: Mapping[str, str]
+    ) -> None:
+        groups = checks_and_asks(wishes)
+        if len(groups) > 1:
+            self._require_all(groups)
+        for group in groups:
+            self._ask_group(group, why, part_of)
+
+    def _require_all(self, groups: Iterable[Sequence[Wish]]) -> None:
+        """Refuse everything unless the last group is covered whatever the first ones cost."""
+        account = self.transcript.account
+        for group in groups:
+            _, offers = self.offers(group, account)
+            account = charged(account, offers, [offer.worst_charge for offer in offers])
+
+    def _ask_group(
+        self, wishes: Sequence[Wish], why: str | None, part_of: Mapping[str, str]
+    ) -> None:
+        mechanism, offers = self.offers(wishes, self.transcript.account)
+        sample = self._needed_sample()
+        asked = [
+            Asked(offer, wish.question.low, wish.question.high, part_of.get(offer.question))
+            for offer, wish in zip(offers, wishes, strict=True)
+        ]
+        self._write(reservation(now(), mechanism.name, why, asked))
+        self._settle(mechanism, offers, [wish.question for wish in wishes], sample)
+
+    def _settle(
+        self,
+        mechanism: Mechanism,
+        offers: Sequence[Offer],
+        questions: Sequence[Statistic],
+        sample: Sample,
+    ) -> None:
+        pending = self.transcript.pending
+        if pending is None:
+            raise InvalidArgument("no batch is reserved.")
+        symbols = mechanism.respond(
+            self.transcript.terms,
+            offers,
+            questions,
+            sample,
+            lambda number: Noise(self.store.secret, number),
+        )
+        releases = [
+            mechanism.settle(offer, symbol) for offer, symbol in zip(offers, symbols, strict=True)
+        ]
+        self._write(settlement(now(), pending.seq, symbols, releases))
+
+    def _finish_pending(self, wanted: Mapping[str, Wish]) -> None:
+        """Complete what a crashed process reserved, with the same noise; or give it up for good."""
+        pending = self.transcript.pending
+        if pending is None:
+            return
+        sample = self._needed_sample()
+        offers = [asked.offer for asked in pending.asked]
+        try:
+            questions = [self._again(offer.question, wanted) for offer in offers]
+        except InvalidQuestion:
+            self._write(
+                abandonment(now(), pending.seq, "the question is a Python function that is gone")
+            )
+            return
+        self._settle(pending.mechanism, offers, questions, sample)
+
+    def _again(self, text: str, wanted: Mapping[str, Wish]) -> Statistic:
+        """The question that the ledger knows by this text."""
+        return wanted[text].question if text in wanted else read_again(text, self.table)
+
+    def _write(self, body: dict[str, Any]) -> None:
+        transcript = self.transcript
+        transcript.apply([self.store.append(body, transcript.count, transcript.head)])
+
+    def _needed_sample(self) -> Sample:
+        if self._sample is None:
+            raise InvalidArgument(
+                f"a new question needs the rows of {self.opening.name!r}, and the ledger was "
+                "opened without them; open it with its data. Nothing was spent."
+            )
+        return self._sample
+
+
+def checks_and_asks(wishes: Sequence[Wish]) -> list[list[Wish]]:
+    """The wishes that claim something, and those that do not: other mechanisms answer them."""
+    checks = [wish for wish in wishes if wish.claim is not None]
+    asks = [wish for wish in wishes if wish.claim is None]
+    return [group for group in (checks, asks) if group]
+
+
+def now() -> str:
+    """The time, as the ledger writes it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

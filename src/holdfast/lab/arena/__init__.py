@@ -1,0 +1,1 @@
+"""Trials, verdicts and campaigns: analysts let loose on holders, judged exactly."""

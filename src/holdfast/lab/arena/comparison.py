@@ -1,0 +1,159 @@
+"""Comparisons: several holders against one attack on the same samples, as a frozen table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
+from statistics import fmean
+from typing import Any, Literal
+
+from holdfast import require
+from holdfast.lab.arena.trial import Analyst, Result, Scenario, processes, run_trials
+from holdfast.lab.arena.verdict import Verdict, verdict
+from holdfast.lab.world.holders import Holder, Setting
+from holdfast.lab.world.populations import Population
+
+__all__ = ["Cell", "Compared", "Experiment", "Reported", "Run", "compare"]
+
+# What an experiment is about: the final score, the questions answered, or the trials broken.
+Reported = Literal["shown", "answered", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How an experiment is run."""
+
+    trials: int = 20
+    seed: int = 2026
+    n_jobs: int = 1
+    progress: Callable[[int, int], None] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        require.positive_integer("trials", self.trials)
+        require.integer_at_least("seed", self.seed, 0)
+        processes(self.n_jobs)
+
+    def seeded_for(self, name: str) -> Run:
+        """The same with a seed that is this name's alone: evidence that no other one repeats."""
+        digest = blake2b(f"{int(self.seed)} {name}".encode(), digest_size=8).digest()
+        return replace(self, seed=int.from_bytes(digest, "big"))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One holder's row: averages over the trials of the attack's final question, and the verdict.
+
+    `holds` is None where no interval was shown or the trials are too few to tell; `published` is
+    what others report for the same sizes: of the final score shown, of the number of questions
+    answered, or of the share of trials broken.
+    """
+
+    holder: str
+    promises: bool
+    shown: float | None
+    truth: float | None
+    low: float | None
+    high: float | None
+    holds: bool | None
+    verdict: Verdict
+    published: float | None
+    reported: Reported
+    note: str
+
+    @property
+    def answered(self) -> float:
+        """Questions answered, in the middle trial."""
+        return self.verdict.median_answers
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A table: what was done, and a row for each holder."""
+
+    name: str
+    description: str
+    rows: tuple[Compared, ...]
+
+    @property
+    def about(self) -> Reported:
+        """What its rows are to be compared by."""
+        return next((row.reported for row in self.rows if row.reported != "shown"), "shown")
+
+    @property
+    def kept(self) -> bool:
+        """Whether nobody who promises was broken."""
+        return all(row.holds is not False for row in self.rows if row.promises)
+
+    def to_dict(self) -> dict[str, Any]:
+        rows = [{**asdict(row), "word": row.verdict.word} for row in self.rows]
+        return {"name": self.name, "description": self.description, "rows": rows}
+
+    def row(self, holder: str) -> Compared:
+        """The row of the holder of this name."""
+        return next(row for row in self.rows if row.holder == holder)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One holder to compare, with what is published of it at these sizes, if anything.
+
+    `misled`: the setting says what is not true of the population, so that no promise applies.
+    """
+
+    population: Population
+    holder: Holder
+    analyst: Analyst
+    setting: Setting
+    train_rows: int = 0
+    published: float | None = None
+    reported: Reported = "shown"
+    note: str = ""
+    label: str = ""
+    misled: bool = False
+
+
+def compare(name: str, description: str, cells: Sequence[Cell], run: Run) -> Experiment:
+    """The table: every cell has the trials of the same seeds, so holders meet the same samples."""
+    rows = []
+    for place, cell in enumerate(cells):
+        scenario = Scenario(
+            cell.population, cell.holder, cell.analyst, cell.setting, cell.train_rows
+        )
+        results = run_trials(
+            scenario,
+            run.trials,
+            seed=run.seed,
+            n_jobs=run.n_jobs,
+            progress=_shifted(run.progress, place, len(cells)),
+        )
+        rows.append(_compared(cell, results))
+    return Experiment(name, description, tuple(rows))
+
+
+def _shifted(
+    progress: Callable[[int, int], None] | None, place: int, cells: int
+) -> Callable[[int, int], None] | None:
+    if progress is None:
+        return None
+    return lambda done, trials: progress(place * trials + done, cells * trials)
+
+
+def _compared(cell: Cell, results: Sequence[Result]) -> Compared:
+    found = verdict(results, 1 - cell.setting.confidence_level)
+    finals = [result.final for result in results if result.final is not None]
+    lows = [final.low for final in finals if final.low is not None]
+    highs = [final.high for final in finals if final.high is not None]
+    return Compared(
+        holder=cell.label or cell.holder.name,
+        promises=cell.holder.promises and not cell.misled,
+        shown=found.shown,
+        truth=found.truth,
+        low=fmean(lows) if lows else None,
+        high=fmean(highs) if highs else None,
+        holds=found.holds if found.telling else None,
+        verdict=found,
+        published=cell.published,
+        reported=cell.reported,
+        note=cell.note,
+    )

@@ -1,0 +1,170 @@
+"""The experiments by name, with the sizes that a caller may change."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from holdfast.errors import InvalidArgument
+from holdfast.lab.arena.comparison import Experiment, Run, compare
+from holdfast.lab.arena.experiments import (
+    dependent_data,
+    fingerprinting,
+    heavy_tails,
+    leaderboard,
+    log_odds_vote,
+    reusable_holdout,
+    snowball,
+)
+from holdfast.lab.attacks.roster import ATTACKS, cell_of
+from holdfast.lab.world.session import BOUNDED, GuessedBy, Protected
+from holdfast.mechanisms.catalogue import kind_of
+
+__all__ = ["EXPERIMENTS", "ExperimentKind", "Sizes", "attacked", "usual_trials"]
+
+_ATTACK_TRIALS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a caller wants other than usual; None leaves it as it is."""
+
+    rows: int | None = None
+    questions: int | None = None
+    tolerance: float | None = None
+    mechanism: str = BOUNDED
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentKind:
+    """An entry: what it shows, and how its arguments are called.
+
+    `questions` names the argument that sets how many are asked, `extra` how many come on top of it.
+    """
+
+    name: str
+    description: str
+    function: Callable[..., Experiment]
+    trials: int = 20
+    rows: str | None = "rows"
+    questions: str = "features"
+    extra: int = 1
+    tolerance: str | None = None
+
+    def run(self, sizes: Sizes, run: Run) -> Experiment:
+        """The experiment at these sizes, or at the published ones."""
+        arguments: dict[str, Any] = {"mechanism": sizes.mechanism, "run": run}
+        for what, argument in (("rows", self.rows), ("tolerance", self.tolerance)):
+            value = getattr(sizes, what)
+            if value is None:
+                continue
+            if argument is None:
+                raise InvalidArgument(f"{self.name} has no {what} of its own to change; leave it.")
+            arguments[argument] = value
+        if sizes.questions is not None:
+            if sizes.questions <= self.extra + 1:
+                raise InvalidArgument(
+                    f"questions is {sizes.questions}; {self.name} needs at least {self.extra + 2}."
+                )
+            arguments[self.questions] = sizes.questions - self.extra
+        return self.function(**arguments)
+
+
+_REUSABLE = ExperimentKind(
+    "reusable-holdout",
+    "Features chosen on training and holdout, then their vote (Dwork et al. 2015).",
+    reusable_holdout,
+    trials=8,
+    tolerance="tolerance",
+)
+_KINDS = (
+    _REUSABLE,
+    replace(
+        _REUSABLE,
+        name="reusable-holdout-signal",
+        description="The same with a little signal in 20 features.",
+        function=partial(reusable_holdout, signal=True),
+    ),
+    ExperimentKind(
+        "log-odds-vote",
+        "Features and their log-odds vote, until the half-width cannot be kept (Rogers 2020).",
+        log_odds_vote,
+        questions="most",
+        extra=0,
+        tolerance="tolerance",
+    ),
+    ExperimentKind(
+        "leaderboard",
+        "Random submissions, then the majority of the good ones (Blum and Hardt 2015).",
+        leaderboard,
+        questions="submissions",
+    ),
+    ExperimentKind(
+        "fingerprinting",
+        "Random sets of rows; the rows that pull the answers are accused (Steinke and Ullman).",
+        fingerprinting,
+        questions="held",
+    ),
+    ExperimentKind(
+        "snowball",
+        "Questions that concentrate on what is known; noise as planned, and 0.9 of it.",
+        snowball,
+        trials=40,
+        rows=None,
+        questions="questions",
+        extra=0,
+    ),
+    ExperimentKind(
+        "dependent-data",
+        "Repeated rows and rows in time, taken for independent or declared as they are.",
+        dependent_data,
+        rows=None,
+    ),
+    ExperimentKind(
+        "heavy-tails",
+        "Means of values without bounds, then their sum with the signs that fit.",
+        heavy_tails,
+    ),
+)
+
+EXPERIMENTS: Mapping[str, ExperimentKind] = {kind.name: kind for kind in _KINDS}
+
+
+def usual_trials(name: str) -> int:
+    """How many trials an experiment or an attack has unless told otherwise."""
+    return EXPERIMENTS[name].trials if name in EXPERIMENTS else _ATTACK_TRIALS
+
+
+def attacked(name: str, sizes: Sizes, run: Run) -> Experiment:
+    """An experiment, or an attack on the holder it breaks and on a mechanism, by name."""
+    if name in EXPERIMENTS:
+        return EXPERIMENTS[name].run(sizes, run)
+    if name not in ATTACKS:
+        near = difflib.get_close_matches(name, [*EXPERIMENTS, *ATTACKS], n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "the names are listed by: holdfast attack"
+        raise InvalidArgument(f"there is no attack {name!r}; {hint}")
+    kind = ATTACKS[name]
+    reason = kind_of(sizes.mechanism).refuses_checks
+    if kind.guesses and reason is not None:
+        raise InvalidArgument(f"{sizes.mechanism} checks no guesses: {reason}")
+    guesses: GuessedBy = "analyst" if kind.guesses else "nobody"
+    own = cell_of(
+        kind,
+        Protected(guesses, mechanism=sizes.mechanism),
+        rows=sizes.rows,
+        questions=sizes.questions,
+        tolerance=sizes.tolerance,
+    )
+    setting = own.setting
+    naive = cell_of(kind, kind.breaks, rows=setting.rows, questions=setting.questions)
+    if not isinstance(kind.breaks, Protected):
+        naive = replace(naive, setting=naive.setting.as_if_independent())
+    return compare(
+        own.analyst.name,
+        f"{kind.description} {setting.rows:,} rows, {setting.questions:,} questions.",
+        [naive, own],
+        run,
+    )

@@ -1,0 +1,285 @@
+"""A rehearsal: the attacks on synthetic rows, with the terms of a holdout of yours.
+
+Nothing of the holdout is touched but what it declared. The synthetic rows are +-1 features that
+know nothing of their label, as dependent on each other as the declared sampling allows; so every
+true score is known, and an interval that misses it is seen to miss it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holdfast.data.sampling import Clustered, Declared, Independent, MDependent, sampling_from_dict
+from holdfast.errors import InvalidArgument
+from holdfast.lab.arena.comparison import Cell, Experiment, Run, compare
+from holdfast.lab.arena.verdict import WORDS, Word
+from holdfast.lab.attacks.roster import ATTACKS, AttackKind, SignsOf
+from holdfast.lab.pages.tables import Grid
+from holdfast.lab.world.holders import Plain, Setting
+from holdfast.lab.world.populations import Blocks, Population, Signs
+from holdfast.lab.world.session import Protected
+from holdfast.ledger.entries import Opening
+from holdfast.mechanisms.catalogue import kind_of
+from holdfast.theory.base.concentration import SubExponential, SubGaussian
+
+__all__ = ["Rehearsal", "rehearse"]
+
+_ATTACKS = (
+    "sign-attack",
+    "log-odds",
+    "guess-bisection",
+    "honest-explorer",
+    "greedy-search",
+    "hill-climber",
+    "alternate-accounts",
+    "width-reading",
+)
+# With more cells (rows times questions) than this, only the attacks that matter most are run ...
+_QUICK = 10**7
+_FEW = 3
+# ... and with more than this, fewer rows stand for all of them, at the same number of standard
+# errors: every half-width grows by the square root of the ratio.
+_MOST_CELLS = 10**8
+_MOST_QUESTIONS = 2_000
+_OPEN_QUESTIONS = 300
+_WIDEST = 0.45
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What the attacks found under a holdout's terms; `str` is the verdict for a person."""
+
+    name: str
+    terms: str
+    notes: tuple[str, ...]
+    promises: bool
+    attacks: tuple[Experiment, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Whether there is a promise and it held against every attack, beyond doubt."""
+        return self.promises and not any(map(self._of, WORDS[1:]))
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The attacks that broke the promise."""
+        return self._of("BROKEN") if self.promises else ()
+
+    def grid(self) -> Grid:
+        """A row for each attack: what was shown, and whether the intervals were true."""
+        return Grid(
+            ("attack", "answered", "shown", "truth", "false", "worst", "a plain holdout shows"),
+            tuple(_row(attack) for attack in self.attacks),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "terms": self.terms,
+            "notes": list(self.notes),
+            "promises": self.promises,
+            "kept": self.kept,
+            "attacks": [attack.to_dict() for attack in self.attacks],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"Rehearsal of {self.name}: {self.terms}",
+                "Synthetic rows only: yours were not touched, and nothing was spent.",
+                *self.notes,
+                "",
+                self.grid().text(),
+                "",
+                self._judged(),
+                self._verdict(),
+            ]
+        )
+
+    def _of(self, word: Word) -> tuple[str, ...]:
+        return tuple(each.name for each in self.attacks if each.rows[1].verdict.word == word)
+
+    def _judged(self) -> str:
+        found = self.attacks[0].rows[1].verdict
+        return (
+            "`worst` is the largest error in half-widths: an interval is true up to 1. More than "
+            f"{found.allowed} false of {found.trials} could not be chance."
+        )
+
+    def _verdict(self) -> str:
+        plain = [attack.rows[0].verdict for attack in self.attacks]
+        false, trials = sum(each.failures for each in plain), sum(each.trials for each in plain)
+        many = len(self.attacks)
+        beside = f"A plain holdout of the same rows was false in {false} of {trials} trials."
+        if not self.promises:
+            return f"Verdict: there is no promise to keep. {beside}"
+        if self.broken:
+            return (
+                f"Verdict: the promise was BROKEN by {', '.join(self.broken)}. Do not rely on this "
+                "holdout; please report it."
+            )
+        if doubtful := self._of("doubtful"):
+            return (
+                f"Verdict: doubtful against {', '.join(doubtful)}: so many false trials are chance "
+                f"in one case of a hundred; use more trials. {beside}"
+            )
+        if self._of("too few trials"):
+            return f"Verdict: these trials are too few to tell; use more of them. {beside}"
+        if silent := self._of("no interval"):
+            return f"Verdict: nothing was shown to {', '.join(silent)}. {beside}"
+        return f"Verdict: the promise held against all {many} attacks. {beside}"
+
+
+def _row(attack: Experiment) -> tuple[str, ...]:
+    plain, own = attack.rows
+    found = own.verdict
+    return (
+        attack.name,
+        f"{own.answered:,.0f}",
+        "" if own.shown is None else f"{own.shown:.3f}",
+        "" if own.truth is None else f"{own.truth:.3f}",
+        f"{found.failures} of {found.trials}" if found.intervals else "no interval",
+        f"{found.slack:.2f}" if found.intervals else "",
+        f"{plain.shown or 0.0:.3f}, false in {plain.verdict.failures} of {plain.verdict.trials}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """The terms as they are rehearsed: the setting, who is attacked, and where rows come from."""
+
+    setting: Setting
+    asked: int
+    signs: SignsOf
+    holder: Protected
+    notes: tuple[str, ...]
+
+
+def rehearse(
+    opening: Opening,
+    *,
+    trials: int = 10,
+    seed: int = 2026,
+    n_jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Rehearsal:
+    """Run the attacks on synthetic rows with the terms that a ledger was opened with."""
+    kind = kind_of(opening.mechanism["name"])
+    stage = _stage(opening)
+    cells, checks = stage.setting.rows * stage.asked, stage.holder.checks(stage.setting)
+    chosen = [ATTACKS[name] for name in _ATTACKS[: _FEW if cells > _QUICK else None]]
+    chosen = [
+        each for each in chosen if stage.asked >= each.fewest and (checks or not each.guesses)
+    ]
+    if not chosen:
+        raise InvalidArgument(
+            f"the ledger allows {stage.asked} questions, too few to attack; every attack here "
+            f"needs at least {min(each.fewest for each in ATTACKS.values())}."
+        )
+    found = []
+    for place, each in enumerate(chosen):
+        run = Run(trials, seed, n_jobs, _shifted(progress, place, len(chosen)))
+        found.append(_attacked(each, stage, run.seeded_for(each.name)))
+    return Rehearsal(
+        opening.name, _words(opening), stage.notes, kind.theorem is not None, tuple(found)
+    )
+
+
+def _shifted(
+    progress: Callable[[int, int], None] | None, place: int, many: int
+) -> Callable[[int, int], None] | None:
+    if progress is None:
+        return None
+    return lambda done, all_: progress(place * all_ + done, many * all_)
+
+
+def _attacked(kind: AttackKind, stage: _Stage, run: Run) -> Experiment:
+    staged, setting = kind.staged(stage.setting.rows, stage.asked, stage.signs), stage.setting
+    holder = replace(stage.holder, guesses="analyst" if kind.guesses else "nobody")
+    train = setting.rows if holder.needs_training else 0
+    # Without a declared number of questions a plain interval is taken for those that are asked.
+    naive = replace(setting, questions=setting.questions or stage.asked).as_if_independent()
+    return compare(
+        kind.name,
+        kind.description,
+        [
+            Cell(staged.population, Plain(), staged.analyst, naive),
+            Cell(staged.population, holder, staged.analyst, setting, train),
+        ],
+        run,
+    )
+
+
+def _stage(opening: Opening) -> _Stage:
+    declared, notes = opening.questions or _OPEN_QUESTIONS, []
+    asked = min(declared, _MOST_QUESTIONS)
+    if opening.questions is None:
+        notes.append(f"The number of questions is open; the analysts ask up to {asked:,}.")
+    elif asked < declared:
+        notes.append(f"The analysts ask {asked:,} of the {declared:,} questions.")
+    name, parameters = opening.mechanism["name"], opening.mechanism["parameters"]
+    rows, tolerance = opening.rows, opening.tolerance if opening.tolerance < 0.5 else 0.25
+    recorded: str | None = json.dumps(parameters)
+    fewest = math.ceil(rows * (tolerance / _WIDEST) ** 2)
+    if rows * asked > _MOST_CELLS and fewest < rows:
+        rows = max(_MOST_CELLS // asked, fewest)
+        tolerance *= math.sqrt(opening.rows / rows)
+        recorded = None
+        notes.append(
+            f"{rows:,} rows stand for yours, with half-width {tolerance:.4f}: as many standard "
+            "errors."
+        )
+    sampling = sampling_from_dict(opening.sampling)
+    size = _block(sampling, rows)
+    rows -= rows % size
+    setting = Setting(
+        rows,
+        tolerance,
+        opening.questions,
+        sampling.profile(rows),
+        isinstance(sampling, Independent),
+        opening.confidence_level,
+        opening.design is not None,
+    )
+    if opening.design is not None:
+        notes.append("Intervals are made as for rows that a design makes unlike each other.")
+    if size > 1:
+        notes.append(f"Every synthetic row comes {size:,} times: what the sampling allows.")
+    holder = Protected(mechanism=name, parameters=recorded)
+    return _Stage(setting, asked, lambda features: _rows(features, size), holder, tuple(notes))
+
+
+def _rows(features: int, size: int) -> Population:
+    return Signs(features) if size == 1 else Blocks(Signs(features), size)
+
+
+def _block(sampling: Any, rows: int) -> int:
+    """How often a row may be repeated so that the declared sampling is still true."""
+    match sampling:
+        case Clustered(_, float() | int() as size):
+            return max(1, math.floor(size))
+        case MDependent(m):
+            return int(m) + 1
+        case Declared(SubGaussian(sigma) | SubExponential(sigma)):
+            # n different rows have scale 1/(2 sqrt n), which must not exceed what was declared.
+            size = math.floor(rows / math.ceil(1 / (4 * sigma * sigma)))
+            if size < 1:
+                raise InvalidArgument(
+                    f"sigma={sigma:g} was declared, and {rows:,} independent +-1 values have "
+                    f"{0.5 / math.sqrt(rows):.4g}: no rows of this kind can rehearse it."
+                )
+            return size
+    return 1
+
+
+def _words(opening: Opening) -> str:
+    questions = "open-ended" if opening.questions is None else f"{opening.questions:,} questions"
+    width = "no promise" if opening.tolerance >= 0.5 else f"half-width {opening.tolerance:g}"
+    return (
+        f"{opening.rows:,} rows, {questions}, {width}, {100 * opening.confidence_level:g} % all "
+        f"together, {opening.mechanism['name']}, {sampling_from_dict(opening.sampling)}."
+    )

@@ -1,0 +1,261 @@
+"""Trials: an analyst let loose on a holder, many times, each interval compared with the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from holdfast import require
+from holdfast.errors import MissingExtra, Refused
+from holdfast.lab.world.holders import Holder, Session, Setting, Shown
+from holdfast.lab.world.populations import Population
+from holdfast.lab.world.questions import LabQuestion, Table
+
+__all__ = [
+    "Analyst",
+    "Final",
+    "Game",
+    "Move",
+    "Result",
+    "Scenario",
+    "View",
+    "play",
+    "processes",
+    "run_trials",
+]
+
+# What exact truths are computed to, where they are not whole numbers of halves.
+_TRUTH_ERROR = 1e-9
+_MOST_MOVES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What an analyst does: ask a question, under some identity, perhaps with a guess.
+
+    `final` marks the question whose error is the attack's score.
+    """
+
+    question: LabQuestion
+    guess: float | None = None
+    identity: str = ""
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What an analyst knows before the first answer: the terms, and the training table."""
+
+    setting: Setting
+    train: Table | None = None
+
+
+# Yields moves and is sent what was shown; a refusal is thrown in, to be caught or not.
+Game = Generator[Move, Shown, None]
+
+
+class Analyst(Protocol):
+    """A way to ask, as a frozen value."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str:
+        """One line: what it tries."""
+        ...
+
+    def play(self, view: View, rng: np.random.Generator) -> Game: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """The attack's last word: what was shown, and what is true."""
+
+    shown: float
+    truth: float
+    low: float | None
+    high: float | None
+
+    @property
+    def error(self) -> float:
+        return abs(self.shown - self.truth)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the interval contains the truth; None where no interval was shown."""
+        if self.low is None or self.high is None:
+            return None
+        return self.low - _TRUTH_ERROR <= self.truth <= self.high + _TRUTH_ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One trial: answers, intervals shown and those that missed, refusals, and the last word.
+
+    `slack` is the largest error in units of what the interval allowed on that side: above 1, an
+    interval missed.
+    """
+
+    answered: int
+    intervals: int
+    missed: int
+    refused: int
+    worst_error: float
+    slack: float
+    final: Final | None
+
+    @property
+    def failed(self) -> bool:
+        """Whether any interval missed the truth."""
+        return self.missed > 0
+
+
+@dataclass(slots=True)
+class _Record:
+    answered: int = 0
+    intervals: int = 0
+    missed: int = 0
+    refused: int = 0
+    worst_error: float = 0.0
+    slack: float = 0.0
+    final: Final | None = None
+
+    def add(self, move: Move, shown: Shown, truth: float) -> None:
+        found = Final(shown.value, truth, shown.low, shown.high)
+        self.answered += 1
+        self.intervals += found.holds is not None
+        self.missed += found.holds is False
+        self.worst_error = max(self.worst_error, found.error)
+        self.slack = max(self.slack, _slack(found))
+        if move.final:
+            self.final = found
+
+    def result(self) -> Result:
+        return Result(
+            self.answered,
+            self.intervals,
+            self.missed,
+            self.refused,
+            self.worst_error,
+            self.slack,
+            self.final,
+        )
+
+
+def _slack(found: Final) -> float:
+    """How far the truth is from the shown value, in half-widths on its side.
+
+    An end that was cut off at 0 or 1 binds nothing; the half-width is then that of the other side.
+    """
+    if found.low is None or found.high is None or found.error <= _TRUTH_ERROR:
+        return 0.0
+    end, other = (found.low, found.high)[:: 1 if found.truth < found.shown else -1]
+    room = abs(found.shown - end)
+    if end in (0.0, 1.0):
+        room = max(room, abs(found.shown - other))
+    return found.error / room if room > 0 else math.inf
+
+
+def play(
+    analyst: Analyst,
+    session: Session,
+    population: Population,
+    view: View,
+    rng: np.random.Generator,
+) -> Result:
+    """One game to its end: the analyst stops, or does not want to go on after a refusal."""
+    record, game = _Record(), analyst.play(view, rng)
+    step = partial(next, game)
+    for _ in range(_MOST_MOVES):
+        try:
+            move = step()
+        except (StopIteration, Refused):
+            break
+        try:
+            shown = session.ask(move.question, move.guess, move.identity)
+        except Refused as refusal:
+            record.refused += 1
+            step = partial(game.throw, refusal)
+            continue
+        record.add(move, shown, population.truth(move.question))
+        step = partial(game.send, shown)
+    game.close()
+    return record.result()
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Who asks whom about what. `setting` is what the holder declares."""
+
+    population: Population
+    holder: Holder
+    analyst: Analyst
+    setting: Setting
+    train_rows: int = 0
+
+    def trial(self, seed: int, number: int) -> Result:
+        """The trial of this number: the same for the same seed, wherever it is run."""
+        streams = np.random.SeedSequence([seed, number]).spawn(4)
+        rng, train_rng, analyst_rng, holder_rng = map(np.random.default_rng, streams)
+        sample = self.population.draw(self.setting.rows, rng)
+        train = self.population.draw(self.train_rows, train_rng) if self.train_rows else None
+        session = self.holder.open(self.setting, sample, train, int(holder_rng.integers(0, 2**63)))
+        view = View(self.setting, train)
+        return play(self.analyst, session, self.population, view, analyst_rng)
+
+
+def run_trials(
+    scenario: Scenario,
+    trials: int,
+    *,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Result, ...]:
+    """Independent trials, in order. `progress(done, trials)` is called after each.
+
+    With another n_jobs than 1 joblib runs them, in that many processes (-1: one for each core), so
+    that `joblib.parallel_config` can hand them to Dask, Ray or Spark.
+    """
+    trials = require.positive_integer("trials", trials)
+    seed = require.integer_at_least("seed", seed, 0)
+    n_jobs = processes(n_jobs)
+    found: dict[int, Result] = {}
+    for number, result in _results(scenario, trials, seed, n_jobs):
+        found[number] = result
+        if progress is not None:
+            progress(len(found), trials)
+    return tuple(found[number] for number in range(trials))
+
+
+def processes(n_jobs: int) -> int:
+    """A number of processes, or -1 for one on each core."""
+    return -1 if n_jobs == -1 else require.positive_integer("n_jobs (-1: every core)", n_jobs)
+
+
+def _numbered(scenario: Scenario, seed: int, number: int) -> tuple[int, Result]:
+    return number, scenario.trial(seed, number)
+
+
+def _results(
+    scenario: Scenario, trials: int, seed: int, n_jobs: int
+) -> Iterator[tuple[int, Result]]:
+    if n_jobs == 1:
+        yield from (_numbered(scenario, seed, number) for number in range(trials))
+        return
+    try:
+        import joblib
+    except ImportError as missing:
+        raise MissingExtra(
+            "trials in several processes need joblib, which is not installed; install the extra: "
+            "pip install 'holdfast[lab]', or leave n_jobs (--jobs) at 1."
+        ) from missing
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    one = joblib.delayed(_numbered)
+    yield from parallel(one(scenario, seed, number) for number in range(trials))

@@ -1,0 +1,1 @@
+"""Analysts, from those who mean well to those who attack."""

@@ -1,0 +1,379 @@
+"""Analysts who attack: they turn answers into knowledge of the sample, and ask where it is wrong.
+
+Each ends with a question whose error is its score. They see what is shown and what is public,
+nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.errors import InvalidArgument, Refused
+from holdfast.lab.arena.trial import Game, Move, View
+from holdfast.lab.attacks.analysts import sided
+from holdfast.lab.world.holders import Shown
+from holdfast.lab.world.questions import (
+    POINT_BITS,
+    BothPositive,
+    Linear,
+    Members,
+    Staircase,
+    Tails,
+    Vote,
+)
+from holdfast.theory.base.concentration import SubGaussian
+
+__all__ = [
+    "AlternateAccounts",
+    "Fingerprinting",
+    "GuessBisection",
+    "LeaderboardBoosting",
+    "LinearSignAttack",
+    "LogOddsVote",
+    "SignAttack",
+    "Snowball",
+    "WidthReading",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SignAttack:
+    """Each feature's agreement first; then all features, turned to their better side, vote."""
+
+    features: int
+
+    @property
+    def name(self) -> str:
+        return "sign attack"
+
+    @property
+    def description(self) -> str:
+        return "Asks on which side of 1/2 each feature fell, and lets them all vote accordingly."
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
+        model = {}
+        for feature in range(self.features):
+            answer = yield Move(Vote.of({feature: 1}))
+            model[feature] = sided(answer.value, rng)
+        yield Move(Vote.of(model), final=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearSignAttack:
+    """The sign attack on means of real values: their signs are the weights of a sum of length 1."""
+
+    features: int
+
+    @property
+    def name(self) -> str:
+        return "sign attack on sums"
+
+    @property
+    def description(self) -> str:
+        return "Asks on which side of 0 each mean fell, and adds all up with those signs."
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
+        signs = []
+        for feature in range(self.features):
+            answer = yield Move(Linear((feature,), (1.0,)))
+            signs.append(sided(answer.value, rng))
+        weights = tuple(sign / math.sqrt(self.features) for sign in signs)
+        yield Move(Linear(tuple(range(self.features)), weights), final=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LogOddsVote:
+    """Rogers et al. 2020, quadratic-adaptive: features one by one, and between them the log-odds
+    vote of all so far, as every square-numbered question (or, harder, after every feature)."""
+
+    features: int
+    schedule: Literal["squares", "every feature"] = "squares"
+    unit: float = 1e-4
+
+    @property
+    def name(self) -> str:
+        return "log-odds vote"
+
+    @property
+    def description(self) -> str:
+        return "Asks feature after feature, and again and again the log-odds vote of all so far."
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
+        model, asked = {}, 0
+        for feature in range(self.features):
+            answer = yield Move(Vote.of({feature: 1}))
+            share = min(0.99, max(0.01, answer.value))
+            weight = round(math.log(share / (1 - share)) / self.unit)
+            model[feature] = weight or sided(0.0, rng, 0.0)
+            asked += 1
+            if self.schedule == "every feature" or math.isqrt(asked + 1) ** 2 == asked + 1:
+                yield Move(Vote.of(model), final=True)
+                asked += 1
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderboardBoosting:
+    """Blum and Hardt 2015: random submissions; the majority of those scoring above 1/2."""
+
+    submissions: int
+
+    @property
+    def name(self) -> str:
+        return "leaderboard boosting"
+
+    @property
+    def description(self) -> str:
+        return "Submits at random, and then the majority of what scored better than chance."
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
+        model = {}
+        for submission in range(self.submissions):
+            answer = yield Move(Vote.of({submission: 1}))
+            if answer.value > 0.5:
+                model[submission] = 1
+        yield Move(Vote.of(model), final=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AlternateAccounts:
+    """The sign attack by many accounts that pool their answers."""
+
+    features: int
+    per_account: int
+
+    @property
+    def name(self) -> str:
+        return "alternate accounts"
+
+    @property
+    def description(self) -> str:
+        return "Opens account after account, pools all answers, and asks the sign attack's vote."
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
+        model = {}
+        for feature in range(self.features):
+            account = f"account {feature // self.per_account}"
+            answer = yield Move(Vote.of({feature: 1}), identity=account)
+            model[feature] = sided(answer.value, rng)
+        yield Move(Vote.of(model), identity="one more account", final=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WidthReading:
+    """Looks at everything but the values: refusals, statuses, widths, and how long it took.
+
+    How often feature and label are both +1 is 1/4 in truth, where a width computed from the sample
+    grows with the sample's value; so the wider ones tell which features agree too often. A scan
+    that stops when it has seen enough stops earlier for those. A refused question is asked again
+    after the others, in case refusals depend on more than what is public.
+    """
+
+    features: int
+
+    @property
+    def name(self) -> str:
+        return "width reading"
+
+    @property
+    def description(self) -> str:
+        return "Reads the sample out of widths, statuses, refusals and timing instead of values."
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
+        found: dict[int, Shown | None] = {}
+        for feature in range(self.features):
+            found[feature] = yield from _if_answered(BothPositive(feature))
+        refused = [feature for feature, shown in found.items() if shown is None]
+        for feature in refused[:3]:
+            found[feature] = yield from _if_answered(BothPositive(feature))
+        signals = _telling(found)
+        middle = float(np.mean([*signals.values()])) if signals else 0.0
+        model = {feature: sided(signal, rng, middle) for feature, signal in signals.items()}
+        yield Move(Vote.of(model), final=True)
+
+
+def _if_answered(question: BothPositive) -> Generator[Move, Shown, Shown | None]:
+    try:
+        return (yield Move(question))
+    except Refused:
+        return None
+
+
+def _telling(found: Mapping[int, Shown | None]) -> dict[int, float]:
+    """What differs between the questions, the first of: refusals, statuses, widths, time saved,
+    values. Once nothing more is answered the account is used up, and refusals tell nothing."""
+    answers = {feature: shown for feature, shown in found.items() if shown is not None}
+    if answers and any(feature < max(answers) and feature not in answers for feature in found):
+        return {feature: float(shown is None) for feature, shown in found.items()}
+    usual = next((shown.status for shown in answers.values()), "")
+    for signal in (
+        {feature: float(shown.status != usual) for feature, shown in answers.items()},
+        {feature: _widest(shown) for feature, shown in answers.items()},
+        {feature: -float(shown.work) for feature, shown in answers.items()},
+    ):
+        if signal and max(signal.values()) - min(signal.values()) > 1e-9:
+            return signal
+    return {feature: shown.value for feature, shown in answers.items()}
+
+
+def _widest(shown: Shown) -> float:
+    """The half-width, on the side where the interval was not cut off at 0 or 1."""
+    if shown.low is None or shown.high is None:
+        return 0.0
+    return max(shown.value - shown.low, shown.high - shown.value)
+
+
+@dataclass(frozen=True, slots=True)
+class GuessBisection:
+    """Moves a guess about each feature until it is no longer confirmed: where that happens tells
+    the sample's value. The boundary drifts slowly for all features alike, so a line is taken off.
+    """
+
+    features: int
+    steps: int = 6
+
+    @property
+    def name(self) -> str:
+        return "guess bisection"
+
+    @property
+    def description(self) -> str:
+        return "Narrows each value down by guesses that are just confirmed or just not."
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:
+        edges = []
+        for feature in range(self.features):
+            low, high = 0.5, 0.5 + view.setting.tolerance
+            for _ in range(self.steps):
+                guess = (low + high) / 2
+                answer = yield Move(Vote.of({feature: 1}), guess=guess)
+                if answer.status == "answered":  # no checks here: the value itself is shown
+                    low = high = answer.value
+                    break
+                low, high = (guess, high) if answer.status == "confirmed" else (low, guess)
+            edges.append((low + high) / 2)
+        places = np.arange(self.features)
+        line = np.polyval(np.polyfit(places, edges, 1), places)
+        model = {f: sided(edges[f], rng, float(line[f])) for f in range(self.features)}
+        yield Move(Vote.of(model), guess=0.5, final=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprinting:
+    """Steinke and Ullman's attack: random sets, rows scored by how the answers lean towards them.
+
+    Set t holds each row with probability p_t, uniform on [0, 1]; a row in the sample pulls the
+    answer towards its own membership. The final question is the set of the rows scored highest.
+    """
+
+    universe: int
+    questions: int
+
+    @property
+    def name(self) -> str:
+        return "fingerprinting"
+
+    @property
+    def description(self) -> str:
+        return "Asks about random sets of rows, and accuses the rows that pull the answers."
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:
+        scores = np.zeros(self.universe)
+        for _ in range(self.questions):
+            p = rng.random()
+            members = rng.random(self.universe) < p
+            answer = yield Move(Members(members))
+            scores += (answer.value - p) * (members - p)
+        yield Move(Members(_highest(scores, view.setting.rows)), final=True)
+
+
+def _highest(scores: NDArray[np.float64], count: int) -> NDArray[np.bool_]:
+    accused = np.zeros(len(scores), dtype=bool)
+    accused[np.argsort(-scores, kind="stable")[:count]] = True
+    return accused
+
+
+@dataclass(frozen=True, slots=True)
+class Snowball:
+    """Questions that concentrate on where the sample is already known to be.
+
+    The sample is one point in a set A of probability e^{-L} (at first everything, L = 0). The next
+    question is 1/2 outside A and goes on A as far as its scale allows, which is the further the
+    rarer A is: evenly up to that height, and while the noise reaches further than the height, along
+    the whole tail. Answers within `reach` of the sample's value leave a part of A: the next A. The
+    number of steps is chosen to learn most on average.
+    """
+
+    questions: int
+
+    @property
+    def name(self) -> str:
+        return "snowball"
+
+    @property
+    def description(self) -> str:
+        return "Climbs as high as its scale allows on the part of the world still possible."
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
+        profile = view.setting.concentration
+        if not isinstance(profile, SubGaussian):
+            raise InvalidArgument("The snowball attacks questions of a declared scale sigma.")
+        reach = expected = view.setting.tolerance - view.setting.as_if_fixed
+        half_width = view.setting.tolerance
+        start, size = 0, 1 << POINT_BITS
+        for number in range(1, self.questions + 1):
+            L = POINT_BITS * math.log(2) - math.log(size)
+            # A little lower each time: no two questions are the same, so that no noise is repeated.
+            lower = 1 - 1e-9 * number
+            height = lower * min(0.499, profile.sigma * math.sqrt(2 * (math.log(2) + L)))
+            # At last, and once it can climb out of the interval, it only climbs, on both sides.
+            last = number == self.questions
+            asked: Staircase | Tails
+            if height < expected and not last and size > 2:
+                asked = Tails(start, size, lower * profile.sigma)
+            else:
+                steps = 1 + (1 if last or height > half_width else _best_gaps(height / expected))
+                steps = max(2, min(steps, size))
+                asked = Staircase(start, max(1, size // steps), steps, height)
+            answer = yield Move(asked, final=last)
+            if answer.reach is None:
+                raise InvalidArgument("The snowball needs a holder that states its noise's reach.")
+            half_width = answer.half_width or half_width
+            # The noise shrinks from question to question, by about as much as last time.
+            reach, expected = answer.reach, max(0.5 * answer.reach, 2 * answer.reach - reach)
+            start, size = _left(asked, answer.value, reach)
+
+
+def _left(asked: Staircase | Tails, value: float, reach: float) -> tuple[int, int]:
+    """The points that can have given this answer: the first, and how many."""
+    if isinstance(asked, Tails):
+        first, after = (asked.below(value + side * reach * (1 + 1e-9)) for side in (-1, 1))
+        first = min(first, asked.size - 1)
+        return asked.start + first, max(1, after - first)
+    step, last = _possible(asked, value, reach)
+    return asked.start + step * asked.width, (last - step + 1) * asked.width
+
+
+def _possible(asked: Staircase, value: float, reach: float) -> tuple[int, int]:
+    """The first and the last step that can have given this answer; the nearest if none can."""
+    spacing, lowest = 2 * asked.height / (asked.steps - 1), 0.5 - asked.height
+    first = math.ceil((value - reach - lowest) / spacing - 1e-6)
+    last = max(first, math.floor((value + reach - lowest) / spacing + 1e-6))
+    return max(0, min(first, asked.steps - 1)), min(asked.steps - 1, max(last, 0))
+
+
+def _best_gaps(ratio: float) -> int:
+    """How many gaps between steps tell most, `ratio` being the height over the noise's reach."""
+    fewer = max(1, math.floor(ratio))
+    return max((fewer, math.floor(ratio) + 1), key=lambda gaps: _nats(gaps, ratio))
+
+
+def _nats(gaps: int, ratio: float) -> float:
+    """Expected nats from gaps + 1 steps: ln(gaps + 1), less ln 2 where neighbours are confused."""
+    confused = min(1.0, max(0.0, 2 * gaps * (1 - ratio / gaps) / (gaps + 1)))
+    return math.log(gaps + 1) - confused * math.log(2)

@@ -1,0 +1,1 @@
+"""What the laboratory found, for people: tables, pictures and the report."""

@@ -1,0 +1,165 @@
+"""One page with everything the laboratory found: HTML that needs nothing else, and Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from holdfast.holdout.charts import drawing_library, save
+from holdfast.lab.arena.campaign import Met, campaign, require_telling, tightness
+from holdfast.lab.arena.comparison import Experiment, Run
+from holdfast.lab.arena.registry import EXPERIMENTS, Sizes
+from holdfast.lab.arena.verdict import WORDS, Word
+from holdfast.lab.pages.pictures import coverage_chart, experiment_chart, svg, tightness_chart
+from holdfast.lab.pages.showcase import showcase
+from holdfast.lab.pages.tables import Grid, campaign_grid, experiment_grid, tightness_grid
+
+__all__ = ["Report", "Section", "write_pages", "write_report"]
+
+_TITLE = "Holdfast under attack"
+_INTRODUCTION = (
+    "Analysts who see only answers try to make released intervals false. The rows are made up, so "
+    "the truth of every question is known. A trial is false if any of its intervals misses the "
+    "truth; a promise of 95 % is BROKEN if more trials are false than chance allows but once in "
+    "10^9.",
+)
+_NUMBERS = re.compile(r"declared concentration \w+\([^)]*\)")
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+       color: #1d1d1d; }
+h1 { margin-bottom: .2rem; } h2 { margin-top: 2.6rem; border-bottom: 1px solid #ddd; }
+table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; display: block;
+        overflow-x: auto; }
+th, td { padding: .28rem .7rem; text-align: left; border-bottom: 1px solid #e4e4e4;
+         vertical-align: top; }
+th { border-bottom: 2px solid #999; white-space: nowrap; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.whole { white-space: nowrap; }
+.wide { font-size: 12px; } .wide th, .wide td { padding: .25rem .45rem; }
+.wide th { white-space: normal; } .wide td { white-space: nowrap; }
+.broken { color: #c62828; font-weight: 600; } .holds { color: #0b6e4f; font-weight: 600; }
+.chart { overflow-x: auto; } svg { max-width: 100%; height: auto; }
+details { font-size: 14px; color: #444; }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, what is said, a chart and a table."""
+
+    title: str
+    words: tuple[str, ...]
+    chart: Any
+    grid: Grid
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Where the pages are, and the worst that is said of any promise."""
+
+    files: tuple[Path, ...]
+    word: Word
+
+
+def write_report(folder: Path, run: Callable[[int, str], Run]) -> Report:
+    """Run everything and write `report.html` and `report.md` into the folder.
+
+    `run(trials, label)` says how an experiment with this usual number of trials is run.
+    """
+    drawing_library()  # before an hour of trials, not after
+    # What the table of tightness needs at the end is required now, too.
+    experiments = [showcase(run=require_telling(run(9, "re-using one holdout")))]
+    for kind in EXPERIMENTS.values():
+        experiments.append(kind.run(Sizes(), run(kind.trials, kind.name)))
+    met = campaign(run=run(20, "mechanisms and attacks"))
+    words = {row.verdict.word for found in experiments for row in found.rows if row.promises}
+    words |= {each.verdict.word for each in met if each.verdict is not None}
+    spares = tightness(run=run(12, "tightness"))
+    sections = [*map(_of_experiment, experiments), _of_campaign(met)]
+    sections.append(
+        Section(
+            "How tight the promises are",
+            (
+                "Noise and half-width of each mechanism, scaled down together until an attack "
+                "breaks it. Close to 1 means that nothing is wasted; a small number is what is to "
+                "spare, or what no attack here can use.",
+            ),
+            tightness_chart(spares),
+            tightness_grid(spares),
+        )
+    )
+    return Report(write_pages(folder, sections), max(words, key=WORDS.index))
+
+
+def _of_experiment(found: Experiment) -> Section:
+    return Section(
+        found.name[:1].upper() + found.name[1:],
+        (found.description,),
+        experiment_chart(found),
+        experiment_grid(found),
+    )
+
+
+def _of_campaign(met: Sequence[Met]) -> Section:
+    missing: dict[str, list[str]] = {}
+    for each in met:
+        if each.reason is not None:
+            reason = _NUMBERS.sub("declared concentration", each.reason)
+            missing.setdefault(f"{each.mechanism}: {reason}", []).append(each.attack)
+    trials = max((each.verdict.trials for each in met if each.verdict is not None), default=0)
+    return Section(
+        "Every mechanism against every attack",
+        (
+            f"{trials} trials each, at the half-width that the mechanism decides by itself: the "
+            "worst error in half-widths, and how many trials were false, if any.",
+        ),
+        coverage_chart(met),
+        campaign_grid(met),
+        tuple(f"{reason} ({', '.join(attacks)})" for reason, attacks in missing.items()),
+    )
+
+
+def write_pages(folder: Path, sections: Sequence[Section]) -> tuple[Path, ...]:
+    """The page as HTML, with its charts inside, and as Markdown, with them beside it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page, words = folder / "report.html", folder / "report.md"
+    lines = [f"# {_TITLE}", *_INTRODUCTION]
+    body = [f"<h1>{_TITLE}</h1>", *(f"<p>{escape(said)}</p>" for said in _INTRODUCTION)]
+    for section in sections:
+        picture = f"{section.title.lower().replace(' ', '-')}.svg"
+        save(section.chart, folder / picture)
+        lines += [f"## {section.title}", *section.words, f"![{section.title}]({picture})"]
+        lines += [section.grid.markdown(), *_list_of(section.notes)]
+        body += [
+            f"<h2>{escape(section.title)}</h2>",
+            *(f"<p>{escape(said)}</p>" for said in section.words),
+            f'<div class="chart">{svg(section.chart)}</div>',
+            section.grid.html(),
+            _folded(section.notes),
+        ]
+    words.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    page.write_text(
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_TITLE}'
+        f"</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n" + "\n".join(body) + "\n</body>\n"
+        "</html>\n",
+        encoding="utf-8",
+    )
+    return page, words
+
+
+def _list_of(notes: Sequence[str]) -> list[str]:
+    return (
+        ["\n".join(["Not attacked in this way:", "", *(f"- {n}" for n in notes)])] if notes else []
+    )
+
+
+def _folded(notes: Sequence[str]) -> str:
+    if not notes:
+        return ""
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f"<details><summary>Not attacked in this way</summary><ul>{items}</ul></details>"

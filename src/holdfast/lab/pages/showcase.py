@@ -1,0 +1,46 @@
+"""The demonstration: one attack, four ways to answer it. Needs no data, and about ten seconds."""
+
+from __future__ import annotations
+
+from holdfast.lab.arena.comparison import Cell, Experiment, Run, compare
+from holdfast.lab.attacks.attacks import SignAttack
+from holdfast.lab.world.holders import Plain, Setting, Splitting
+from holdfast.lab.world.populations import Signs
+from holdfast.lab.world.session import Protected, planned_setting
+
+__all__ = ["FEATURES", "ROWS", "showcase"]
+
+ROWS, FEATURES = 4_000, 500
+
+
+def showcase(
+    rows: int = ROWS, features: int = FEATURES, tolerance: float = 0.11, run: Run | None = None
+) -> Experiment:
+    """Which of `features` useless features agree with the label? Then all of them vote.
+
+    Labels are fair coins and no feature knows anything of them: every true score is 1/2.
+    """
+    population, analyst = Signs(features), SignAttack(features)
+    setting = Setting(rows, tolerance, features + 1, population.concentration(rows))
+    cells = [
+        Cell(population, holder, analyst, terms, train, label=label)
+        for holder, terms, train, label in (
+            (Plain(), setting, 0, "plain holdout"),
+            (Plain(2), setting, 0, "scores rounded to 2 digits"),
+            (Splitting(), setting, 0, "sample splitting"),
+            (Protected("train"), setting, rows, "Holdfast: check guesses"),
+            (
+                Protected(mechanism="median noise"),
+                planned_setting("median noise", setting),
+                0,
+                "Holdfast: ask",
+            ),
+        )
+    ]
+    return compare(
+        "re-using one holdout",
+        f"{features:,} coin-flip features are scored on {rows:,} rows, turned to their better "
+        "side, and vote. They know nothing: every true score is 0.5.",
+        cells,
+        run or Run(trials=9),
+    )

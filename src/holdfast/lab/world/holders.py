@@ -1,0 +1,289 @@
+"""Who answers: the ways that people hold out data today, as values with one interface.
+
+None of them is part of the promise; they are what Holdfast is compared with. Intervals are those
+that people would attach: they are shown so that a trial can say whether they hold.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast import require
+from holdfast.errors import BudgetExhausted, InvalidArgument
+from holdfast.lab.world.questions import LabQuestion, Table, average
+from holdfast.theory.base.concentration import BoundedMean, Concentration
+from holdfast.theory.field.baselines import (
+    sample_splitting_binomial_half_width,
+    sample_splitting_half_width,
+)
+
+__all__ = [
+    "CapPerAccount",
+    "Holder",
+    "ParameterFreeLadder",
+    "Plain",
+    "Session",
+    "Setting",
+    "Shown",
+    "Splitting",
+    "Thresholdout",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the analyst sees: a value, an interval or None, and what is public about the answer.
+
+    `reach` is what the interval allows for noise, where the holder states it. `work` counts
+    what was computed on the way: all that the time it took could tell, without a clock.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    status: str = "answered"
+    reach: float | None = None
+    work: int = 0
+
+    @property
+    def half_width(self) -> float | None:
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a holder declares or believes: the terms of the session."""
+
+    rows: int
+    tolerance: float
+    questions: int | None
+    concentration: Concentration
+    independent: bool = True
+    confidence_level: float = 0.95
+    design: bool = False
+
+    def __post_init__(self) -> None:
+        require.positive_integer("rows", self.rows)
+        require.between("tolerance", self.tolerance, 0.0, 0.5, open_low=True, open_high=True)
+        require.probability("confidence_level", self.confidence_level)
+
+    @property
+    def log_beta(self) -> float:
+        return math.log1p(-self.confidence_level)
+
+    @property
+    def as_if_fixed(self) -> float:
+        """The half-width that would do if no question depended on an answer."""
+        return self.concentration.radius(self.log_beta - math.log(self.questions or 1))
+
+    def as_if_independent(self) -> Setting:
+        """The same terms by someone who takes the rows for independent draws."""
+        return replace(self, concentration=BoundedMean(self.rows), independent=True)
+
+
+class Session(Protocol):
+    """One sample with its memory; everyone who asks shares it."""
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:
+        """The answer, or `Refused` with nothing computed."""
+        ...
+
+
+class Holder(Protocol):
+    """A way to hold out data, as a frozen value."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def promises(self) -> bool:
+        """Whether it claims that all its intervals hold whatever is asked."""
+        ...
+
+    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
+        """A session on this sample; `train` is a table that the analyst has too."""
+        ...
+
+
+def _around(value: float, half_width: float) -> Shown:
+    return Shown(value, max(0.0, value - half_width), min(1.0, value + half_width))
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """The sample's value, exact or rounded to some digits, with an interval for fixed questions."""
+
+    digits: int | None = None
+
+    @property
+    def name(self) -> str:
+        return "plain holdout" if self.digits is None else f"rounded to {self.digits} digits"
+
+    @property
+    def promises(self) -> bool:
+        return False
+
+    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:  # noqa: ARG002
+        return _PlainSession(setting, sample, self.digits)
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainSession:
+    setting: Setting
+    sample: Table
+    digits: int | None
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
+        value, rounding = average(question, self.sample), 0.0
+        if self.digits is not None:
+            value, rounding = round(value, self.digits), 0.5 * 10.0**-self.digits
+        return _around(value, self.setting.as_if_fixed + rounding)
+
+
+@dataclass(frozen=True, slots=True)
+class CapPerAccount:
+    """A plain holdout that answers each account a limited number of times."""
+
+    cap: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.cap:,} answers for each account"
+
+    @property
+    def promises(self) -> bool:
+        return False
+
+    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
+        capped = replace(setting, questions=self.cap)
+        return _CappedSession(self.cap, Plain().open(capped, sample, train, seed))
+
+
+@dataclass(slots=True)
+class _CappedSession:
+    cap: int
+    inner: Session
+    used: dict[str, int] = field(default_factory=dict)
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:
+        used = self.used.get(identity, 0)
+        if used >= self.cap:
+            raise BudgetExhausted(f"The account has used its {self.cap:,} answers.")
+        self.used[identity] = used + 1
+        return self.inner.ask(question, guess, identity)
+
+
+@dataclass(frozen=True, slots=True)
+class Splitting:
+    """Each question gets its own rows: as many questions as the tolerance allows.
+
+    `exact` takes the binomial half-width at truth 1/2 in place of Hoeffding's.
+    """
+
+    exact: bool = False
+
+    @property
+    def name(self) -> str:
+        return "sample splitting" + (" (binomial)" if self.exact else "")
+
+    @property
+    def promises(self) -> bool:
+        return True
+
+    def half_width(self, setting: Setting, questions: int) -> float:
+        width = sample_splitting_binomial_half_width if self.exact else sample_splitting_half_width
+        return width(setting.rows, questions, setting.log_beta)
+
+    def parts(self, setting: Setting) -> int:
+        """How many questions: those declared, or the most that the tolerance allows."""
+        # Below 1/(2 t^2) rows not even one question is answered to +-t.
+        most = math.ceil(2 * setting.rows * setting.tolerance**2)
+        most = min(most, setting.questions or most)
+        fitting = (
+            k for k in range(most, 0, -1) if self.half_width(setting, k) <= setting.tolerance
+        )
+        return next(fitting, 0)
+
+    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:  # noqa: ARG002
+        parts = self.parts(setting)
+        return _SplitSession(sample, parts, self.half_width(setting, max(1, parts)))
+
+
+@dataclass(slots=True)
+class _SplitSession:
+    sample: Table
+    parts: int
+    half_width: float
+    asked: int = 0
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
+        if self.asked == self.parts:
+            raise BudgetExhausted(f"The rows are enough for {self.parts:,} questions, all asked.")
+        size = self.sample.n // self.parts
+        part = self.sample.take(slice(self.asked * size, (self.asked + 1) * size))
+        self.asked += 1
+        return _around(average(question, part), self.half_width)
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholdout:
+    """Dwork et al. 2015, as run there: the training value unless the holdout's differs by more than
+    `threshold`; Gaussian noise of size `noise` on the comparison and on what is shown."""
+
+    threshold: float = 0.04
+    noise: float = 0.01
+
+    @property
+    def name(self) -> str:
+        return "Thresholdout"
+
+    @property
+    def promises(self) -> bool:
+        return False
+
+    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:  # noqa: ARG002
+        if train is None:
+            raise InvalidArgument("Thresholdout needs a training table.")
+        return _ThresholdoutSession(self, sample, train, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True, slots=True)
+class _ThresholdoutSession:
+    settings: Thresholdout
+    sample: Table
+    train: Table
+    rng: np.random.Generator
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
+        seen, held = average(question, self.train), average(question, self.sample)
+        noise = self.settings.noise
+        if abs(seen - held) <= self.settings.threshold + self.rng.normal(0.0, noise):
+            return Shown(seen)
+        return Shown(held + float(self.rng.normal(0.0, noise)))
+
+
+@dataclass(slots=True)
+class ParameterFreeLadder:
+    """Blum and Hardt 2015: a new best must beat the old one by one standard error of the rows'
+    differences; it is shown to the nearest 1/n."""
+
+    sample: Table
+    best: float = -math.inf
+    best_rows: NDArray[Any] | None = None
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
+        rows = np.asarray(question.values(self.sample), dtype=np.float64)
+        score, n = float(rows.mean()), self.sample.n
+        if score > self.best + self._needed(rows):
+            self.best, self.best_rows = round(score * n) / n, rows
+        return Shown(self.best)
+
+    def _needed(self, rows: NDArray[Any]) -> float:
+        if self.best_rows is None:
+            return 0.0
+        return float(np.std(rows - self.best_rows)) / math.sqrt(len(rows))

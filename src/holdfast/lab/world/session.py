@@ -1,0 +1,368 @@
+"""Holdfast's own mechanisms in the laboratory: a session in memory, with the one door.
+
+Terms and an account folded by offer, respond, settle and advance, noise addressed by a seed: what a
+holdout does, without a ledger. A mechanism is made from its name in the catalogue, as an opening
+makes it. Everything of the laboratory that knows a mechanism is in this file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast import require
+from holdfast.data.sample import Moments, Sample
+from holdfast.data.sampling import Declared, Independent
+from holdfast.errors import InvalidArgument
+from holdfast.guessers.guesser import Lesson
+from holdfast.guessers.last_best import LastBest
+from holdfast.lab.world.holders import ParameterFreeLadder, Session, Setting, Shown
+from holdfast.lab.world.questions import LabQuestion, Table, average, grid_moments
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.catalogue import built, checking, kind_of
+from holdfast.mechanisms.kind import Planned, Wanted
+from holdfast.mechanisms.ladder import PARAMETER_FREE_LADDER
+from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Release, Wish, about
+from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.revealed import revealed
+from holdfast.question.expression import ColumnType
+from holdfast.question.row import GRID, RowValue
+from holdfast.statistics.mean import Mean
+from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.base.intervals import Interval
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "BOUNDED",
+    "GuessedBy",
+    "LabSample",
+    "NoisyPart",
+    "Protected",
+    "planned_setting",
+]
+
+GuessedBy = Literal["nobody", "analyst", "train", "last best"]
+BOUNDED = "bounded noise"
+_ROW = "number"
+_LADDER = LastBest()
+
+
+@dataclass(frozen=True, slots=True)
+class _OfRows:
+    """A laboratory question as a function of a table's rows, which a frame names by number."""
+
+    question: LabQuestion
+    table: Table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (_ROW,)
+
+    @property
+    def text(self) -> str:
+        return self.question.text
+
+    def values(self, frame: pl.DataFrame) -> NDArray[np.float64]:
+        chosen = frame[_ROW].to_numpy()
+        return np.asarray(self.question.values(self.table)[chosen], dtype=np.float64)
+
+
+@dataclass(slots=True)
+class LabSample:
+    """A table as mechanisms see it: the number of rows, exact sums, and rows by their numbers.
+
+    With a `scale` below 1 every deviation of a sum from the middle of the range is that much larger
+    than it is; a mechanism that does not know of it has noise and half-width too small by this
+    factor. `work` counts what was computed: all that a clock could tell.
+    """
+
+    table: Table
+    scale: float = 1.0
+    work: int = 0
+    in_rows: bool = False  # whether rows were read one by one, and so nothing was stretched
+
+    @property
+    def n(self) -> int:
+        return self.table.n
+
+    @property
+    def types(self) -> dict[str, ColumnType]:
+        return {_ROW: ColumnType.INTEGER}
+
+    def mean(self, question: LabQuestion) -> Mean:
+        """A question in the shape in which mechanisms know statistics: a mean of all rows."""
+        source = _OfRows(question, self.table)
+        return Mean(RowValue(source, 0.0, 1.0, question.text, question.is_condition))
+
+    def sums(self, rows: Sequence[RowValue]) -> list[int]:
+        self.work += len(rows)
+        return [self._moments(row)[0] for row in rows]
+
+    def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
+        self.work += 2 * len(rows)
+        return [self._moments(row) for row in rows]
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        import polars as pl
+
+        self.work += 1
+        self.in_rows = True
+        yield pl.DataFrame({_ROW: np.arange(self.n)}).select(columns)
+
+    def _moments(self, row: RowValue) -> Moments:
+        total, squares = grid_moments(cast(_OfRows, row.source).question, self.table)
+        if self.scale == 1.0:
+            return total, squares
+        most = self.n * GRID
+        stretched = round(most / 2 + (total - most / 2) / self.scale)
+        return min(most, max(0, stretched)), squares
+
+
+class _Opened(NamedTuple):
+    """What an opening decides: the terms, and who answers and who checks under them."""
+
+    terms: Terms
+    mechanism: Mechanism
+    checker: Checker | None
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """Holdfast: `ask` by a mechanism of the catalogue, or `check` where there is a guess.
+
+    Guesses come from nobody, from the analyst, from the training table, from the best answer so far
+    (one-sided: the Ladder with an interval), or are one number. With the
+    `parameters` of a ledger (as JSON) the mechanism is the ledger's, and nothing is planned. Two
+    sabotages, for trials that must fail: `scale` shrinks noise and half-width together, and without
+    `charging` answers cost nothing.
+    """
+
+    guesses: GuessedBy | float = "nobody"
+    scale: float = 1.0
+    charging: bool = True
+    mechanism: str = BOUNDED
+    parameters: str | None = None
+
+    def __post_init__(self) -> None:
+        require.between("scale", self.scale, 0.0, 1.0, open_low=True)
+        kind_of(self.mechanism)
+
+    @property
+    def name(self) -> str:
+        if kind_of(self.mechanism).theorem is None:
+            return self.mechanism
+        asks = "ask" if self.mechanism == BOUNDED else f"ask by {self.mechanism}"
+        by = {"nobody": asks, "analyst": "check", "train": "check against training"}
+        by["last best"] = "check against the last best"
+        what = by.get(str(self.guesses), f"check against {self.guesses}")
+        sabotage = f", scaled by {self.scale:g}" * (self.scale < 1) + ", free" * (not self.charging)
+        return f"Holdfast {what}{sabotage}"
+
+    @property
+    def promises(self) -> bool:
+        promised = kind_of(self.mechanism).theorem is not None
+        return promised and self.scale == 1.0 and self.charging
+
+    @property
+    def needs_training(self) -> bool:
+        return self.guesses == "train" or kind_of(self.mechanism).trained
+
+    def checks(self, setting: Setting) -> bool:
+        """Whether guesses are checked under these terms."""
+        return self._opened(setting).checker is not None
+
+    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
+        if self.needs_training and train is None:
+            raise InvalidArgument("Guesses from training need a training table.")
+        if self.mechanism == PARAMETER_FREE_LADDER.name:
+            # The mechanism reads its best question again by its text, which questions here lack.
+            return ParameterFreeLadder(sample)
+        opened = self._opened(setting)
+        if self.guesses != "nobody" and opened.checker is None:
+            reason = kind_of(self.mechanism).refuses_checks or "nothing is set aside for them."
+            raise InvalidArgument(f"{self.mechanism} checks no guesses: {reason}")
+        return _ProtectedSession(self, opened, LabSample(sample, self.scale), train, _secret(seed))
+
+    def _opened(self, setting: Setting) -> _Opened:
+        kind = kind_of(self.mechanism)
+        wanted = _wanted(setting, setting.tolerance if kind.theorem is not None else None)
+        if self.parameters is None:
+            tolerance, parameters = _planned(self.mechanism, wanted)
+        else:
+            tolerance, parameters = setting.tolerance, json.loads(self.parameters)
+        terms, recorded = wanted.terms(tolerance), {"name": kind.name, "parameters": parameters}
+        return _Opened(terms, built(recorded, terms), checking(recorded, terms))
+
+
+def planned_setting(mechanism: str, setting: Setting) -> Setting:
+    """The same setting with the half-width that the mechanism decides for it by itself.
+
+    Where it promises none, that of bounded noise: naive intervals are then as wide for everyone.
+    """
+    if kind_of(mechanism).theorem is None:
+        mechanism = BOUNDED
+    return replace(setting, tolerance=_planned(mechanism, _wanted(setting)).tolerance)
+
+
+@lru_cache(maxsize=256)
+def _planned(name: str, wanted: Wanted) -> Planned:
+    kind = kind_of(name)
+    # Questions of the laboratory are scores, of which analysts want high ones.
+    return kind.plan(wanted, {"better": "higher"} if "better" in kind.options else {})
+
+
+def _wanted(setting: Setting, tolerance: float | None = None) -> Wanted:
+    plain = setting.independent and setting.concentration == BoundedMean(setting.rows)
+    return Wanted(
+        setting.rows,
+        tolerance,
+        setting.confidence_level,
+        setting.questions,
+        Independent() if plain else Declared(setting.concentration),
+        setting.design,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyPart:
+    """Rogers et al. 2020 with Holdfast's accounting: guesses from a share of the rows, with
+    Gaussian noise of size `noise`; checks on the others."""
+
+    noise: float = 0.01
+    share: float = 0.5
+
+    @property
+    def name(self) -> str:
+        return "Holdfast check against a noisy part"
+
+    @property
+    def promises(self) -> bool:
+        return True
+
+    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
+        if not setting.independent:
+            raise InvalidArgument("A part of dependent rows is not independent of the others.")
+        shown = math.floor(self.share * sample.n)
+        rows = sample.n - shown
+        setting = replace(setting, rows=rows, concentration=BoundedMean(rows))
+        kept = Protected("analyst").open(setting, sample.take(slice(shown, None)), train, seed)
+        rng = np.random.default_rng([seed, 1])
+        return _NoisyPartSession(kept, sample.take(slice(shown)), self.noise, rng)
+
+
+@dataclass(frozen=True, slots=True)
+class _NoisyPartSession:
+    kept: Session
+    shown_part: Table
+    noise: float
+    rng: np.random.Generator
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
+        noisy = average(question, self.shown_part) + float(self.rng.normal(0.0, self.noise))
+        return self.kept.ask(question, min(1.0, max(0.0, noisy)), identity)
+
+
+@dataclass(slots=True)
+class _ProtectedSession:
+    """One account for all who ask: `identity` changes nothing."""
+
+    settings: Protected
+    opened: _Opened
+    sample: LabSample
+    train: Table | None
+    secret: bytes
+    account: Account = field(default_factory=Account)
+    known: dict[tuple[str, float | None], Shown] = field(default_factory=dict)
+    best: Mapping[tuple[float, float], float] = field(default_factory=dict)
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
+        guess = self._guess(question, guess)
+        # A ledger repeats what it knows whatever the guess; who spells the question otherwise gets
+        # a new check, and so does an attack here.
+        asked_before = (question.text, guess)
+        if asked_before not in self.known:
+            self.known[asked_before] = self._answer(question, guess)
+        return self.known[asked_before]
+
+    def _guess(self, question: LabQuestion, guess: float | None) -> float | None:
+        match self.settings.guesses:
+            case "nobody" | "last best":
+                return None
+            case "analyst":
+                return guess
+            case "train" if self.train is not None:
+                return average(question, self.train)
+            case fixed:
+                return float(fixed)
+
+    def _wish(self, question: LabQuestion, guess: float | None) -> Wish:
+        asked, t = self.sample.mean(question), self.opened.terms.tolerance
+        if guess is not None:
+            return about(asked, t, _stretched(guess, self.settings.scale))
+        if kind_of(self.settings.mechanism).trained and self.train is not None:
+            return Wish(
+                asked, t, guess=_stretched(average(question, self.train), self.settings.scale)
+            )
+        if self.settings.guesses == "last best" and _LADDER.covers(self.best, asked):
+            (best,) = _LADDER.guess(self.best, [asked])
+            return Wish(asked, t, _LADDER.claim(best, t), best)
+        return Wish(asked, t)
+
+    def _answer(self, question: LabQuestion, guess: float | None) -> Shown:
+        terms, mechanism, checker = self.opened
+        wish = self._wish(question, guess)
+        if wish.claim is not None and checker is not None:
+            mechanism = checker
+        (offer,) = mechanism.offer(terms, self.account, [wish])
+        before = self.sample.work
+        (symbol,) = mechanism.respond(
+            terms, [offer], [wish.question], cast(Sample, self.sample), self._noise
+        )
+        release = mechanism.settle(offer, symbol)
+        account = mechanism.advance(self.account, [offer], [release])
+        self.account = account if self.settings.charging else _free(account)
+        told = revealed(offer, release)
+        lesson = Lesson(offer.question, Interval(0.0, 1.0), release.value, offer.tolerance, told)
+        self.best = _LADDER.learn(self.best, lesson)
+        return self._shown(offer, release, self.sample.work - before)
+
+    def _shown(self, offer: Offer, release: Release, work: int) -> Shown:
+        """What is seen; the stretching of the sample by a scale is undone."""
+        scale, middle = self.settings.scale, release.value if self.sample.in_rows else 0.5
+        ends = (release.value, *release.interval)
+        value, low, high = (_shrunk(each, scale, middle) for each in ends)
+        if release.status == "no promise":
+            return Shown(value, status=release.status, work=work)
+        noise = max(0.0, offer.tolerance - offer.radius) if release.status != "confirmed" else 0.0
+        reach = scale * noise or None
+        return Shown(value, low, high, release.status, reach, work)
+
+    def _noise(self, number: int) -> Noise:
+        return Noise(self.secret, number)
+
+
+def _secret(seed: int) -> bytes:
+    return blake2b(f"laboratory {seed}".encode(), digest_size=32).digest()
+
+
+def _free(account: Account) -> Account:
+    return replace(account, leakage=replace(account.leakage, nats=0.0))
+
+
+def _stretched(value: float, scale: float) -> float:
+    return min(1.0, max(0.0, 0.5 + (value - 0.5) / scale))
+
+
+def _shrunk(value: float, scale: float, middle: float) -> float:
+    """Back again; the ends of the range stay where they are, as they bind nothing."""
+    return value if scale == 1.0 or value in (0.0, 1.0) else middle + scale * (value - middle)

@@ -1,0 +1,197 @@
+"""Intervals that depend on the sample: exact binomial, KL (Chernoff), empirical Bernstein.
+
+They cover a fixed question's truth with probability >= 1 - e^{log_p}. Their width is a function of
+the sample, so it may be used only *inside* a check and never shown (rule R2 of docs/theory.md).
+
+Symbols: n independent values in [0, 1], `mean` their average, V their (n - 1)-variance,
+kl(a, p) = a ln(a/p) + (1 - a) ln((1 - a)/(1 - p)).
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import NamedTuple
+
+from scipy import special
+
+from holdfast import require
+from holdfast.theory.base.safeside import round_up, smallest_true
+from holdfast.theory.base.theorem import theorem
+
+__all__ = [
+    "Interval",
+    "clopper_pearson",
+    "clopper_pearson_upper",
+    "empirical_bernstein",
+    "empirical_bernstein_radius",
+    "kl_interval",
+    "kl_upper",
+]
+
+_LN2 = math.log(2.0)
+_EPS = 2.0**-52
+# Below this log-probability the regularised incomplete beta function underflows.
+_DEEP = -600.0
+
+
+class Interval(NamedTuple):
+    """A closed interval. Its text has five digits and is never narrower than the interval."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"[{_digits(self.low, ROUND_FLOOR)}, {_digits(self.high, ROUND_CEILING)}]"
+
+
+@theorem(
+    source="Literature",
+    place="Clopper & Pearson 1934",
+    statement="For `successes` of n independent 0/1 trials, the largest p with "
+    "P[Bin(n, p) <= successes] >= e^{log_p} is an upper bound at one-sided level e^{log_p}, "
+    "exactly.",
+    domain="n >= 1, 0 <= successes <= n, log_p <= 0; iid 0/1 values",
+    monotone={"successes": "up", "log_p": "down"},
+    slack="none but the discreteness of the count",
+)
+def clopper_pearson_upper(n: int, successes: int, log_p: float) -> float:
+    """The one-sided exact upper bound, rounded up; log-space, so log_p = -1000 works."""
+    n = require.positive_integer("n", n)
+    successes = require.integer_at_least("successes", successes, 0)
+    require.between("successes", successes, 0, n)
+    log_p = require.log_probability("log_p", log_p)
+    if successes == n:
+        return 1.0
+    if successes == 0:
+        return min(1.0, round_up(-math.expm1(log_p / n)))
+    return smallest_true(lambda p: _log_binomial_cdf(n, successes, p) < log_p, successes / n, 1.0)
+
+
+@theorem(
+    source="Literature",
+    place="Clopper & Pearson 1934, two-sided",
+    statement="For iid 0/1 values the interval of the two one-sided exact bounds at e^{log_p}/2 "
+    "each covers the truth with probability >= 1 - e^{log_p}; it lies inside the KL interval.",
+    domain="n >= 1, 0 <= successes <= n, log_p <= 0; iid 0/1 values",
+    monotone={"successes": "up"},
+    slack="conservative by the discreteness and by halving the level",
+)
+def clopper_pearson(n: int, successes: int, log_p: float) -> Interval:
+    """The exact two-sided interval, rounded outwards."""
+    side = require.log_probability("log_p", log_p) - _LN2
+    low = _mirrored(clopper_pearson_upper(n, n - successes, side))
+    return Interval(low, clopper_pearson_upper(n, successes, side))
+
+
+@theorem(
+    source="Literature",
+    place="Chernoff 1952; Hoeffding 1963, Theorem 1",
+    statement="For n independent [0, 1] values, sup{p : n kl(mean, p) <= L} is an upper bound on "
+    "the mean's expectation at one-sided level e^{-L}.",
+    domain="n >= 1, 0 <= mean <= 1, L >= 0; independent [0, 1] values",
+    monotone={"n": "down", "mean": "up", "L": "up"},
+    slack="polynomial factor against the exact binomial bound",
+)
+def kl_upper(n: int, mean: float, L: float) -> float:
+    """The one-sided Chernoff bound, rounded up."""
+    n = require.positive_integer("n", n)
+    mean = require.between("mean", mean, 0.0, 1.0)
+    L = require.non_negative("L", L)
+    if mean == 1.0:
+        return 1.0
+    if mean == 0.0:
+        return min(1.0, round_up(-math.expm1(-L / n)))
+    target = L / n * (1 + 8 * _EPS)
+    return smallest_true(lambda p: p >= 1.0 or _kl(mean, p) > target, mean, 1.0)
+
+
+@theorem(
+    source="Literature",
+    place="Chernoff 1952; Hoeffding 1963, Theorem 1, two-sided",
+    statement="For n independent [0, 1] values, {p : n kl(mean, p) <= ln 2 - log_p} covers with "
+    "probability >= 1 - e^{log_p} and is never wider than Hoeffding's interval.",
+    domain="n >= 1, 0 <= mean <= 1, log_p <= 0; independent [0, 1] values",
+    monotone={"mean": "up"},
+    slack="polynomial factor against the exact binomial interval",
+)
+def kl_interval(n: int, mean: float, log_p: float) -> Interval:
+    """The two-sided Chernoff interval, rounded outwards."""
+    L = _LN2 - require.log_probability("log_p", log_p)
+    return Interval(_mirrored(kl_upper(n, 1.0 - mean, L)), kl_upper(n, mean, L))
+
+
+@theorem(
+    source="Literature",
+    place="Maurer & Pontil 2009, Theorem 4, two-sided",
+    statement="For n >= 2 iid [0, 1] values with sample variance V (divisor n - 1), the mean is "
+    "within sqrt(2 V L/n) + 7 L/(3(n - 1)), L = ln 4 - log_p, of its expectation with probability "
+    ">= 1 - e^{log_p}.",
+    domain="n >= 2, 0 <= variance <= n/(4(n - 1)), log_p <= 0; iid [0, 1] values",
+    monotone={"n": "down", "variance": "up", "log_p": "down"},
+    slack="the term 7 L/(3 n) is lost when the variance is known",
+)
+def empirical_bernstein_radius(n: int, variance: float, log_p: float) -> float:
+    """The half-width of the empirical Bernstein interval, rounded up."""
+    n = require.integer_at_least("n", n, 2)
+    variance = require.non_negative("variance", variance)
+    L = math.log(4.0) - require.log_probability("log_p", log_p)
+    return round_up(math.sqrt(2 * variance * L / n) + 7 * L / (3 * (n - 1)))
+
+
+def empirical_bernstein(n: int, mean: float, variance: float, log_p: float) -> Interval:
+    """The empirical Bernstein interval inside [0, 1]: see `empirical_bernstein_radius`."""
+    mean = require.between("mean", mean, 0.0, 1.0)
+    radius = empirical_bernstein_radius(n, variance, log_p)
+    return Interval(max(0.0, mean - radius), min(1.0, mean + radius))
+
+
+def _mirrored(upper: float) -> float:
+    """1 - upper, rounded down: the subtraction (and 1 - mean) may be off by half a unit of 1."""
+    return max(0.0, 1.0 - upper - _EPS)
+
+
+def _digits(number: float, rounding: str) -> str:
+    """Five digits in the direction said; what is below 1e-13 of the number is rounding error."""
+    exact = Context(prec=13).create_decimal(Decimal(number + 0.0))  # a zero without a sign
+    rounded = Context(prec=5, rounding=rounding).create_decimal(exact)
+    return f"{rounded.normalize():f}" if abs(number) < 1e9 else f"{rounded:.4e}"
+
+
+def _kl(mean: float, p: float) -> float:
+    """kl(mean, p) for 0 < mean < p < 1, stable for p near mean."""
+    gap = p - mean
+    return -mean * math.log1p(gap / mean) - (1 - mean) * math.log1p(-gap / (1 - mean))
+
+
+def _log_binomial_cdf(n: int, successes: int, p: float) -> float:
+    """An upper bound on ln P[Bin(n, p) <= successes] for 0 < successes < n and p >= successes/n."""
+    if p >= 1.0:
+        return -math.inf
+    a, b = float(n - successes), successes + 1.0
+    # I_{1-p}(a, b), asked for through p: 1 - p would lose the digits of a small p.
+    plain = float(special.betaincc(b, a, p))
+    if plain > math.exp(_DEEP):
+        return math.log(plain) + 1e-9
+    terms = (a * math.log1p(-p), b * math.log(p), -math.log(a), -float(special.betaln(a, b)))
+    # betaln is a difference of log-gammas, whose size (not its own) sets its error.
+    size = sum(abs(term) for term in terms) + float(special.gammaln(a + b))
+    error = 8 * _EPS * size
+    return sum(terms) + math.log(_beta_fraction(a, b, 1.0 - p)) + error + 1e-12
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of I_x(a, b) (DLMF 8.17.22) by Lentz's method; quick for small x."""
+    value, C, D = 1.0, 1.0, 0.0
+    for i in range(1, 20_000):
+        m = i // 2
+        if i % 2 == 0:
+            coefficient = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        else:
+            coefficient = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        D = 1.0 / (1.0 + coefficient * D)
+        C = 1.0 + coefficient / C
+        value *= C * D
+        if abs(C * D - 1.0) < 1e-15:
+            break
+    return 1.0 / value

@@ -1,0 +1,275 @@
+"""Arrows between the notions of stability: each turns one promise into another, rounded up.
+
+Legend
+    step        the stability value that the arrow starts from
+    epsilon     privacy loss; log_delta = ln delta (-inf for delta = 0)
+    rho, mu     the parameters of zCDP and of GDP
+    Phi         the standard normal distribution function
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy.special import erfcx
+
+from holdfast import require
+from holdfast.theory.base.safeside import round_up
+from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.notions.stability import GDP, TV, ZCDP, ApproxDP, PureDP
+
+__all__ = [
+    "approx_dp_to_tv",
+    "approx_dp_to_tv_printed",
+    "gdp_to_approx_dp",
+    "gdp_to_tv",
+    "gdp_to_zcdp",
+    "pure_dp_to_approx_dp",
+    "pure_dp_to_tv",
+    "pure_dp_to_tv_printed",
+    "pure_dp_to_zcdp",
+    "zcdp_of_gaussians_to_gdp",
+    "zcdp_to_approx_dp",
+    "zcdp_to_approx_dp_sharp",
+]
+
+_ULP = math.ulp(1.0)
+_ROOT2 = math.sqrt(2)
+_FAR = 1e150  # beyond it x^2 overflows
+
+
+def _up(value: float, parameter: float) -> float:
+    """Rounded up; 0 only where the parameter is 0, not where the value underflowed."""
+    return 0.0 if parameter == 0 else round_up(value)
+
+
+@theorem(
+    source="L15",
+    place="Definition 0.2, the note after it",
+    statement="epsilon-DP is (epsilon, 0)-DP.",
+    domain="any PureDP",
+    monotone={"step": "up"},
+    slack="exact",
+)
+def pure_dp_to_approx_dp(step: PureDP) -> ApproxDP:
+    """The same promise, in the notion with a delta."""
+    return ApproxDP(step.epsilon, -math.inf)
+
+
+@theorem(
+    source="Literature",
+    place="Bun & Steinke 2016, Proposition 1.4",
+    statement="epsilon-DP implies zCDP with rho = epsilon^2/2.",
+    domain="any PureDP",
+    monotone={"step": "up"},
+    slack="sharp to first order for small epsilon, loose for epsilon > 2",
+)
+def pure_dp_to_zcdp(step: PureDP) -> ZCDP:
+    """rho = epsilon^2/2, so that k small pure steps compose like sqrt(k)."""
+    return ZCDP(_up(step.epsilon * step.epsilon / 2, step.epsilon))
+
+
+@theorem(
+    source="Literature",
+    place="Bun & Steinke 2016, Proposition 1.3",
+    statement="rho-zCDP implies (rho + 2 sqrt(rho ln(1/delta)), delta)-DP for every delta.",
+    domain="any ZCDP, ln delta <= 0",
+    monotone={"step": "up", "log_delta": "down"},
+    slack="loose by a factor of about sqrt(pi rho) in delta; zcdp_to_approx_dp_sharp has it",
+)
+def zcdp_to_approx_dp(step: ZCDP, log_delta: float) -> ApproxDP:
+    """The (epsilon, delta) promise at a chosen delta."""
+    log_delta = require.log_probability("log_delta", log_delta)
+    epsilon = step.rho + 2 * math.sqrt(step.rho * -log_delta)
+    return ApproxDP(_up(epsilon, step.rho), log_delta)
+
+
+@theorem(
+    source="Literature",
+    place="Bun & Steinke 2016, Lemma 3.6",
+    statement="rho-zCDP implies (epsilon, delta)-DP with epsilon = rho + 2 sqrt(rho ln(c/delta)), "
+    "c = min(1, sqrt(pi rho)), or epsilon = rho where delta >= c.",
+    domain="any ZCDP, ln delta <= 0",
+    monotone={"step": "up", "log_delta": "down"},
+    slack="the tail bound of zCDP integrated; exact Gaussian noise is still sharper",
+)
+def zcdp_to_approx_dp_sharp(step: ZCDP, log_delta: float) -> ApproxDP:
+    """As `zcdp_to_approx_dp`, with the factor sqrt(pi rho) that small rho earns.
+
+    With Z the privacy loss, delta(epsilon) = E(1 - e^(epsilon - Z))_+ = int_0^inf e^-y
+    P[Z > epsilon + y] dy. Insert P[Z > z] <= e^(-(z - rho)^2/(4 rho)); for epsilon >= rho what
+    depends on y is at most e^(-y^2/(4 rho)), whose integral is sqrt(pi rho).
+    """
+    log_delta = require.log_probability("log_delta", log_delta)
+    if step.rho == 0:
+        return ApproxDP(0.0, log_delta)
+    log_factor = min(0.0, math.log(math.pi * step.rho) / 2)
+    surplus = max(0.0, log_factor - log_delta)
+    return ApproxDP(round_up(step.rho + 2 * math.sqrt(step.rho * surplus)), log_delta)
+
+
+@theorem(
+    source="Literature",
+    place="Dong, Roth & Su 2022, Corollary 2.13; Balle & Wang 2018, Theorem 8",
+    statement="mu-GDP implies (epsilon, delta)-DP with delta = Phi(mu/2 - epsilon/mu) - "
+    "e^epsilon Phi(-mu/2 - epsilon/mu), for every epsilon >= 0.",
+    domain="any GDP, epsilon >= 0",
+    monotone={"step": "up", "epsilon": "down"},
+    slack="exact for Gaussian noise",
+)
+def gdp_to_approx_dp(step: GDP, epsilon: float) -> ApproxDP:
+    """The exact curve: the least delta at a chosen epsilon, in logarithms and rounded up."""
+    epsilon = require.non_negative("epsilon", epsilon)
+    return ApproxDP(epsilon, _log_gaussian_delta(step.mu, epsilon))
+
+
+def _log_gaussian_delta(mu: float, epsilon: float) -> float:
+    """ln of delta = Phi(-x) - e^epsilon Phi(-y), x = epsilon/mu - mu/2, y = x + mu, rounded up."""
+    if mu == 0:
+        return -math.inf
+    x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if x > _FAR:
+        return -_FAR * _FAR / 2
+    # What an error of a few units in the last place of x and y does to ln delta.
+    slack = (abs(x) + mu + 2) * 8 * math.ulp(y)
+    if x >= 0:
+        # e^epsilon phi(y) = phi(x), so delta = phi(x) (mills(x) - mills(y)): no underflow.
+        log_delta = -x * x / 2 - math.log(2 * math.pi) / 2 + _log_mills_gap(x, y, mu)
+    elif epsilon <= 1:
+        # Both error functions are positive: nothing cancels, however small mu is.
+        between = (math.erf(y / _ROOT2) + math.erf(-x / _ROOT2)) / 2
+        log_delta = math.log(between - math.expm1(epsilon) * math.erfc(y / _ROOT2) / 2)
+    else:
+        second = math.exp(-x * x / 2) * float(erfcx(y / _ROOT2)) / 2
+        log_delta = math.log(math.erfc(x / _ROOT2) / 2 - second)
+    return min(0.0, round_up(log_delta + slack, 8))
+
+
+def _log_mills_gap(x: float, y: float, mu: float) -> float:
+    """At least ln(mills(x) - mills(y)), mills(x) = (1 - Phi(x))/phi(x), 0 <= x, y = x + mu."""
+    at_x, at_y = (math.sqrt(math.pi / 2) * float(erfcx(end / _ROOT2)) for end in (x, y))
+    gap = (1 + 8 * _ULP) * at_x - (1 - 8 * _ULP) * at_y
+    # For small mu that is mostly rounding; but mills is convex, and its slope
+    # x mills(x) - 1 is never below -1/(1 + x^2).
+    steepest = min(1 - x * at_x * (1 - 8 * _ULP) + _ULP, 1 / (1 + x * x))
+    return min(math.log(gap), math.log(mu) + math.log(steepest))
+
+
+@theorem(
+    source="Literature",
+    place="Dong, Roth & Su 2022, Corollary B.6; Bun & Steinke 2016, Proposition 1.6",
+    statement="mu-GDP implies zCDP with rho = mu^2/2.",
+    domain="any GDP",
+    monotone={"step": "up"},
+    slack="exact for Gaussian noise",
+)
+def gdp_to_zcdp(step: GDP) -> ZCDP:
+    """At order a the Gaussian pair, which dominates every mu-GDP pair, diverges by a mu^2/2."""
+    return ZCDP(_up(step.mu * step.mu / 2, step.mu))
+
+
+@theorem(
+    source="Literature",
+    place="Bun & Steinke 2016, Proposition 1.6, read backwards",
+    statement="Gaussian answers whose zCDP parameters sum to rho are sqrt(2 rho)-GDP; "
+    "false for other noise.",
+    domain="a ZCDP that comes from Gaussian noise only",
+    monotone={"step": "up"},
+    slack="exact",
+)
+def zcdp_of_gaussians_to_gdp(step: ZCDP) -> GDP:
+    """mu = sqrt(2 rho). Only for Gaussian noise: zCDP alone does not bound every test this well."""
+    return GDP(_up(math.sqrt(2 * step.rho), step.rho))
+
+
+_CLAIM_0_6 = Erratum(
+    source="L12",
+    place="Claim 0.6",
+    printed="d_TV <= (e^epsilon - 1)/2",
+    right="d_TV <= (e^epsilon - 1)/(e^epsilon + 1) = tanh(epsilon/2)",
+    why="true but loose: the proof uses the promise on one event, not on its complement too; the "
+    "printed bound exceeds 1 for epsilon > ln 3, randomised response attains the right one",
+)
+
+
+@theorem(
+    source="L12",
+    place="Claim 0.6, made exact",
+    statement="epsilon-DP implies a total-variation distance of at most tanh(epsilon/2).",
+    domain="any PureDP",
+    monotone={"step": "up"},
+    slack="attained by randomised response",
+    printed="pure_dp_to_tv_printed",
+    errata=(_CLAIM_0_6,),
+)
+def pure_dp_to_tv(step: PureDP) -> TV:
+    """P(O) <= e^epsilon Q(O) on O and Q <= e^epsilon P off it; together P(O) - Q(O) <= tanh."""
+    return TV(min(1.0, _up(math.tanh(step.epsilon / 2), step.epsilon)))
+
+
+@theorem(
+    source="L12",
+    place="Claim 0.6",
+    statement="epsilon-DP implies a total-variation distance of at most (e^epsilon - 1)/2.",
+    domain="any PureDP",
+    monotone={"step": "up"},
+    slack="exceeds 1 for epsilon > ln 3",
+)
+def pure_dp_to_tv_printed(step: PureDP) -> float:
+    """Kept to show the difference: it is a bound, but not a distance once it exceeds 1."""
+    return _expm1(step.epsilon) / 2
+
+
+@theorem(
+    source="L15",
+    place="Putting it all together, third item, made exact",
+    statement="(epsilon, delta)-DP implies a total-variation distance of at most "
+    "(e^epsilon - 1 + 2 delta)/(e^epsilon + 1).",
+    domain="any ApproxDP",
+    slack="attained: show the row with probability delta, else answer by randomised response",
+    printed="approx_dp_to_tv_printed",
+    errata=(
+        Erratum(
+            source="L15",
+            place="Putting it all together, the display after the third item",
+            printed="(e^y - 1)/2 <= y/2 for small y = 2 epsilon sqrt(2 k ln(1/delta'))",
+            right="tanh(y/2) <= y/2, which gives the same last line from the exact distance",
+            why="e^y - 1 >= y for every y; only the exact distance is below y/2",
+        ),
+    ),
+)
+def approx_dp_to_tv(step: ApproxDP) -> TV:
+    """tanh(epsilon/2) + delta (1 - tanh(epsilon/2)): the same number, without e^epsilon."""
+    shrink = math.exp(-step.epsilon)
+    rest = step.delta * 2 * shrink / (1 + shrink)
+    return TV(min(1.0, _up(math.tanh(step.epsilon / 2) + rest, step.epsilon + step.delta)))
+
+
+@theorem(
+    source="L15",
+    place="Putting it all together, third item",
+    statement="(epsilon, delta)-DP implies a total-variation distance of at most "
+    "(e^epsilon - 1)/2 + delta.",
+    domain="any ApproxDP",
+    slack="exceeds 1 for epsilon > ln 3",
+)
+def approx_dp_to_tv_printed(step: ApproxDP) -> float:
+    """Kept to show the difference to `approx_dp_to_tv`."""
+    return _expm1(step.epsilon) / 2 + step.delta
+
+
+def _expm1(value: float) -> float:
+    return math.expm1(value) if value < 709 else math.inf
+
+
+@theorem(
+    source="Literature",
+    place="Dong, Roth & Su 2022, Section 2; L12 Claim 0.2 before its last inequality",
+    statement="mu-GDP implies a total-variation distance of at most 2 Phi(mu/2) - 1.",
+    domain="any GDP",
+    monotone={"step": "up"},
+    slack="exact for Gaussian noise",
+)
+def gdp_to_tv(step: GDP) -> TV:
+    """The curve of `gdp_to_approx_dp` at epsilon = 0."""
+    return TV(min(1.0, _up(math.erf(step.mu / (2 * _ROOT2)), step.mu)))

@@ -1,0 +1,371 @@
+"""Adaptive composition of typically stable steps after Bassily and Freund: repaired and literal.
+
+Step j is (eta, tau, nu)-typically stable in oracle form for every history and may be chosen from
+all earlier answers. The repaired theorems here are the printed ones with the exponents that their
+proofs give; the literal ones end in `_printed`. `sharp_composition` has the better numbers.
+
+Legend
+    k           the number of steps; t the number of steps so far
+    eta, tau, nu    of one step, tau = 0 in the pure theorems; as logarithms where they may be tiny
+    tau_prime   tau', a free parameter: the probability given to the deviation of the privacy loss
+    eta_t       what t pure steps reveal, except with probability tau'
+    tau_hat     2 tau/(1 - e^-eta), the mass where an approximate step's log-ratio exceeds 2 eta
+    psi         the approximate steps' addition to the mean log-ratio
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.theory.base.safeside import log1mexp, log_add, round_up
+from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.typical.notion import TypicalStability, log_probability_or_zero
+
+__all__ = [
+    "Composed",
+    "approximate_composed_eta",
+    "approximate_composition",
+    "approximate_composition_bf1_printed",
+    "approximate_composition_printed",
+    "composed_eta",
+    "log_geometric_sum",
+    "pure_composition",
+    "pure_composition_bf1_printed",
+    "pure_composition_printed",
+]
+
+_LARGEST_ETA = 500.0  # beyond it e^eta times k leaves the floats, and every statement is empty
+
+_Steps = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """What k steps are together, in oracle form; a log above 0 is an empty promise."""
+
+    eta: float
+    log_tau: float
+    log_nu: float
+
+    def stability(self) -> TypicalStability:
+        """The same as probabilities, rounded up and at most 1."""
+        return TypicalStability.from_logs(self.eta, self.log_tau, self.log_nu)
+
+
+def log_geometric_sum(eta: float, terms: int) -> float:
+    """ln of sum_{t=0}^{terms - 1} e^{t eta}, rounded up."""
+    if eta == 0 or terms == 1:
+        return round_up(math.log(terms)) if terms > 1 else 0.0
+    if terms * eta < 1:
+        log_sum = math.log(math.expm1(terms * eta) / math.expm1(eta))
+    else:  # e^{terms eta} may be too large for a float
+        log_sum = terms * eta + log1mexp(-terms * eta) - eta - log1mexp(-eta)
+    return round_up(log_sum + 16 * math.ulp(max(1.0, terms * eta, -math.log(eta))))
+
+
+def _log_sum_of_exponentials(k: int, exponent: Callable[[_Steps], _Steps]) -> float:
+    """ln of sum_{t=1}^{k - 1} e^{exponent(t)}, rounded up; -inf for k = 1."""
+    if k == 1:
+        return -math.inf
+    exponents = exponent(np.arange(1, k, dtype=np.float64))
+    top = float(exponents.max())
+    return round_up(top + math.log(float(np.exp(exponents - top).sum())), 64)
+
+
+def _balanced(eta: float, log_mass: float, log_divisor: float) -> Composed:
+    """tau* = nu* = 5 sqrt(mass/divisor)."""
+    log_tau = math.log(5.0) + (log_mass - log_divisor) / 2
+    log_tau = round_up(log_tau + 16 * math.ulp(1.0), 16)
+    return Composed(eta, log_tau, log_tau)
+
+
+def _log_tau_prime(value: float) -> float:
+    return require.between("log_tau_prime", value, -math.inf, 0.0, open_high=True)
+
+
+def _loss(steps: _Steps, eta: float, log_tau_prime: float, drift: float) -> _Steps:
+    """Azuma: sqrt(2 t ln(1/tau')) eta + t drift."""
+    return np.sqrt(-2.0 * log_tau_prime * steps) * eta + steps * drift
+
+
+def _scalar_loss(t: int, eta: float, log_tau_prime: float, drift: float) -> float:
+    return round_up(float(_loss(np.array([float(t)]), eta, log_tau_prime, drift)[0]), 16)
+
+
+_AZUMA = Erratum(
+    "BF2",
+    "Theorem 4.4 (BF1 Theorem 3.4), Azuma's inequality",
+    "P[sum T_i >= j c + u sqrt(j b)] <= e^{-u^2/2}",
+    "P[sum T_i >= j c + u b sqrt(j)] <= e^{-u^2/2}",
+    "T_i is bounded by b, so its sum scales with b; the theorems use the right form.",
+)
+_SUBSCRIPT = Erratum(
+    "BF2",
+    "Theorem 4.2, equation (4); Theorem 4.8, equation (17) (BF1 equations (4) and (13))",
+    "the sum over t of e^{eta t} nu, read as eta times t",
+    "the sum over t of e^{eta_t} nu, eta with subscript t",
+    "Lemma 4.7 (A.5) adds e^{eta_j} nu at step j. The literal exponent is sound too, because t "
+    "steps never reveal more than t eta, but it grows like e^{k eta}, not like e^{sqrt(k) eta}.",
+)
+_UNDER_THE_ROOT = Erratum(
+    "BF1",
+    "equation (3)",
+    "eta_k = 3 sqrt(2 k log(1/tau') eta) + 3 k eta (e^eta - 1)",
+    "eta_k = 3 sqrt(2 k log(1/tau')) eta + 3 k eta (e^eta - 1)",
+    "Azuma's deviation is proportional to the bound eta on one step, so eta stands outside.",
+)
+_LEMMA_4_5 = Erratum(
+    "BF2",
+    "Lemma 4.5 (BF1 Lemma 3.5)",
+    "for every eta > 0, by 1 - e^-eta >= (2/5) min(eta, 1)",
+    "the printed steps need eta <= 5 - sqrt(5) = 2.76; the equal-marginal lemma gives eta <= 12.5",
+    "For eta > 1 the last term is 5 delta <= eta sqrt(delta/eta), and sqrt(5) + eta must stay "
+    "below 5. Equal marginals give sqrt(2 delta), which is below 5 sqrt(delta/eta) to eta = 12.5.",
+)
+_LARGE_ETA = Erratum(
+    "BF2",
+    "Theorem 4.2 (BF1 Theorem 3.2)",
+    "for all eta > 0",
+    "eta <= 12.5",
+    "False for eta > 25: let the first step name x among e^eta samples with probability "
+    "1 - e^-eta, and the second show everything if x was named (nu = e^-eta). All is shown almost "
+    "surely, while the printed tau* = nu* is 5/sqrt(eta) < 1.",
+)
+
+
+@theorem(
+    source="BF2",
+    place="equation (3)",
+    statement="The log-ratio of t adaptive steps that are eta-indistinguishable from their oracles "
+    "exceeds eta_t = sqrt(2 t ln(1/tau')) eta + t eta (e^eta - 1) with probability at most tau'.",
+    domain="t >= 1, 0 <= eta <= 500, ln tau' < 0",
+    monotone={"t": "up", "eta": "up", "log_tau_prime": "down"},
+    slack="the mean of a step is at most eta tanh(eta/2), half of the printed one for small eta",
+    errata=(_AZUMA,),
+)
+def composed_eta(t: int, eta: float, log_tau_prime: float) -> float:
+    """eta_t of the pure theorem."""
+    t = require.positive_integer("t", t)
+    eta = require.between("eta", eta, 0.0, _LARGEST_ETA)
+    return _scalar_loss(t, eta, _log_tau_prime(log_tau_prime), eta * math.expm1(eta))
+
+
+@theorem(
+    source="BF2",
+    place="Theorem 4.2 (BF1 Theorem 3.2), repaired",
+    statement="k adaptive (eta, 0, nu)-typically stable steps in oracle form are together "
+    "(3 eta_k, tau*, tau*)-stable, tau* = 5 sqrt((k tau' + nu + sum_{t<k} e^{eta_t} nu)/eta).",
+    domain="k >= 1, 0 < eta <= 12.5, ln nu <= 0 (-inf for 0), ln tau' < 0",
+    monotone={"k": "up", "log_nu": "up"},
+    slack="3 eta_k where eta_k is enough, 5/sqrt(eta) where sqrt(2) is; see sharp_composition",
+    printed="pure_composition_printed",
+    errata=(_SUBSCRIPT, _UNDER_THE_ROOT, _LEMMA_4_5, _LARGE_ETA),
+)
+def pure_composition(k: int, eta: float, log_nu: float, log_tau_prime: float) -> Composed:
+    """eta* and ln tau* = ln nu*, with the exponent eta_t of the proof."""
+    k = require.positive_integer("k", k)
+    eta = require.between("eta", eta, 0.0, 12.5, open_low=True)
+    log_nu = log_probability_or_zero("log_nu", log_nu)
+    log_tau_prime = _log_tau_prime(log_tau_prime)
+    drift = eta * math.expm1(eta)
+    log_sum = _log_sum_of_exponentials(k, lambda t: _loss(t, eta, log_tau_prime, drift))
+    mass = log_add(math.log(k) + log_tau_prime, log_nu, log_sum + log_nu)
+    return _balanced(round_up(3 * _scalar_loss(k, eta, log_tau_prime, drift)), mass, math.log(eta))
+
+
+def _literal_pure(
+    k: int, eta: float, log_nu: float, log_tau_prime: float, *, root_eta: float
+) -> Composed:
+    steps = log_geometric_sum(eta, k)  # the single nu of the first step is the term t = 0
+    mass = log_add(math.log(k) + log_tau_prime, steps + log_nu)
+    eta_star = 3 * math.sqrt(-2 * k * log_tau_prime) * root_eta + 3 * k * eta * math.expm1(eta)
+    return _balanced(round_up(eta_star, 16), mass, math.log(eta))
+
+
+def _literal_arguments(
+    k: int, eta: float, log_nu: float, log_tau_prime: float
+) -> tuple[int, float, float, float]:
+    return (
+        require.positive_integer("k", k),
+        require.between("eta", eta, 0.0, _LARGEST_ETA, open_low=True),
+        log_probability_or_zero("log_nu", log_nu),
+        _log_tau_prime(log_tau_prime),
+    )
+
+
+@theorem(
+    source="BF2",
+    place="Theorem 4.2",
+    statement="Printed: as the repaired theorem, with e^{eta t} (eta times t) in the sum.",
+    domain="k >= 1, 0 < eta <= 500, ln nu <= 0 (-inf for 0), ln tau' < 0",
+    monotone={"k": "up", "log_nu": "up"},
+    slack="the sum grows like e^{k eta}; false for eta > 25",
+)
+def pure_composition_printed(k: int, eta: float, log_nu: float, log_tau_prime: float) -> Composed:
+    """Sound for eta <= 12.5 (t pure steps reveal at most t eta), but empty for many steps."""
+    k, eta, log_nu, log_tau_prime = _literal_arguments(k, eta, log_nu, log_tau_prime)
+    return _literal_pure(k, eta, log_nu, log_tau_prime, root_eta=eta)
+
+
+@theorem(
+    source="BF1",
+    place="Theorem 3.2, equations (3) and (4)",
+    statement="Printed: eta_k = 3 sqrt(2 k log(1/tau') eta) + 3 k eta (e^eta - 1), with eta under "
+    "the root, and e^{eta t} in the sum.",
+    domain="k >= 1, 0 < eta <= 500, ln nu <= 0 (-inf for 0), ln tau' < 0",
+    monotone={"k": "up", "log_nu": "up"},
+    slack="the root makes eta_k larger than meant for eta < 1",
+)
+def pure_composition_bf1_printed(
+    k: int, eta: float, log_nu: float, log_tau_prime: float
+) -> Composed:
+    """Kept to show the slip in equation (3)."""
+    k, eta, log_nu, log_tau_prime = _literal_arguments(k, eta, log_nu, log_tau_prime)
+    return _literal_pure(k, eta, log_nu, log_tau_prime, root_eta=math.sqrt(eta))
+
+
+def _log_tau_hat(eta: float, log_tau: float) -> float:
+    return round_up(math.log(2.0) + log_tau - log1mexp(-eta))
+
+
+def _approximate_drift(eta: float, log_tau: float) -> float:
+    """2 eta (e^{2 eta}/(1 - tau_hat) - 1) + psi."""
+    tau, tau_hat = math.exp(log_tau), math.exp(_log_tau_hat(eta, log_tau))
+    grow = math.exp(eta)
+    square = 1 + 2 * (grow / math.expm1(eta)) ** 2 * (
+        4 * grow**2 + 4 * grow - 3 - 2 / grow + grow**-2
+    )
+    psi = tau * (2 * grow + 1) + tau**2 * square
+    return round_up(2 * eta * (math.expm1(2 * eta) + tau_hat) / (1 - tau_hat) + psi, 32)
+
+
+def _approximate_arguments(
+    k: int, eta: float, log_tau: float, log_nu: float, log_tau_prime: float
+) -> tuple[int, float, float, float, float]:
+    eta = require.between("eta", eta, 0.0, 1.5, open_low=True)
+    log_tau = require.log_probability("log_tau", log_tau)
+    if log_tau > math.log(eta / 50):
+        raise InvalidArgument(f"log_tau is {log_tau!r}; it must be at most ln(eta/50).")
+    return (
+        require.positive_integer("k", k),
+        eta,
+        log_tau,
+        log_probability_or_zero("log_nu", log_nu),
+        _log_tau_prime(log_tau_prime),
+    )
+
+
+@theorem(
+    source="BF2",
+    place="equation (16)",
+    statement="The log-ratio of t adaptive steps that are (eta, tau)-indistinguishable from their "
+    "oracles exceeds eta_t = 2 sqrt(2 t ln(1/tau')) eta + t (2 eta (e^{2 eta}/(1 - tau_hat) - 1) + "
+    "psi) with probability at most tau' + t tau_hat.",
+    domain="t >= 1, 0 < eta <= 3/2, ln tau <= ln(eta/50), ln tau' < 0",
+    monotone={"t": "up", "log_tau": "up", "log_tau_prime": "down"},
+    slack="a factor 2 against the pure form as tau -> 0",
+    errata=(
+        Erratum(
+            "BF2",
+            "Claim A.2",
+            "E|f_i| <= 2 eta (e^{2 eta}/(1 - tau_hat) - 1) + psi(tau)",
+            "E f_i, without the absolute value",
+            "E|f| is of order eta for randomised response, the right side of order eta^2 + tau; "
+            "the proof of Lemma A.1 uses E f only.",
+        ),
+    ),
+)
+def approximate_composed_eta(t: int, eta: float, log_tau: float, log_tau_prime: float) -> float:
+    """eta_t of the approximate theorem."""
+    t, eta, log_tau, _, log_tau_prime = _approximate_arguments(t, eta, log_tau, 0.0, log_tau_prime)
+    return _scalar_loss(t, 2 * eta, log_tau_prime, _approximate_drift(eta, log_tau))
+
+
+@theorem(
+    source="BF2",
+    place="Theorem 4.8 (BF1 Theorem 3.8), repaired",
+    statement="k adaptive (eta, tau, nu)-typically stable steps in oracle form are together "
+    "(3 eta_k, tau*, tau*)-stable, tau* = 5 sqrt((k (tau_hat + tau') + nu + sum_{t<k} e^{eta_t} nu)"
+    "/(2 eta)), eta_t that of approximate_composed_eta.",
+    domain="k >= 1, 0 < eta <= 3/2, ln tau <= ln(eta/50), ln nu <= 0 (-inf for 0), ln tau' < 0",
+    monotone={"k": "up", "log_tau": "up", "log_nu": "up"},
+    slack="6 eta where eta is enough; see sharp_composition",
+    printed="approximate_composition_printed",
+    errata=(
+        _SUBSCRIPT,
+        Erratum(
+            "BF1",
+            "equation (13)",
+            "k (tau_hat + tau'/(2 eta))",
+            "k (tau_hat + tau')/(2 eta)",
+            "tau_hat is part of the mass under the conditioning lemma and is divided like tau'; "
+            "BF2 has it right. BF1 also states no range for eta and tau.",
+        ),
+    ),
+)
+def approximate_composition(
+    k: int, eta: float, log_tau: float, log_nu: float, log_tau_prime: float
+) -> Composed:
+    """eta* and ln tau* = ln nu*, with the exponent eta_t of the proof."""
+    k, eta, log_tau, log_nu, log_tau_prime = _approximate_arguments(
+        k, eta, log_tau, log_nu, log_tau_prime
+    )
+    drift = _approximate_drift(eta, log_tau)
+    log_sum = _log_sum_of_exponentials(k, lambda t: _loss(t, 2 * eta, log_tau_prime, drift))
+    log_each = log_add(_log_tau_hat(eta, log_tau), log_tau_prime)
+    mass = log_add(math.log(k) + log_each, log_nu, log_sum + log_nu)
+    eta_star = round_up(3 * _scalar_loss(k, 2 * eta, log_tau_prime, drift))
+    return _balanced(eta_star, mass, math.log(2 * eta))
+
+
+@theorem(
+    source="BF2",
+    place="Theorem 4.8",
+    statement="Printed: as the repaired theorem, with e^{eta t} (eta times t) in the sum.",
+    domain="k >= 1, 0 < eta <= 3/2, ln tau <= ln(eta/50), ln nu <= 0 (-inf for 0), ln tau' < 0",
+    monotone={"k": "up", "log_tau": "up", "log_nu": "up"},
+    slack="the sum grows like e^{k eta}",
+)
+def approximate_composition_printed(
+    k: int, eta: float, log_tau: float, log_nu: float, log_tau_prime: float
+) -> Composed:
+    """The literal exponent of equation (17)."""
+    k, eta, log_tau, log_nu, log_tau_prime = _approximate_arguments(
+        k, eta, log_tau, log_nu, log_tau_prime
+    )
+    log_each = log_add(_log_tau_hat(eta, log_tau), log_tau_prime)
+    mass = log_add(math.log(k) + log_each, log_geometric_sum(eta, k) + log_nu)
+    drift = _approximate_drift(eta, log_tau)
+    eta_star = round_up(3 * _scalar_loss(k, 2 * eta, log_tau_prime, drift))
+    return _balanced(eta_star, mass, math.log(2 * eta))
+
+
+@theorem(
+    source="BF1",
+    place="Theorem 3.8, equations (12) and (13)",
+    statement="Printed: as BF2's, with k (tau_hat + tau'/(2 eta)) in place of "
+    "k (tau_hat + tau')/(2 eta).",
+    domain="k >= 1, 0 < eta <= 3/2, ln tau <= ln(eta/50), ln nu <= 0 (-inf for 0), ln tau' < 0",
+    monotone={"k": "up", "log_tau": "up", "log_nu": "up"},
+    slack="too small by 1/(2 eta) in tau_hat for eta < 1/2",
+)
+def approximate_composition_bf1_printed(
+    k: int, eta: float, log_tau: float, log_nu: float, log_tau_prime: float
+) -> Composed:
+    """Kept to show the slip in equation (13); BF2's range is asked for, BF1 states none."""
+    k, eta, log_tau, log_nu, log_tau_prime = _approximate_arguments(
+        k, eta, log_tau, log_nu, log_tau_prime
+    )
+    log_divisor = math.log(2 * eta)
+    log_each = log_add(_log_tau_hat(eta, log_tau) + log_divisor, log_tau_prime)
+    mass = log_add(math.log(k) + log_each, log_geometric_sum(eta, k) + log_nu)
+    drift = _approximate_drift(eta, log_tau)
+    eta_star = round_up(3 * _scalar_loss(k, 2 * eta, log_tau_prime, drift))
+    return _balanced(eta_star, mass, log_divisor)

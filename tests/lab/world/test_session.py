@@ -1,0 +1,73 @@
+"""The laboratory attacks what is shipped: its sessions answer as a ledger with the same secret."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import holdfast
+from holdfast.data.sampling import Independent, sampling_from_dict
+from holdfast.lab.world.holders import Setting
+from holdfast.lab.world.populations import Signs
+from holdfast.lab.world.questions import Table, Vote
+from holdfast.lab.world.session import Protected
+from holdfast.mechanisms.catalogue import CATALOGUE
+
+ROWS, FEATURES = 1_500, 7
+POPULATION = Signs(FEATURES)
+# One asked, one confirmed, one refuted, and again.
+GUESSES = [None, 0.5, 0.2, None, 0.5, 0.2, None]
+# Splitting deals a ledger's rows out by its secret; the ladder reads its questions again.
+NOT_COMPARED = {"sample splitting", "parameter-free ladder"}
+TERMS: list[dict[str, Any]] = [
+    *({"mechanism": name} for name in CATALOGUE if name not in NOT_COMPARED),
+    {"mechanism": "bounded noise", "sampling": holdfast.m_dependent(2)},
+    {"mechanism": "rounding", "sampling": holdfast.declared(sigma=0.03)},
+    {"mechanism": "median noise", "options": {"leakage_nats": 12.0}},
+]
+
+
+def frame(table: Table) -> pl.DataFrame:
+    return pl.DataFrame({f"x{f}": table["agree"][f] > 0 for f in range(FEATURES)})
+
+
+def told(answer: Any, low: float | None, high: float | None) -> tuple[Any, ...]:
+    promised = answer.status != "no promise"
+    return answer.status, answer.value, *((low, high) if promised else ())
+
+
+@pytest.mark.parametrize("terms", TERMS, ids=lambda terms: terms["mechanism"])
+def test_a_session_answers_as_a_ledger_does(tmp_path: Path, terms: dict[str, Any]) -> None:
+    sample, train = (POPULATION.draw(ROWS, np.random.default_rng(seed)) for seed in (1, 2))
+    other = frame(train) if CATALOGUE[terms["mechanism"]].trained else None
+    with holdfast.open(
+        frame(sample), ledger=tmp_path / "mine.ledger", questions=20, train=other, **terms
+    ) as holdout:
+        opening, desk = holdout.opening, holdout._desk
+        sampling = sampling_from_dict(opening.sampling)
+        setting = Setting(
+            ROWS,
+            opening.tolerance if opening.tolerance < 0.5 else 0.25,
+            20,
+            sampling.profile(ROWS),
+            isinstance(sampling, Independent),
+        )
+        checks = desk.transcript.checker is not None
+        session: Any = Protected(
+            "analyst" if checks else "nobody",
+            mechanism=terms["mechanism"],
+            parameters=json.dumps(opening.mechanism["parameters"]),
+        ).open(setting, sample, train, 1)
+        session.secret = desk.store.secret
+        count = 1 if terms["mechanism"] == "one look" else FEATURES
+        for feature, guess in list(enumerate(GUESSES if checks else [None] * FEATURES))[:count]:
+            asked = f"avg(x{feature})"
+            own = holdout.ask(asked) if guess is None else holdout.check(asked, guess)
+            lab = session.ask(Vote.of({feature: 1}), guess)
+            assert told(lab, lab.low, lab.high) == told(own, *own.interval)
+        assert session.account.leakage == desk.transcript.account.leakage

@@ -1,0 +1,108 @@
+"""Rows for `holdfast.theory.typical.accuracy`."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import strategies as st
+
+from holdfast.theory.typical.accuracy import Accuracy
+from tests.theory.rows import Domain, Golden
+
+LOG_05 = math.log(0.05)
+SEARCH = "an independent search (Nelder-Mead from several starts, nu by bisection)"
+
+
+def half_width(accuracy: Accuracy) -> float:
+    return accuracy.half_width
+
+
+GOLDEN = [
+    Golden(
+        "literal_accuracy_log_failure",
+        {
+            "k": 10,
+            "eta": 0.0075,
+            "log_nu": -25.0,
+            "log_tau_prime": -24.5,
+            "log_beta2": -3.4,
+        },
+        -3.0353171244769372,
+        1e-12,
+        "mpmath: theory.md 6.7 term by term",
+    ),
+    Golden(
+        "direct_accuracy_log_failure",
+        {"k": 10, "eta": 1.0, "log_nu": -140.0, "log_tau_prime": -18.0, "log_beta2": -3.1},
+        -3.0169198931087599,
+        1e-12,
+        "mpmath: theory.md 6.7 term by term",
+    ),
+    Golden(
+        "leakage_accuracy_log_failure",
+        {"k": 10, "eta": 46.0, "log_nu": -39.0, "log_beta2": -3.5},
+        -3.1372426396353908,
+        1e-12,
+        "mpmath: ln(e^-39 (47^10 - 1)/46 + e^-3.5)",
+    ),
+    *(
+        Golden(
+            "literal_accuracy",
+            {"k": k, "log_beta": LOG_05},
+            expected,
+            0.01,
+            "theory.md 6.7",
+            half_width,
+        )
+        for k, expected in ((1, 874.0), (10, 5405.0), (100, 27393.0))
+    ),
+    *(
+        Golden(
+            "literal_accuracy",
+            {"k": k, "log_beta": LOG_05},
+            expected,
+            5e-4,
+            SEARCH,
+            half_width,
+        )
+        for k, expected in ((1, 869.7265), (10, 5396.4215), (100, 27307.3663))
+    ),
+    *(
+        Golden("direct_accuracy", {"k": k, "log_beta": LOG_05}, expected, 1e-5, SEARCH, half_width)
+        for k, expected in ((1, 29.949314), (10, 98.334021), (100, 321.769406))
+    ),
+    *(
+        Golden("leakage_accuracy", {"k": k, "log_beta": LOG_05}, expected, 1e-6, SEARCH, half_width)
+        for k, expected in ((10, 9.9824687), (100, 32.4250874))
+    ),
+    Golden(
+        "leakage_accuracy",
+        {"k": 1, "log_beta": LOG_05},
+        2.716203031481239,
+        1e-6,
+        "golden.json 2: one question needs no noise, so the sub-Gaussian radius",
+        half_width,
+    ),
+]
+
+_LOG = st.floats(-1000, 0)
+_CHAIN = {
+    "k": st.integers(1, 300),
+    "eta": st.floats(1e-4, 12.5),
+    "log_nu": _LOG,
+    "log_tau_prime": st.floats(-1000, -1e-3),
+    "log_beta2": _LOG,
+}
+
+DOMAINS = {
+    "literal_accuracy_log_failure": Domain({**_CHAIN, "eta": st.floats(1e-5, 0.01)}),
+    "direct_accuracy_log_failure": Domain(_CHAIN),
+    "leakage_accuracy_log_failure": Domain(
+        {
+            "k": st.integers(1, 10**6),
+            "eta": st.floats(1e-6, 1e6),
+            "log_nu": _LOG,
+            "log_beta2": _LOG,
+        }
+    ),
+}
