@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,15 @@ from typing import Any
 import duckdb
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from holdfast.data.duckdb import DuckDBSample
+from holdfast.data.files import FileSample
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.polars import PolarsSample
-from holdfast.data.source import files_of, open_sample, stamps
-from holdfast.errors import InvalidArgument
+from holdfast.data.source import files_of, open_sample
+from holdfast.errors import InvalidArgument, MissingExtra
 from holdfast.question import GRID, ColumnType, Schema, parse_row, row_value
 
 FRAME = pl.DataFrame(
@@ -172,6 +175,14 @@ def test_types_in_csv_are_found_from_all_rows(tmp_path: Path) -> None:
         (lambda folder: pl.DataFrame(), "no columns"),
         (lambda folder: pd.DataFrame({"x": []}), "no rows"),
         (lambda folder: duckdb.connect().sql("SELECT 1 AS x WHERE false"), "no rows"),
+        (lambda folder: ":memory:", "names no file"),
+        (lambda folder: "a\0b.csv", "names no file"),
+        (lambda folder: "a" * 300, "cannot be the name of a file"),
+        (lambda folder: written(folder / "broken.parquet", b"PAR1 and no more"), "as Parquet"),
+        (lambda folder: written(folder / "empty.parquet", b""), "as Parquet"),
+        (lambda folder: pa.table([[1], [2]], names=["x", "x"]), "different names"),
+        (lambda folder: pl.DataFrame({"o": pl.Series([object()], dtype=pl.Object)}), "'o'"),
+        (lambda folder: (), "data is a tuple"),
         (lambda folder: {"x": [1]}, "data is a dict"),
         (lambda folder: [1, 2], "data is a list"),
         (lambda folder: None, "data is a NoneType"),
@@ -183,6 +194,19 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, make: Any, said: str) ->
         open_sample(make(tmp_path))
     assert said in str(raised.value)
     assert str(raised.value).endswith(".")
+
+
+def test_without_duckdb_its_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = database(tmp_path / "table.duckdb", "flights")
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'holdfast\[duckdb\]'"):
+        open_sample(path)
+
+
+def test_pandas_frames_need_no_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = as_pandas()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert open_sample(frame).n == 4
 
 
 def written(path: Path, content: bytes) -> Path:
@@ -218,8 +242,9 @@ def test_tables_of_a_database(tmp_path: Path) -> None:
 )
 def test_a_database_is_locked_down(tmp_path: Path, statement: str) -> None:
     sample = open_sample(database(tmp_path / "table.duckdb", "flights"))
-    assert isinstance(sample, DuckDBSample)
-    connection = sample._relation._con
+    assert isinstance(sample, FileSample)
+    assert isinstance(sample.sample, DuckDBSample)
+    connection = sample.sample._relation._con
     with pytest.raises(duckdb.Error):
         connection.execute(statement).fetchall()
 
@@ -229,21 +254,11 @@ def test_relations_with_repeated_names_are_refused() -> None:
         open_sample(duckdb.connect().sql("SELECT 1 AS x, 2 AS x"))
 
 
-def test_stamps_change_with_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "table.parquet"
-    FRAME.write_parquet(path)
-    before = stamps(path)
-    assert before == stamps(str(path))
-    assert [stamp.path for stamp in before] == [str(path)]
-    assert before[0].size == path.stat().st_size
-    FRAME.head(2).write_parquet(path)
-    assert stamps(path) != before
-    assert stamps(FRAME) == ()
-    assert files_of(FRAME) == []
-
-
 def test_polars_is_the_engine_of_files(tmp_path: Path) -> None:
     assert isinstance(open_sample(FRAME), PolarsSample)
     path = tmp_path / "x.parquet"
     FRAME.write_parquet(path)
-    assert isinstance(open_sample(path), PolarsSample)
+    sample = open_sample(path)
+    assert isinstance(sample, FileSample)
+    assert isinstance(sample.sample, PolarsSample)
+    assert files_of(FRAME) == []

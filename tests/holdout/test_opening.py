@@ -15,7 +15,17 @@ import pytest
 
 import holdfast
 from holdfast.errors import DataChanged, InvalidArgument, LedgerTampered
-from tests.holdout.tables import BOUNDS, LATE, copied, made, opened, table, untouchable, watch
+from tests.holdout.tables import (
+    BOUNDS,
+    LATE,
+    copied,
+    made,
+    opened,
+    sample_value,
+    table,
+    untouchable,
+    watch,
+)
 
 # Data ------------------------------------------------------------------------------------------
 
@@ -359,3 +369,41 @@ def test_another_table_of_the_same_file_is_another_table(tmp_path: Path) -> None
     with pytest.raises(DataChanged):
         holdfast.open(tmp_path / "two.duckdb", table="two", **declared)
     holdfast.open(tmp_path / "two.duckdb", table="one", **declared).close()
+
+
+# While a holdout is open -------------------------------------------------------------------------
+
+
+def write_over(path: Path) -> None:
+    """Other rows under the same name."""
+    table(seed=2).write_parquet(path)
+
+
+def test_a_file_that_was_changed_is_not_charged_for(tmp_path: Path) -> None:
+    data = tmp_path / "rows.parquet"
+    table().write_parquet(data)
+    with opened(tmp_path, data, tolerance=0.2) as holdout:
+        before = holdout.budget.to_dict()
+        write_over(data)
+        with pytest.raises(DataChanged, match=r"rows\.parquet' was changed or replaced"):
+            holdout.ask(LATE)
+        assert holdout.budget.to_dict() == before
+        assert holdout._desk.transcript.pending is None
+
+
+def test_a_file_that_changes_after_the_reservation_is_finished_with_the_right_one(
+    tmp_path: Path,
+) -> None:
+    data, copy = tmp_path / "rows.parquet", tmp_path / "copy.parquet"
+    for path in (data, copy):
+        table().write_parquet(path)
+    with opened(tmp_path, data, tolerance=0.2) as holdout:
+        watch(holdout, lambda: write_over(data))
+        with pytest.raises(DataChanged):
+            holdout.ask(LATE)
+        assert holdout._desk.transcript.pending is not None
+        with pytest.raises(DataChanged):
+            holdout.ask("avg(x > 20)")
+    with opened(tmp_path, copy) as holdout:
+        assert abs(holdout.ask(LATE).value - sample_value(LATE)) <= 0.2
+        assert holdout.budget.asked == 1

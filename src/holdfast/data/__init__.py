@@ -1,9 +1,10 @@
 """Samples: tables that count rows and sum row values, exactly and the same on every engine."""
 
 from holdfast.data.clusters import cluster_sizes
-from holdfast.data.fingerprint import FileStamp, fingerprint
+from holdfast.data.files import FileStamp
+from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Moments, Sample
-from holdfast.data.source import open_sample, stamps
+from holdfast.data.source import open_sample
 from holdfast.data.split import split
 
 __all__ = [
@@ -14,5 +15,4 @@ __all__ = [
     "fingerprint",
     "open_sample",
     "split",
-    "stamps",
 ]

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holdfast.data.files import FileSample, file_stamps
 from holdfast.data.sample import (
     BATCH_ROWS,
     Moments,
+    Sample,
     check_names,
     complete,
     reading,
     row_moments,
     split_squares,
 )
-from holdfast.errors import InvalidArgument
+from holdfast.errors import InvalidArgument, MissingExtra
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
 from holdfast.question.sql import SqlLanguage, double, quoted_name
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
     from duckdb import DuckDBPyRelation
 
-__all__ = ["DuckDBSample", "open_table"]
+__all__ = ["DuckDBSample", "copied", "open_table"]
 
 # What SQL written here needs, and nothing more: no files, no extensions, no Python variables.
 _LOCKED = {
@@ -58,17 +61,25 @@ _LAST = {
     "timestamp_ms": "9999-12-31 23:59:59.999",
     "timestamp": "9999-12-31 23:59:59.999999",
 }
+_TABLES = (
+    "SELECT table_name, table_type FROM information_schema.tables "
+    "WHERE table_schema = current_schema()"
+)
 _DECIMAL = re.compile(r"decimal\((\d+),\d+\)")
 _EXACT_DIGITS = 15  # as in holdfast.data.plain: such decimals are one exact division
 
 
-def open_table(path: Path, table: str | None = None) -> DuckDBSample:
-    """A table of a DuckDB database file, opened for reading only."""
-    import duckdb
+def open_table(path: Path, table: str | None = None) -> Sample:
+    """A table of a DuckDB database file, opened for reading only.
 
+    A view is copied: what it computes may differ from one reading to the next, and the file not.
+    """
+    duckdb = _library()
+    stamps = file_stamps([path])
     try:
         connection = duckdb.connect(str(path), read_only=True, config=dict(_LOCKED))
-        names = sorted(row[0] for row in connection.execute("SHOW TABLES").fetchall())
+        kinds = dict(connection.execute(_TABLES).fetchall())
+        names = sorted(kinds)
     except duckdb.Error:
         raise InvalidArgument(
             f"The file {str(path)!r} cannot be opened as a DuckDB database; another program may "
@@ -79,20 +90,60 @@ def open_table(path: Path, table: str | None = None) -> DuckDBSample:
     if table is None or table not in names:
         listed = ", ".join(repr(name) for name in names) or "no tables"
         raise InvalidArgument(f"table is {table!r}; the database {str(path)!r} holds {listed}.")
-    return DuckDBSample(connection.table(quoted_name(table)))
+    relation = connection.table(quoted_name(table))
+    if kinds[table] == "VIEW":
+        return copied(relation)
+    return FileSample(DuckDBSample(relation), stamps)
+
+
+def copied(relation: DuckDBPyRelation) -> DuckDBSample:
+    """The rows of a relation in a database of their own.
+
+    What a relation reads (tables, files, frames, a clock, random numbers) may change at any time,
+    and nothing tells whether it has.
+    """
+    types = _engine_types(relation)
+    with reading():
+        own = _library().connect(config=dict(_LOCKED))
+        own.register("given", _Stream(relation.project(_projection(types))))
+        own.execute("CREATE TABLE rows AS SELECT * FROM given")
+        own.unregister("given")
+        return DuckDBSample(own.table("rows"), types)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """The rows of a relation as nothing but a stream: another database does not take relations."""
+
+    relation: DuckDBPyRelation
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.relation.__arrow_c_stream__(requested_schema)  # type: ignore[arg-type]
+
+
+def _library() -> Any:
+    """DuckDB; or which extra brings it."""
+    try:
+        import duckdb
+    except ImportError as missing:
+        raise MissingExtra(
+            "DuckDB files need duckdb, which is not installed; install the extra: "
+            "pip install 'holdfast[duckdb]'."
+        ) from missing
+    return duckdb
 
 
 class DuckDBSample:
-    """A DuckDB relation. Keeps the relation's connection, and nothing is created on it."""
+    """A DuckDB relation. Keeps the relation's connection, and nothing is created on it.
 
-    def __init__(self, relation: DuckDBPyRelation) -> None:
-        names = list(relation.columns)
-        check_names(names)
+    `engine_types` are those that the columns had before they were copied.
+    """
+
+    def __init__(
+        self, relation: DuckDBPyRelation, engine_types: Mapping[str, str] | None = None
+    ) -> None:
         self._relation = relation
-        self._engine_types = {
-            name: str(dtype).lower() if dtype.id == "decimal" else str(dtype.id)
-            for name, dtype in zip(names, relation.types, strict=True)
-        }
+        self._engine_types = engine_types or _engine_types(relation)
         self._types = {name: _column_type(dtype) for name, dtype in self._engine_types.items()}
         with reading():
             self._n = int(relation.aggregate("count(*)").fetchall()[0][0])
@@ -119,13 +170,7 @@ class DuckDBSample:
         """Batches of the columns; types that Polars may not know come as text."""
         import polars as pl
 
-        other = {name for name in columns if self._types[name] is ColumnType.OTHER}
-        chosen = ", ".join(
-            f"CAST({quoted_name(name)} AS VARCHAR) AS {quoted_name(name)}"
-            if name in other
-            else quoted_name(name)
-            for name in columns
-        )
+        chosen = _projection({name: self._engine_types[name] for name in columns})
         with reading():
             stream = pl.scan_arrow_c_stream(self._relation.project(chosen))
         batches = stream.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False, lazy=True)
@@ -192,6 +237,25 @@ class DuckDBSample:
                 return _moment(name, self._engine_types[column])
             case _:
                 return name
+
+
+def _engine_types(relation: DuckDBPyRelation) -> dict[str, str]:
+    names = list(relation.columns)
+    check_names(names)
+    return {
+        name: str(dtype).lower() if dtype.id == "decimal" else str(dtype.id)
+        for name, dtype in zip(names, relation.types, strict=True)
+    }
+
+
+def _projection(types: Mapping[str, str]) -> str:
+    """The columns; those of types that others may not know come as text."""
+    return ", ".join(
+        f"CAST({quoted_name(name)} AS VARCHAR) AS {quoted_name(name)}"
+        if _column_type(dtype) is ColumnType.OTHER
+        else quoted_name(name)
+        for name, dtype in types.items()
+    )
 
 
 def _column_type(dtype: str) -> ColumnType:

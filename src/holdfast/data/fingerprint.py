@@ -15,11 +15,8 @@ the rows: sums of mixed words can be solved for two different tables with one fi
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.data.mixing import mixed
@@ -31,29 +28,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["FileStamp", "file_stamps", "fingerprint", "row_words"]
+__all__ = ["fingerprint", "row_words"]
 
 _LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # odd, so that multiplication loses nothing
 _NULL = 0xD6E8FEB86659FD93
-
-
-@dataclass(frozen=True, slots=True)
-class FileStamp:
-    """What an operating system says of a file. Equal stamps: take the content to be unchanged."""
-
-    path: str
-    size: int
-    modified_ns: int
-    inode: int
-
-
-def file_stamps(paths: Iterable[Path]) -> tuple[FileStamp, ...]:
-    """The stamps of files, by path: a quick look that saves reading unchanged files again."""
-    stamps = []
-    for path in sorted(Path(path).resolve() for path in paths):
-        status = os.stat(path)
-        stamps.append(FileStamp(str(path), status.st_size, status.st_mtime_ns, status.st_ino))
-    return tuple(stamps)
 
 
 def fingerprint(sample: Sample) -> str:

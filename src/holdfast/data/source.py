@@ -3,41 +3,46 @@
 from __future__ import annotations
 
 import glob
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holdfast.data.fingerprint import FileStamp, file_stamps
+from holdfast.data.files import FileSample, FileStamp, file_stamps
 from holdfast.data.sample import Sample, reading
 from holdfast.errors import HoldfastError, InvalidArgument
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["files_of", "frame_of", "open_sample", "stamps"]
+__all__ = ["files_of", "frame_of", "open_sample"]
 
 _PARQUET = frozenset({".parquet", ".pq"})
 _CSV = frozenset({".csv"})
 _DUCKDB = frozenset({".duckdb", ".db", ".ddb"})
 
+# The types that were found in CSV files with these stamps; none, where that is not known.
+Recall: TypeAlias = Callable[[tuple[FileStamp, ...]], Mapping[str, str]]
 
-def open_sample(data: object, *, table: str | None = None) -> Sample:
-    """The table as a sample.
+
+def _nothing(_: tuple[FileStamp, ...]) -> Mapping[str, str]:
+    return {}
+
+
+def open_sample(data: object, *, table: str | None = None, recall: Recall = _nothing) -> Sample:
+    """The table as a sample that does not change: a copy, or files that are watched.
 
     `data` is a pandas, Polars (eager or lazy) or pyarrow table, a DuckDB relation, or a path or
     glob of Parquet or CSV files or of a DuckDB database file (with `table`, if it holds several).
-    CSV files are read through once to find their columns' types.
+    Tables in memory are copied, lazy frames and relations collected, once. CSV files are read
+    through once to find their columns' types, unless `recall` has them.
     """
-    sample = _opened(data, table)
+    sample = _opened(data, table, recall)
     if not sample.types:
         raise InvalidArgument("The table has no columns.")
     if sample.n == 0:
         raise InvalidArgument("The table has no rows.")
     return sample
-
-
-def stamps(data: object) -> tuple[FileStamp, ...]:
-    """The stamps of the files behind the data; none for data in memory."""
-    return file_stamps(files_of(data))
 
 
 def files_of(data: object) -> list[Path]:
@@ -47,13 +52,20 @@ def files_of(data: object) -> list[Path]:
     if "://" in str(data):
         raise InvalidArgument(f"data is {str(data)!r}; only files on this machine are read.")
     path = Path(data)
-    if path.is_file():
-        return [path]
-    found = sorted(Path(each) for each in glob.glob(str(data), recursive=True))
-    files = [each for each in found if each.is_file()]
+    try:
+        if path.is_file():
+            return [path]
+        found = sorted(Path(each) for each in glob.glob(str(data), recursive=True))
+        files = [each for each in found if each.is_file()]
+        folder = path.is_dir()
+    except (OSError, ValueError) as error:
+        raise InvalidArgument(
+            f"data is {str(data)!r}, which cannot be the name of a file ({error}); give a path or "
+            "a glob of files that exist."
+        ) from None
     if not files:
-        what = "is a folder; name its files, such as" if path.is_dir() else "names no file; give a"
-        example = "'folder/*.parquet'" if path.is_dir() else "path or a glob of files that exist"
+        what = "is a folder; name its files, such as" if folder else "names no file; give a"
+        example = "'folder/*.parquet'" if folder else "path or a glob of files that exist"
         raise InvalidArgument(f"data is {str(data)!r}, which {what} {example}.")
     return files
 
@@ -70,11 +82,17 @@ def frame_of(data: Any) -> pl.DataFrame | None:
 
         return from_pandas(data)
     if kind != "duckdb" and hasattr(data, "__arrow_c_stream__") and not isinstance(data, pl.Series):
-        return pl.DataFrame(data)
+        try:
+            return pl.DataFrame(data)
+        except Exception:  # whatever the library of that table raises
+            raise InvalidArgument(
+                f"data is a {type(data).__name__} that Polars cannot read; see that its columns "
+                "have different names and types that Arrow knows."
+            ) from None
     return None
 
 
-def _opened(data: object, table: str | None) -> Sample:
+def _opened(data: object, table: str | None, recall: Recall) -> Sample:
     files = files_of(data)
     if files and {file.suffix.lower() for file in files} <= _DUCKDB:
         if len(files) > 1:
@@ -84,54 +102,73 @@ def _opened(data: object, table: str | None) -> Sample:
         return open_table(files[0], table)
     if table is not None:
         raise InvalidArgument("table is only for DuckDB database files.")
-    return _relation(data) or _polars(data, files)
+    if files:
+        return _in_files(files, recall)
+    return _relation(data) or _in_memory(data)
 
 
 def _relation(data: object) -> Sample | None:
     if type(data).__name__ != "DuckDBPyRelation":
         return None
-    from holdfast.data.duckdb import DuckDBSample
+    from holdfast.data.duckdb import copied
 
-    return DuckDBSample(data)  # type: ignore[arg-type]  # told by its name, not to import DuckDB
+    return copied(data)  # type: ignore[arg-type]  # told by its name, not to import DuckDB
 
 
-def _polars(data: object, files: list[Path]) -> Sample:
+def _in_memory(data: object) -> Sample:
     import polars as pl
 
+    from holdfast.data.owned import owned
     from holdfast.data.polars import PolarsSample
 
-    if files:
-        return PolarsSample(_scanned(files))
     if isinstance(data, pl.LazyFrame):
-        return PolarsSample(data)
+        with reading():
+            return PolarsSample(owned(data.collect(engine="streaming")))
     frame = frame_of(data)
     if frame is None:
         raise InvalidArgument(
             f"data is a {type(data).__name__}; give a pandas, Polars or pyarrow table, a DuckDB "
             "relation, or the path of Parquet, CSV or DuckDB files."
         )
-    return PolarsSample(frame)
+    return PolarsSample(owned(frame))
 
 
-def _scanned(files: list[Path]) -> pl.LazyFrame:
+def _in_files(files: list[Path], recall: Recall) -> Sample:
     import polars as pl
 
+    from holdfast.data.polars import PolarsSample
+
     suffixes = {file.suffix.lower() for file in files}
-    if not (suffixes <= _PARQUET or suffixes <= _CSV):
-        listed = ", ".join(sorted(suffix or "none" for suffix in suffixes))
-        raise InvalidArgument(
-            f"The files end in {listed}; Parquet (.parquet), CSV (.csv) or one DuckDB database "
-            "(.duckdb) is read."
-        )
     paths = [str(file) for file in files]
+    stamps = file_stamps(files)  # before anything is read: what changes later is noticed
     if suffixes <= _PARQUET:
-        return pl.scan_parquet(paths, hive_partitioning=False)
+        with _readable(paths, "Parquet"):
+            return FileSample(PolarsSample(pl.scan_parquet(paths, hive_partitioning=False)), stamps)
+    if suffixes <= _CSV:
+        from holdfast.data.csv import csv_schema, named
+
+        with _readable(paths, "CSV with a line of names and rows below it"):
+            schema = csv_schema(paths, recall(stamps))
+            return FileSample(
+                PolarsSample(pl.scan_csv(paths, schema=schema)), stamps, named(schema)
+            )
+    listed = ", ".join(sorted(suffix or "none" for suffix in suffixes))
+    raise InvalidArgument(
+        f"The files end in {listed}; Parquet (.parquet), CSV (.csv) or one DuckDB database "
+        "(.duckdb) is read."
+    )
+
+
+@contextmanager
+def _readable(paths: list[str], form: str) -> Iterator[None]:
+    """Say of files that cannot even be opened what they were taken for."""
     try:
         with reading():
-            # All rows are looked at, so that no later row can surprise a question.
-            found = pl.scan_csv(paths, infer_schema_length=None, try_parse_dates=True)
-            return pl.scan_csv(paths, schema=found.collect_schema())
+            yield
+    except InvalidArgument:
+        raise
     except HoldfastError:
         raise InvalidArgument(
-            f"The file {paths[0]!r} cannot be read as CSV with a line of names and rows below it."
+            f"The file {paths[0]!r} cannot be read as {form}; see that it is whole and of that kind"
+            + (f", and so for the other {len(paths) - 1:,}." if len(paths) > 1 else ".")
         ) from None

@@ -15,6 +15,7 @@ from hashlib import sha256
 from typing import Any
 
 from holdfast import require
+from holdfast.data.files import require_unchanged
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
@@ -290,11 +291,13 @@ class Desk:
         transcript.apply([self.store.append(body, transcript.count, transcript.head)])
 
     def _needed_sample(self) -> Sample:
+        """The protected rows, as they were; looked at before anything is reserved."""
         if self._sample is None:
             raise InvalidArgument(
                 f"a new question needs the rows of {self.opening.name!r}, and the ledger was "
                 "opened without them; open it with its data. Nothing was spent."
             )
+        require_unchanged(self._sample)
         return self._sample
 
 

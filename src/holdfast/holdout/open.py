@@ -12,9 +12,10 @@ from typing import Any
 from holdfast import require
 from holdfast.data.clusters import effective_size
 from holdfast.data.design import design_of
+from holdfast.data.files import FileSample
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, Sampling, sampling_of, sampling_to_dict
-from holdfast.data.source import files_of, open_sample, stamps
+from holdfast.data.source import open_sample
 from holdfast.errors import DataChanged, InvalidArgument, LedgerUnavailable
 from holdfast.guessers.catalogue import guessers_of
 from holdfast.guessers.guesser import Guesser
@@ -99,7 +100,7 @@ def open(
 
     @cache
     def fingerprint() -> str:
-        return "" if sample is None else _fingerprint(path, data, table, sample)
+        return "" if sample is None else _fingerprint(path, table, sample)
 
     if not _exists(path):
         opening = _opening(path, declared, data, sample, fingerprint)
@@ -303,14 +304,14 @@ def _same_data(
     )
 
 
-def _fingerprint(path: Path, data: Any, table: str | None, sample: Sample) -> str:
+def _fingerprint(path: Path, table: str | None, sample: Sample) -> str:
     """The table's fingerprint; files that have not been touched since are not read again."""
     from holdfast.data.fingerprint import fingerprint
 
-    if not files_of(data):
+    if not isinstance(sample, FileSample):
         return fingerprint(sample)
     memory = path.with_name(f"{path.name}-files")
-    seen = [asdict(stamp) for stamp in stamps(data)]
+    seen = [asdict(stamp) for stamp in sample.stamps]
     known = _remembered(memory)
     if known is not None and (known.get("files"), known.get("table")) == (seen, table):
         return str(known["fingerprint"])

@@ -1,0 +1,113 @@
+"""A table in files: every scan is of the very files that were there when it was opened.
+
+What an operating system says of a file changes with its content: its size, when it was written,
+when its record was last touched (nobody can set that one back) and which file the name stands for.
+It is compared before a scan, so that a changed file is not read, and after it, so that one that
+changed meanwhile gives no answer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.data.sample import Moments, Sample
+from holdfast.errors import DataChanged
+from holdfast.question.expression import ColumnType
+from holdfast.question.row import RowValue
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["FileSample", "FileStamp", "file_stamps", "require_unchanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What an operating system says of a file. Equal stamps: take the content to be unchanged."""
+
+    path: str
+    size: int
+    modified_ns: int
+    changed_ns: int
+    inode: int
+
+
+def file_stamps(paths: Iterable[Path]) -> tuple[FileStamp, ...]:
+    """The stamps of files, by path."""
+    return tuple(_stamp(path) for path in sorted(Path(path).resolve() for path in paths))
+
+
+def _stamp(path: Path) -> FileStamp:
+    try:
+        found = os.stat(path)
+    except OSError:
+        raise DataChanged(
+            f"the file {str(path)!r} is gone or cannot be looked at; put it back, or open the "
+            "ledger with the table's new place."
+        ) from None
+    return FileStamp(str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSample:
+    """A sample whose rows are read from files again and again.
+
+    `csv_types` are the types that were found in CSV files, by column.
+    """
+
+    sample: Sample
+    stamps: tuple[FileStamp, ...]
+    csv_types: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self.sample.n
+
+    @property
+    def types(self) -> Mapping[str, ColumnType]:
+        """The columns and their types."""
+        return self.sample.types
+
+    def sums(self, rows: Sequence[RowValue]) -> list[int]:
+        """Exact sums of grid units."""
+        with self._unchanged():
+            return self.sample.sums(rows)
+
+    def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
+        """Exact sums of grid units and of their squares."""
+        with self._unchanged():
+            return self.sample.moments(rows)
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Batches of the columns."""
+        with self._unchanged():
+            yield from self.sample.frames(columns)
+
+    def require_unchanged(self) -> None:
+        """Refuse files that are not those of the opening any more."""
+        for stamp in self.stamps:
+            if _stamp(Path(stamp.path)) != stamp:
+                raise DataChanged(
+                    f"the file {stamp.path!r} was changed or replaced after it was opened; put the "
+                    "original back and open it again, or open a new ledger for the new one."
+                )
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        self.require_unchanged()
+        try:
+            yield
+        finally:  # a scan that failed may have failed because of the change
+            self.require_unchanged()
+
+
+def require_unchanged(sample: Sample) -> None:
+    """Refuse a table whose files have changed; one in memory is our own copy and cannot."""
+    if isinstance(sample, FileSample):
+        sample.require_unchanged()
