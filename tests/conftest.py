@@ -22,6 +22,14 @@ settings.load_profile("holdfast")
 
 
 @pytest.fixture(autouse=True, scope="session")
+def no_index_of_ledgers() -> Iterator[None]:
+    """No test writes into somebody's home, nor finds the ledgers of another test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOLDFAST_STATE", "")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def secrets_follow_from_the_test() -> Iterator[None]:
     """A new ledger's secret is that of its test and its place there: so noise is no accident."""
     places: Counter[str] = Counter()

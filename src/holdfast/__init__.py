@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         MissingExtra as MissingExtra,
         NotBounded as NotBounded,
         Refused as Refused,
+        SecondLedger as SecondLedger,
         ToleranceTooTight as ToleranceTooTight,
     )
     from holdfast.holdout.answer import Answer as Answer
@@ -77,6 +78,7 @@ _HOMES = {
     "NotBounded": "errors",
     "Plan": "planner.table",
     "Refused": "errors",
+    "SecondLedger": "errors",
     "ToleranceTooTight": "errors",
     "accuracy": "statistics.call",
     "auc": "statistics.call",

@@ -15,6 +15,7 @@
     ├── LedgerBusy                          another process held the ledger for too long
     └── LedgerUnavailable (also OSError)    the file or folder cannot be read or written
 
+SecondLedger (a UserWarning) is no failure: a new ledger protects a table that another one does.
 No text ever contains a value computed from protected data.
 """
 
@@ -32,6 +33,7 @@ __all__ = [
     "MissingExtra",
     "NotBounded",
     "Refused",
+    "SecondLedger",
     "ToleranceTooTight",
 ]
 
@@ -69,7 +71,7 @@ class NotBounded(InvalidQuestion):
 
 
 class DataChanged(HoldfastError):
-    """The table's fingerprint is not the one the ledger was opened with."""
+    """The table is not the one the ledger was opened with, or its files were changed since."""
 
 
 class LedgerTampered(HoldfastError):
@@ -82,3 +84,7 @@ class LedgerBusy(HoldfastError):
 
 class LedgerUnavailable(HoldfastError, OSError):
     """The ledger's file, folder or secret cannot be read or written."""
+
+
+class SecondLedger(UserWarning):
+    """Another ledger protects the same table: neither promise covers what is asked of both."""

@@ -141,7 +141,7 @@ def test_data_that_was_moved_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "t.csv").rename(tmp_path / "elsewhere.csv")
     refused = holdfast("ask", "t", "avg(x)", cwd=tmp_path)
     assert refused.returncode == 2
-    assert "was 't.csv' and is not there now; say where: --data FILE" in refused.stderr
+    assert "t.csv' and is not there now; say where: --data FILE" in refused.stderr
     audited = holdfast("audit", "t", cwd=tmp_path)
     assert audited.returncode == 0
     assert "skip    data" in audited.stdout
@@ -173,3 +173,13 @@ def test_an_audit_that_fails_exits_with_four(tmp_path: Path) -> None:
     broken = holdfast("audit", "t", "--json", cwd=tmp_path)
     assert broken.returncode == 4
     assert json.loads(broken.stdout)["fine"] is False
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "a\0b"])
+def test_what_cannot_be_a_name_says_so(tmp_path: Path, name: str) -> None:
+    pl.DataFrame({"x": [True, False] * 500}).write_csv(tmp_path / "t.csv")
+    wrong = [["init", "t.csv", "--name", name], ["init", name], ["budget", name]]
+    for words in (*wrong, ["init", ":memory:"]):
+        refused = holdfast(*words, cwd=tmp_path)
+        assert refused.returncode == 2, words
+        assert refused.stderr.startswith("holdfast: ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from pathlib import Path
@@ -68,7 +67,7 @@ def test_the_same_rows_are_the_same_data(tmp_path: Path, change: str) -> None:
 def test_changed_data_is_found(tmp_path: Path, change: str) -> None:
     made(tmp_path)
     with pytest.raises(
-        DataChanged, match=r"not the one of the ledger .*t\.ledger.* \(400 rows, 4 columns, finger"
+        DataChanged, match=r"not the one of the ledger .*t\.ledger.* \(400 rows, 4 columns\)"
     ):
         holdfast.open(CHANGED[change](table()), ledger=tmp_path / "t.ledger")
     with opened(tmp_path, table()) as holdout:  # and the ledger is still that of the old data
@@ -83,8 +82,7 @@ def test_files_that_were_not_touched_are_not_read_again(
     with opened(tmp_path, str(data), tolerance=0.2) as holdout:
         assert holdout.source == str(data)
     with monkeypatch.context() as patched:
-        module = importlib.import_module("holdfast.data.fingerprint")
-        patched.setattr(module, "fingerprint", lambda _: untouchable())
+        patched.setattr("holdfast.ledger.rows.fingerprint", lambda _: untouchable())
         with opened(tmp_path, data) as holdout:
             assert holdout.rows == 400
     table(seed=2).write_parquet(data)
@@ -143,6 +141,36 @@ def test_what_cannot_be_declared_leaves_no_ledger(tmp_path: Path, declared: dict
         holdfast.open(**arguments, ledger=tmp_path / "t.ledger")
     assert not (tmp_path / "t.ledger").exists()
     assert not (tmp_path / "t.ledger-secret").exists()
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"name": "n" * 250}, "the ledger's name has 257 bytes; at most 230"),
+        ({"name": "é" * 120}, "the ledger's name has 247 bytes; at most 230"),
+        ({"name": "a\0b"}, "cannot be the name of a file"),
+        ({"name": 3}, "name is 3; it must be text"),
+        ({"ledger": 3}, "ledger is 3; it must be text"),
+        ({"ledger": ""}, "cannot be the name of a file"),
+        ({"ledger": ".."}, "cannot be the name of a file"),
+        ({"ledger": ":memory:"}, "cannot be the name of a file"),
+    ],
+    ids=lambda named: str(named)[:30],
+)
+def test_what_cannot_be_a_name_leaves_no_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: dict[str, Any], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidArgument, match=said):
+        holdfast.open(table(), tolerance=0.2, **named)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_longest_name(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "rows.parquet")
+    with opened(tmp_path, tmp_path / "rows.parquet", "n" * 223, tolerance=0.2) as holdout:
+        holdout.ask(LATE)
+        assert holdout.source is not None
 
 
 def test_declarations_of_other_number_types_can_be_read_again(tmp_path: Path) -> None:
@@ -385,7 +413,7 @@ def test_a_file_that_was_changed_is_not_charged_for(tmp_path: Path) -> None:
     with opened(tmp_path, data, tolerance=0.2) as holdout:
         before = holdout.budget.to_dict()
         write_over(data)
-        with pytest.raises(DataChanged, match=r"rows\.parquet' was changed or replaced"):
+        with pytest.raises(DataChanged, match=r"rows\.parquet' was changed, replaced"):
             holdout.ask(LATE)
         assert holdout.budget.to_dict() == before
         assert holdout._desk.transcript.pending is None

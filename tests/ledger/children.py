@@ -67,14 +67,13 @@ def create(path: Path, questions: int = 10_000) -> None:
         confidence_level=0.95,
         questions=questions,
         sampling={"kind": "independent"},
-        fingerprint="0" * 32,
+        fingerprint="0" * 64,
         columns={name: str(kind) for name, kind in SCHEMA.types.items()},
         bounds={name: (pair.low, pair.high) for name, pair in SCHEMA.bounds.items()},
         design=None,
         mechanism={"name": "bounded noise", "parameters": {}},
-        source=None,
     )
-    Store.create(path, opening.body(), 60.0)
+    Store.create(path, lambda _: opening.body(), 60.0)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,7 +11,7 @@ import typer
 
 from holdfast.cli.app import Json, app, number, sampling_of_text, show_json
 from holdfast.cli.ledgers import Data, Name, Table, opened, resumed
-from holdfast.errors import InvalidArgument
+from holdfast.errors import InvalidArgument, SecondLedger
 
 if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
@@ -108,27 +109,32 @@ def init(
     """Protect a table: fingerprint it and open its ledger."""
     from holdfast.cli.mechanisms import options_of_text
     from holdfast.holdout.open import open as open_holdout
+    from holdfast.ledger.naming import is_there
 
     path = Path(f"{name or Path(data).stem}.ledger")
-    if path.exists():
+    if is_there(path):
         raise InvalidArgument(
             f"there is already a ledger {str(path)!r}; ask it (holdfast budget {path.stem}), or "
             "choose another --name."
         )
-    holdout = open_holdout(
-        data,
-        ledger=path,
-        questions=number("questions", questions),  # type: ignore[arg-type]
-        tolerance=number("tolerance", tolerance),
-        confidence_level=number("confidence_level", confidence_level),
-        sampling=sampling_of_text(sampling),
-        schema=schema,
-        design=design,
-        mechanism=mechanism,
-        options=options_of_text(option or []),
-        private=private,
-        table=table,
-    )
+    with warnings.catch_warnings(record=True) as noticed:
+        warnings.simplefilter("always", SecondLedger)
+        holdout = open_holdout(
+            data,
+            ledger=path,
+            questions=number("questions", questions),  # type: ignore[arg-type]
+            tolerance=number("tolerance", tolerance),
+            confidence_level=number("confidence_level", confidence_level),
+            sampling=sampling_of_text(sampling),
+            schema=schema,
+            design=design,
+            mechanism=mechanism,
+            options=options_of_text(option or []),
+            private=private,
+            table=table,
+        )
+    for warning in noticed:
+        typer.echo(f"holdfast: {warning.message}", err=True)
     public = holdout.opening.design
     if as_json:
         columns = [] if public is None else public["columns"]

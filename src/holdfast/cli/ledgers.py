@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
@@ -29,8 +30,9 @@ Table = Annotated[
 def ledger_path(name: str) -> Path:
     """The ledger of a name, or the file itself; refused if there is none."""
     for path in (Path(name), Path(f"{name}.ledger")):
-        if path.is_file():
-            return path
+        with suppress(OSError):  # no name of a file
+            if path.is_file():
+                return path
     here = [each.stem for each in sorted(Path().glob("*.ledger"))]
     near = get_close_matches(name, here, n=1)
     hint = f"did you mean {near[0]!r}? Or " if near else ""

@@ -75,7 +75,9 @@ def open_table(path: Path, table: str | None = None) -> Sample:
     A view is copied: what it computes may differ from one reading to the next, and the file not.
     """
     duckdb = _library()
-    stamps = file_stamps([path])
+    # What a writer has not yet moved into the database is in its log, and is read too.
+    log = path.with_name(f"{path.name}.wal")
+    stamps = file_stamps([path, log] if log.exists() else [path])
     try:
         connection = duckdb.connect(str(path), read_only=True, config=dict(_LOCKED))
         kinds = dict(connection.execute(_TABLES).fetchall())
@@ -118,7 +120,7 @@ class _Stream:
     relation: DuckDBPyRelation
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.relation.__arrow_c_stream__(requested_schema)  # type: ignore[arg-type]
+        return self.relation.__arrow_c_stream__(requested_schema)
 
 
 def _library() -> Any:

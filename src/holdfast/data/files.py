@@ -94,8 +94,8 @@ class FileSample:
         for stamp in self.stamps:
             if _stamp(Path(stamp.path)) != stamp:
                 raise DataChanged(
-                    f"the file {stamp.path!r} was changed or replaced after it was opened; put the "
-                    "original back and open it again, or open a new ledger for the new one."
+                    f"the file {stamp.path!r} was changed, replaced or touched since it was "
+                    "opened; open the ledger again, with the original table."
                 )
 
     @contextmanager

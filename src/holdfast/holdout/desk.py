@@ -21,10 +21,11 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
-from holdfast.holdout.guess import averages
+from holdfast.holdout.guess import averages, other_rows
 from holdfast.ledger.entries import Asked, Opening, abandonment, reservation, settlement
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
+from holdfast.ledger.whereabouts import recall
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.leakage import charged
@@ -72,6 +73,16 @@ class Desk:
     @property
     def opening(self) -> Opening:
         return self.transcript.opening
+
+    @property
+    def source(self) -> str | None:
+        """Where the data was when it was last opened from files."""
+        found = recall(self.store.path, self.store.secret)
+        return None if found is None else found.source
+
+    def other_rows(self, data: Any) -> Sample:
+        """A table to guess from; refused if it is the protected one."""
+        return other_rows(data, self.opening, self.store.secret)
 
     def require_checks(self) -> Checker:
         """What checks guesses beside the ledger's mechanism; refused where nothing can."""

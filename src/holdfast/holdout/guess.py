@@ -8,11 +8,11 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.design import Value
-from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.entries import Opening
+from holdfast.ledger.identity import is_protected
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.statistic import Statistic
@@ -22,13 +22,13 @@ from holdfast.statistics.whole import Auc, TableFunction
 __all__ = ["averages", "fraction", "guessed_number", "other_rows", "values_of"]
 
 
-def other_rows(data: Any, opening: Opening) -> Sample:
+def other_rows(data: Any, opening: Opening, secret: bytes) -> Sample:
     """A table to guess from. The protected rows themselves would tell their exact values."""
     try:
         sample = open_sample(data)
     except InvalidArgument as error:
         raise InvalidArgument(f"the table to guess from: {error}") from None
-    if sample.n == opening.rows and fingerprint(sample) == opening.fingerprint:
+    if is_protected(opening, secret, sample):
         raise InvalidArgument(
             f"the table to guess from is the protected table of {opening.name!r} itself; guess "
             "from other rows, such as the first part of holdfast.split. Nothing was spent."

@@ -14,7 +14,7 @@ from holdfast.holdout.answering import Guesses, answer_all, answer_quantile
 from holdfast.holdout.budget import Budget, Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import Groups
-from holdfast.holdout.guess import fraction, guessed_number, other_rows, values_of
+from holdfast.holdout.guess import fraction, guessed_number, values_of
 from holdfast.holdout.price import Guessed, cost_of, cost_of_all
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.mechanism import Wish
@@ -69,8 +69,8 @@ class Holdout:
 
     @property
     def source(self) -> str | None:
-        """Where the data was when the ledger was opened; None for data in memory."""
-        return self.opening.source
+        """Where the data was when it was last opened from files; None if it never was."""
+        return self._desk.source
 
     @property
     def budget(self) -> Budget:
@@ -315,7 +315,7 @@ class Holdout:
         """A number, other rows to guess from, or nothing."""
         if guess is None:
             return None
-        return guessed_number(guess) if isinstance(guess, Real) else other_rows(guess, self.opening)
+        return guessed_number(guess) if isinstance(guess, Real) else self._desk.other_rows(guess)
 
     def _guesses(self, guess: Any, count: int) -> Guesses:
         """Numbers in the questions' own units, or a sample of other rows."""
@@ -323,14 +323,14 @@ class Holdout:
             raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
         if isinstance(guess, Real):
             return [guessed_number(guess)] * count
-        return other_rows(guess, self.opening)
+        return self._desk.other_rows(guess)
 
     def _members(self, column: Column, guess: Any) -> Sequence[Value]:
         """The groups: from the design, or from other rows, never from the protected ones."""
         if column.name in self._desk.table.design.columns:
             return self._desk.table.design.members(column.name)
         table = guess is not None and not isinstance(guess, Real)
-        others = other_rows(guess, self.opening) if table else self._desk.train
+        others = self._desk.other_rows(guess) if table else self._desk.train
         if others is None or column.name not in others.types:
             raise InvalidQuestion(
                 f"by={column.name!r} needs to know the groups without looking at the protected "

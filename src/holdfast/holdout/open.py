@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
-from functools import cache
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from holdfast import require
 from holdfast.data.clusters import effective_size
 from holdfast.data.design import design_of
-from holdfast.data.files import FileSample
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, Sampling, sampling_of, sampling_to_dict
-from holdfast.data.source import open_sample
-from holdfast.errors import DataChanged, InvalidArgument, LedgerUnavailable
+from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.guessers.catalogue import guessers_of
 from holdfast.guessers.guesser import Guesser
 from holdfast.holdout.desk import Desk, now
@@ -24,6 +21,10 @@ from holdfast.holdout.guess import other_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.entries import Opening
+from holdfast.ledger.identity import keyed_print
+from holdfast.ledger.naming import is_there
+from holdfast.ledger.reach import note_ledger, others_over
+from holdfast.ledger.rows import Rows
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.auto import AUTO, Choice, choose
@@ -96,18 +97,18 @@ def open(
         "private": private,
     }
     guessers = guessers_of(guesser, with_training=train is not None)
-    sample = None if data is None else open_sample(data, table=table)
-
-    @cache
-    def fingerprint() -> str:
-        return "" if sample is None else _fingerprint(path, table, sample)
-
-    if not _exists(path):
-        opening = _opening(path, declared, data, sample, fingerprint)
-        Store.create(path, opening.body(), timeout)
-    store, transcript = _resumed(path, declared, sample, fingerprint)
+    rows = None if is_there(path) else _made(path, declared, data, table, timeout)
+    store, transcript = Store.open(path), Transcript()
     try:
-        training = None if train is None else other_rows(train, transcript.opening)
+        transcript.apply(store.news())
+        if rows is None and data is not None:
+            rows = Rows.of_ledger(store, data, table)
+        sample = None if rows is None else rows.sample
+        _same_declarations(path, transcript.opening, declared, sample)
+        if rows is not None:
+            rows.require_protected(store, transcript.opening)
+            note_ledger(path)
+        training = None if train is None else other_rows(train, transcript.opening, store.secret)
         known = Table.declared(
             transcript.opening.columns, transcript.opening.bounds, transcript.opening.design
         )
@@ -121,6 +122,9 @@ def open(
 
 
 def _ledger_path(data: Any, name: str | None, ledger: str | Path | None) -> Path:
+    for what, value in (("ledger", ledger), ("name", name)):
+        if value is not None and not isinstance(value, str | Path):
+            raise InvalidArgument(f"{what} is {value!r}; it must be text.")
     if ledger is not None:
         return Path(ledger)
     if name is None and isinstance(data, str | Path):
@@ -130,28 +134,33 @@ def _ledger_path(data: Any, name: str | None, ledger: str | Path | None) -> Path
     return Path(f"{name}.ledger")
 
 
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError as error:
-        raise LedgerUnavailable(
-            f"the ledger {str(path)!r} cannot be looked at ({error}); check the permissions of its "
-            "folder."
-        ) from error
-
-
-def _opening(
-    path: Path,
-    declared: dict[str, Any],
-    data: Any,
-    sample: Sample | None,
-    fingerprint: Callable[[], str],
-) -> Opening:
-    """The first entry of a new ledger."""
-    if sample is None:
+def _made(
+    path: Path, declared: dict[str, Any], data: Any, table: str | None, timeout: float
+) -> Rows:
+    """Make the ledger of a table; the rows, with their fingerprint."""
+    if data is None:
         raise InvalidArgument(
             f"there is no ledger {str(path)!r} yet, and open was given no data to make one for."
         )
+    rows = Rows.of_data(data, table)
+    opening = _opening(path, declared, rows.sample)
+    for other in others_over(rows.content, path):
+        warnings.warn(
+            f"the ledger {str(other)!r} protects the same table: two ledgers have two budgets, and "
+            "the promise of each holds only for what is asked of it alone. Use that one instead.",
+            SecondLedger,
+            stacklevel=3,
+        )
+    Store.create(path, lambda secret: _keyed(opening, secret, rows.content).body(), timeout)
+    return rows
+
+
+def _keyed(opening: Opening, secret: bytes, content: str) -> Opening:
+    return replace(opening, fingerprint=keyed_print(secret, content))
+
+
+def _opening(path: Path, declared: dict[str, Any], sample: Sample) -> Opening:
+    """The first entry of a new ledger, but for the fingerprint, which needs the secret."""
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
     bounds = Schema(sample.types).declare(declared["schema"]).bounds
@@ -179,12 +188,11 @@ def _opening(
         confidence_level=level,
         questions=questions,
         sampling=sampling_to_dict(sampling),
-        fingerprint=fingerprint(),
+        fingerprint="",
         columns={column: str(kind) for column, kind in sample.types.items()},
         bounds={column: (pair.low, pair.high) for column, pair in bounds.items()},
         design=design,
         mechanism=mechanism if why is None else {**mechanism, "why": why},
-        source=str(data) if isinstance(data, str | Path) else None,
     )
     # What cannot be read again must not be written.
     Transcript().apply([(1, canonical(opening.body()), "")])
@@ -234,25 +242,6 @@ def _measured(sampling: Sampling, sample: Sample) -> Sampling:
     return Clustered(sampling.column, effective_size(sample, sampling.column))
 
 
-def _resumed(
-    path: Path,
-    declared: dict[str, Any],
-    sample: Sample | None,
-    fingerprint: Callable[[], str],
-) -> tuple[Store, Transcript]:
-    """The ledger as it stands; what is declared again must be what was declared at first."""
-    store, transcript = Store.open(path), Transcript()
-    try:
-        transcript.apply(store.news())
-        _same_declarations(path, transcript.opening, declared, sample)
-        if sample is not None:
-            _same_data(path, transcript.opening, sample, fingerprint)
-    except BaseException:
-        store.close()
-        raise
-    return store, transcript
-
-
 def _same_declarations(
     path: Path, opening: Opening, declared: dict[str, Any], sample: Sample | None
 ) -> None:
@@ -285,48 +274,3 @@ def _otherwise(path: Path, what: str, value: object, stored: object) -> InvalidA
         f"{what} is {value!r}, and the ledger {str(path)!r} was opened with {stored!r}; leave it "
         "out, or use another ledger."
     )
-
-
-def _same_data(
-    path: Path, opening: Opening, sample: Sample, fingerprint: Callable[[], str]
-) -> None:
-    columns = {column: str(kind) for column, kind in sample.types.items()}
-    if (
-        sample.n == opening.rows
-        and columns == opening.columns
-        and fingerprint() == opening.fingerprint
-    ):
-        return
-    raise DataChanged(
-        f"the table is not the one of the ledger {str(path)!r} ({opening.rows:,} rows, "
-        f"{len(opening.columns)} columns, fingerprint {opening.fingerprint[:12]}...): a row, a "
-        "cell, a column or a type differs. Open the original table, or a new ledger for this one."
-    )
-
-
-def _fingerprint(path: Path, table: str | None, sample: Sample) -> str:
-    """The table's fingerprint; files that have not been touched since are not read again."""
-    from holdfast.data.fingerprint import fingerprint
-
-    if not isinstance(sample, FileSample):
-        return fingerprint(sample)
-    memory = path.with_name(f"{path.name}-files")
-    seen = [asdict(stamp) for stamp in sample.stamps]
-    known = _remembered(memory)
-    if known is not None and (known.get("files"), known.get("table")) == (seen, table):
-        return str(known["fingerprint"])
-    found = fingerprint(sample)
-    facts = json.dumps({"files": seen, "table": table, "fingerprint": found})
-    try:
-        memory.write_text(facts, encoding="utf-8")
-    except OSError:
-        return found  # only a memory: the next opening reads the files again
-    return found
-
-
-def _remembered(memory: Path) -> dict[str, Any] | None:
-    try:
-        known = json.loads(memory.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return known if isinstance(known, dict) and "fingerprint" in known else None

@@ -23,6 +23,7 @@ from holdfast.data.sampling import Clustered, sampling_from_dict
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.entries import Asked, Opening
+from holdfast.ledger.identity import keyed_print
 from holdfast.ledger.store import Row, Store
 from holdfast.ledger.transcript import Pending, Transcript
 from holdfast.mechanisms.mechanism import Offer, Wish
@@ -73,7 +74,7 @@ def audit(
     transcript = Transcript()
     try:
         with closing(Store.open(path)) as store:
-            entries = store.news()
+            entries, secret = store.news(), store.secret
         chain = Finding("chain", True, f"{len(entries):,} entries, unbroken and sealed")
         promises = _follow(transcript, _told(entries, progress))
     except LedgerTampered as error:
@@ -82,7 +83,7 @@ def audit(
     if promises.fine:  # else the ledger was not followed to its end
         findings += [_failure_probability(transcript), _unfinished(transcript)]
     if sample is not None:
-        findings.append(_same_data(transcript.opening, sample))
+        findings.append(_same_data(transcript.opening, secret, sample))
     return findings
 
 
@@ -228,20 +229,18 @@ def _unfinished(transcript: Transcript) -> Finding:
     )
 
 
-def _same_data(opening: Opening, sample: Callable[[], Sample]) -> Finding:
+def _same_data(opening: Opening, secret: bytes, sample: Callable[[], Sample]) -> Finding:
     try:
         rows = sample()
-        found = fingerprint(rows)
+        found = keyed_print(secret, fingerprint(rows))
         wrong = _misstated(opening, rows)
     except HoldfastError as error:
         return Finding("data", False, str(error))
-    stored = f"the ledger's fingerprint is {opening.fingerprint[:12]}..."
     if found != opening.fingerprint:
-        changed = f"and the table's is {found[:12]}...: it has changed"
-        return Finding("data", False, f"{stored}, {changed}")
+        return Finding("data", False, "the table has changed: its fingerprint is not the ledger's")
     if wrong is not None:
         return Finding("data", False, f"{wrong} of the table are not as the opening says")
-    return Finding("data", True, f"{stored}, unchanged")
+    return Finding("data", True, "the table is unchanged: its fingerprint is the ledger's")
 
 
 def _misstated(opening: Opening, rows: Sample) -> str | None:

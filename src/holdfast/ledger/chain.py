@@ -17,7 +17,7 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument, LedgerTampered
 
-__all__ = ["GENESIS", "canonical", "link", "seal", "verify"]
+__all__ = ["GENESIS", "canonical", "keyed", "link", "seal", "verify"]
 
 GENESIS = "0" * 64
 _SEAL = "holdfast head/1"
@@ -44,7 +44,12 @@ def link(previous: str, text: str) -> str:
 
 def seal(secret: bytes, count: int, head: str) -> str:
     """A mark on the newest entry that only the holder of the secret can make."""
-    return hmac.digest(secret, f"{_SEAL}|{count}|{head}".encode(), "sha256").hex()
+    return keyed(secret, _SEAL, f"{count}|{head}")
+
+
+def keyed(secret: bytes, purpose: str, text: str) -> str:
+    """A mark on a text, for one purpose, that only the holder of the secret can make."""
+    return hmac.digest(secret, f"{purpose}|{text}".encode(), "sha256").hex()
 
 
 def verify(rows: Iterable[tuple[int, str, str]], previous: str = GENESIS, after: int = 0) -> str:

@@ -1,6 +1,6 @@
 """What the ledger's entries say. A kind's name carries a version, and its meaning never changes.
 
-* ``open/1``: the first entry: what was declared, the table's fingerprint and columns.
+* ``open/2``: the first entry: what was declared, the table's keyed fingerprint and its columns.
 * ``reserve/1``: a batch of offers, durable before data is touched; each counts its worst charge.
 * ``settle/1``: the symbols that came out of the batch, and the answers they stand for.
 * ``abandon/1``: the batch can never be finished (a Python function is gone); it keeps its charges.
@@ -23,7 +23,10 @@ __all__ = ["Asked", "Opening", "Recorded", "abandonment", "reservation", "settle
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The first entry: everything that was declared, and what the table was."""
+    """The first entry: everything that was declared, and what the table was.
+
+    The `fingerprint` is keyed with the ledger's secret (`ledger.identity`).
+    """
 
     at: str
     name: str
@@ -37,12 +40,11 @@ class Opening:
     bounds: dict[str, tuple[float, float]]
     design: dict[str, Any] | None
     mechanism: dict[str, Any]
-    source: str | None
 
     def body(self) -> dict[str, Any]:
         bounds = {name: list(pair) for name, pair in self.bounds.items()}
         facts = {name: getattr(self, name) for name in self.__slots__}
-        return {"kind": "open/1", **facts, "bounds": bounds}
+        return {"kind": "open/2", **facts, "bounds": bounds}
 
     @classmethod
     def read(cls, body: dict[str, Any]) -> Opening:

@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -79,8 +79,8 @@ class Store:
             weakref.finalize(self, connection.close)
 
     @classmethod
-    def create(cls, path: Path, body: dict[str, Any], timeout: float) -> None:
-        """Make a ledger whose first entry is `body`, whole or not at all.
+    def create(cls, path: Path, opening: Callable[[bytes], dict[str, Any]], timeout: float) -> None:
+        """Make a ledger, whole or not at all; `opening` says its first entry, given its secret.
 
         If another process was quicker, its ledger stays.
         """
@@ -89,10 +89,9 @@ class Store:
                 f"the ledger is {str(path)!r}, and there is no folder {str(path.parent)!r}; "
                 "create it first."
             )
-        text = canonical(body)
         with closing(_lock(path)) as lock, _held(lock, path, timeout):
             if not path.exists():
-                _make(path, text)
+                _make(path, opening)
 
     @classmethod
     def open(cls, path: Path) -> Store:
@@ -169,7 +168,7 @@ def _after(rows: list[Row], seq: int, hashed: str) -> list[Row]:
     return rows[1:]
 
 
-def _make(path: Path, text: str) -> None:
+def _make(path: Path, opening: Callable[[bytes], dict[str, Any]]) -> None:
     """Under the lock: a draft, then the secret, and last the name that makes the ledger exist.
 
     A draft that is found here is of a process that died in between: its secret was never used.
@@ -181,6 +180,7 @@ def _make(path: Path, text: str) -> None:
             "the secret if no answer was ever given with it."
         )
     secret = secrets.token_bytes(_SECRET_BYTES)
+    text = canonical(opening(secret))
     try:
         for leftover in ("secret", "draft-journal", "draft-wal", "draft-shm", "draft"):
             _beside(path, leftover).unlink(missing_ok=True)
@@ -192,7 +192,13 @@ def _make(path: Path, text: str) -> None:
             _insert(connection, secret, (1, text, link(GENESIS, text)))
             connection.execute("COMMIT")
             connection.execute("PRAGMA journal_mode = WAL")  # all is in the file that is renamed
-        for stale in ("wal", "shm", "journal", "newest"):  # of a ledger that was removed by hand
+        for stale in (
+            "wal",
+            "shm",
+            "journal",
+            "newest",
+            "files",
+        ):  # of a ledger that was removed by hand
             _beside(path, stale).unlink(missing_ok=True)
         _write_secret(hidden, secret)
         draft.rename(path)

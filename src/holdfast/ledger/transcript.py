@@ -98,7 +98,7 @@ class Transcript:
 
     def _apply(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         match body["kind"]:
-            case "open/1":
+            case "open/2":
                 self._open(seq, body)
             case "reserve/1":
                 self._reserve(seq, body)

@@ -1,0 +1,32 @@
+"""Which table a ledger protects: the print of its rows, keyed with the ledger's secret.
+
+The fingerprint of a table of few distinct rows tells the table to whoever tries them all; keyed, it
+tells nothing without the secret, and one table has another print in every ledger. It never leaves
+the process in any other form.
+"""
+
+from __future__ import annotations
+
+from holdfast.data.fingerprint import fingerprint
+from holdfast.data.sample import Sample
+from holdfast.ledger.chain import keyed
+from holdfast.ledger.entries import Opening
+
+__all__ = ["is_protected", "keyed_print"]
+
+_PURPOSE = "holdfast print/1"
+
+
+def keyed_print(secret: bytes, content: str) -> str:
+    """What a ledger with this secret writes for a table's fingerprint."""
+    return keyed(secret, _PURPOSE, content)
+
+
+def is_protected(opening: Opening, secret: bytes, sample: Sample) -> bool:
+    """Whether the sample is the very table of the ledger; reads it only if it could be."""
+    columns = {column: str(kind) for column, kind in sample.types.items()}
+    return (
+        sample.n == opening.rows
+        and columns == opening.columns
+        and keyed_print(secret, fingerprint(sample)) == opening.fingerprint
+    )

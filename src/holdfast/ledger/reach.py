@@ -1,0 +1,83 @@
+"""Other ledgers over the same table, as far as they can be found.
+
+A promise is kept by one budget, and a second ledger over the same rows is a second budget. Ledgers
+in the same folder are looked at, and those of the user's index: a list of paths in the folder of
+HOLDFAST_STATE (default: holdfast in XDG_STATE_HOME, or in ~/.local/state; empty: no index is kept).
+Whatever cannot be read is passed over, and an index that cannot be written is not kept: it only
+helps to notice an oversight.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing, suppress
+from hmac import compare_digest
+from pathlib import Path
+from urllib.parse import quote
+
+from holdfast.ledger.identity import keyed_print
+
+__all__ = ["note_ledger", "others_over"]
+
+
+def others_over(content: str, ledger: Path) -> list[Path]:
+    """The ledgers in reach, but this one, that protect a table of this fingerprint."""
+    found = {*_in_folder(ledger.parent), *_indexed()} - {ledger.resolve()}
+    return [path for path in sorted(found) if _protects(path, content)]
+
+
+def note_ledger(ledger: Path) -> None:
+    """Enter a ledger in the user's index; those that are gone are left out."""
+    index = _index()
+    if index is None or ledger.resolve() in (known := _indexed()):
+        return
+    with suppress(OSError):
+        index.parent.mkdir(parents=True, exist_ok=True)
+        draft = index.with_name(f"{index.name}-{os.getpid()}")
+        draft.write_text("".join(f"{path}\n" for path in [*known, ledger.resolve()]), "utf-8")
+        draft.replace(index)
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    try:
+        return [path.resolve() for path in folder.glob("*.ledger")]
+    except OSError:
+        return []
+
+
+def _indexed() -> list[Path]:
+    """The ledgers of the index that still exist."""
+    index = _index()
+    if index is None:
+        return []
+    try:
+        lines = index.read_text("utf-8").splitlines()
+        return [Path(line) for line in lines if line and Path(line).is_file()]
+    except (OSError, ValueError):
+        return []
+
+
+def _index() -> Path | None:
+    chosen = os.environ.get("HOLDFAST_STATE")
+    if chosen is not None:
+        return Path(chosen) / "ledgers" if chosen else None
+    try:
+        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    except RuntimeError:  # nobody's home
+        return None
+    return Path(state) / "holdfast" / "ledgers"
+
+
+def _protects(ledger: Path, content: str) -> bool:
+    # Nothing is made beside a ledger that is only looked at, and its first entry never changes.
+    address = f"file:{quote(str(ledger))}?mode=ro&immutable=1"
+    try:
+        secret = ledger.with_name(f"{ledger.name}-secret").read_bytes()
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            ((text,),) = connection.execute("SELECT text FROM entries WHERE seq = 1").fetchall()
+        stored = json.loads(text)["fingerprint"]
+        return compare_digest(stored, keyed_print(secret, content))
+    except (OSError, LookupError, TypeError, ValueError, sqlite3.Error):
+        return False

@@ -1,0 +1,91 @@
+"""The rows that a ledger is opened with: are they the ones it protects?"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from holdfast.data.files import FileSample, FileStamp
+from holdfast.data.fingerprint import fingerprint
+from holdfast.data.sample import Sample
+from holdfast.data.source import open_sample
+from holdfast.errors import DataChanged
+from holdfast.ledger.entries import Opening
+from holdfast.ledger.identity import keyed_print
+from holdfast.ledger.store import Store
+from holdfast.ledger.whereabouts import Whereabouts, note, recall
+
+__all__ = ["Rows"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table that was opened, where it was found, and what is known of its files from before."""
+
+    sample: Sample
+    source: str | None
+    table: str | None
+    known: Whereabouts | None = None
+
+    @classmethod
+    def of_data(cls, data: Any, table: str | None) -> Rows:
+        """A table for a ledger that is not there yet."""
+        return cls(open_sample(data, table=table), _source(data), table)
+
+    @classmethod
+    def of_ledger(cls, store: Store, data: Any, table: str | None) -> Rows:
+        """A table for an existing ledger: it may know which one of a database, and CSV's types."""
+        known, source = recall(store.path, store.secret), _source(data)
+        if table is None and known is not None and known.source == source:
+            table = known.table
+
+        def csv_types(stamps: tuple[FileStamp, ...]) -> dict[str, str]:
+            return dict(known.csv_types) if known is not None and known.stamps == stamps else {}
+
+        return cls(open_sample(data, table=table, recall=csv_types), source, table, known)
+
+    @cached_property
+    def content(self) -> str:
+        """The fingerprint of the rows. It stays here: a ledger keeps it keyed."""
+        return fingerprint(self.sample)
+
+    def require_protected(self, store: Store, opening: Opening) -> None:
+        """Refuse another table than the ledger's; remember where this one is."""
+        columns = {column: str(kind) for column, kind in self.sample.types.items()}
+        if (
+            self.sample.n != opening.rows
+            or columns != opening.columns
+            or self._print(store.secret) != opening.fingerprint
+        ):
+            raise DataChanged(
+                f"the table is not the one of the ledger {str(store.path)!r} ({opening.rows:,} "
+                f"rows, {len(opening.columns)} columns): a row, a cell, a column or a type "
+                "differs. Open the original table, or a new ledger for this one."
+            )
+        found = self._whereabouts(opening.fingerprint)
+        if found is not None and found != self.known:
+            note(store.path, store.secret, found)
+
+    def _print(self, secret: bytes) -> str:
+        """What the ledger writes for these rows; files not touched since are not read again."""
+        if self.known is not None and isinstance(self.sample, FileSample):
+            before = (self.known.stamps, self.known.table)
+            if before == (self.sample.stamps, self.table):
+                return self.known.print_
+        return keyed_print(secret, self.content)
+
+    def _whereabouts(self, print_: str) -> Whereabouts | None:
+        if self.source is None:
+            return None
+        if not isinstance(self.sample, FileSample):
+            return Whereabouts(self.source, self.table)
+        files = self.sample
+        return Whereabouts(self.source, self.table, files.stamps, files.csv_types, print_)
+
+
+def _source(data: Any) -> str | None:
+    """The path or glob, as it is from everywhere; None for data in memory."""
+    return os.path.abspath(data) if isinstance(data, str | Path) else None

@@ -1,0 +1,326 @@
+"""Which table a ledger protects, where it is, and which other ledgers protect it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import holdfast
+from holdfast.data.fingerprint import fingerprint
+from holdfast.data.source import open_sample
+from holdfast.errors import DataChanged, InvalidArgument, SecondLedger
+from holdfast.ledger.reach import note_ledger, others_over
+from tests.cli.run import holdfast as command
+from tests.holdout.tables import LATE, copied, made, opened, table, untouchable
+from tests.ledger.reading import rows_of
+
+# The print ----------------------------------------------------------------------------------------
+
+
+def written(folder: Path, *but: str) -> bytes:
+    """All that lies in a folder."""
+    return b"".join(path.read_bytes() for path in folder.iterdir() if path.name not in but)
+
+
+def test_the_plain_fingerprint_is_written_nowhere(tmp_path: Path) -> None:
+    data = tmp_path / "rows.parquet"
+    table().write_parquet(data)
+    plain = fingerprint(open_sample(data))
+    assert len(plain) == 32
+    with opened(tmp_path, data, tolerance=0.2) as holdout:
+        holdout.ask(LATE)
+        assert plain.encode() not in written(tmp_path, "rows.parquet")
+        assert plain[:12] not in repr(holdout.opening)
+    table(seed=2).write_parquet(data)
+    other = fingerprint(open_sample(data))
+    with pytest.raises(DataChanged) as raised:
+        holdfast.open(data, ledger=tmp_path / "t.ledger")
+    for said in (str(raised.value), command("audit", "t", "--json", cwd=tmp_path).stdout):
+        assert plain[:12] not in said
+        assert other[:12] not in said
+
+
+def test_one_table_has_another_print_in_every_ledger(tmp_path: Path) -> None:
+    prints = {
+        json.loads(rows_of(made(tmp_path, name=name))[0][1])["fingerprint"] for name in ("a", "b")
+    }
+    assert len(prints) == 2
+    assert all(len(each) == 64 for each in prints)
+
+
+def test_the_ledger_names_no_place(tmp_path: Path) -> None:
+    data = tmp_path / "rows.parquet"
+    table().write_parquet(data)
+    with opened(tmp_path, data, tolerance=0.2) as holdout:
+        holdout.ask(LATE)
+        assert holdout.source == str(data)
+    assert str(tmp_path).encode() not in written(tmp_path, "rows.parquet", "t.ledger-files")
+    assert (tmp_path / "t.ledger-files").stat().st_mode & 0o777 == 0o600
+
+
+# Where the data is --------------------------------------------------------------------------------
+
+
+def forged(path: Path, **facts: Any) -> None:
+    """Other facts in the file beside a ledger, and the seal that was there."""
+    content = json.loads(path.read_text())
+    content["facts"] = json.dumps(json.loads(content["facts"]) | facts)
+    path.write_text(json.dumps(content))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A file, and a ledger that protects it."""
+    data = tmp_path / "rows.parquet"
+    table().write_parquet(data)
+    with opened(tmp_path, data, tolerance=0.2):
+        pass
+    return data
+
+
+def test_a_forged_memory_lets_no_other_table_in(data: Path) -> None:
+    side, ledger = data.with_name("t.ledger-files"), data.with_name("t.ledger")
+    table(seed=2).write_parquet(data)
+    found = data.stat()
+    stamp = {
+        "path": str(data),
+        "size": found.st_size,
+        "modified_ns": found.st_mtime_ns,
+        "changed_ns": found.st_ctime_ns,
+        "inode": found.st_ino,
+    }
+    forged(side, stamps=[stamp])
+    with pytest.raises(DataChanged):
+        holdfast.open(data, ledger=ledger)
+
+
+def test_the_memory_of_another_ledger_is_not_believed(data: Path) -> None:
+    made(data.parent, table(seed=2), name="u")
+    folder = data.parent
+    (folder / "t.ledger-files").replace(folder / "u.ledger-files")
+    with pytest.raises(DataChanged):
+        holdfast.open(data, ledger=folder / "u.ledger")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "7", '{"facts": 3, "seal": 4}', "{}"])
+def test_a_damaged_memory_is_only_forgotten(data: Path, content: str) -> None:
+    data.with_name("t.ledger-files").write_text(content)
+    with opened(data.parent) as blind:
+        assert blind.source is None
+    with opened(data.parent, data) as holdout:
+        assert holdout.source == str(data)
+
+
+def test_a_folder_that_cannot_be_written_is_only_read_again(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    side = data.with_name("t.ledger-files")
+    side.unlink()
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(PermissionError()))
+    with opened(data.parent, data) as holdout:
+        assert holdout.ask(LATE).number == 1
+        assert holdout.source is None
+    assert sorted(path.name for path in data.parent.glob("t.ledger-files*")) == []
+
+
+def test_a_moved_file_is_found_by_opening_it_once(data: Path) -> None:
+    moved = data.with_name("moved.parquet")
+    data.rename(moved)
+    asked = command("ask", "t", LATE, cwd=data.parent)
+    assert "rows.parquet' and is not there now; say where: --data FILE" in asked.stderr
+    with opened(data.parent, moved) as holdout:
+        assert holdout.source == str(moved)
+    assert command("ask", "t", LATE, cwd=data.parent).returncode == 0
+    with opened(data.parent, table()):  # a table in memory is nowhere
+        pass
+    assert command("ask", "t", "avg(x > 20)", cwd=data.parent).returncode == 0
+
+
+def test_a_relative_path_is_found_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table().write_parquet(tmp_path / "rows.parquet")
+    assert command("init", "rows.parquet", "--tolerance", "0.2", cwd=tmp_path).returncode == 0
+    (tmp_path / "below").mkdir()
+    asked = command("ask", str(tmp_path / "rows.ledger"), LATE, cwd=tmp_path / "below")
+    assert asked.returncode == 0
+
+
+def test_the_table_of_a_database_is_remembered(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "two.duckdb") as database:
+        for name in ("one", "two"):
+            database.execute(f"CREATE TABLE {name} AS SELECT i % 2 = 0 AS v FROM range(99) t(i)")
+    words = ("init", "two.duckdb", "--tolerance", "0.3", "--table", "one")
+    assert command(*words, cwd=tmp_path).returncode == 0
+    assert command("ask", "two", "avg(v)", cwd=tmp_path).returncode == 0
+    with pytest.raises(InvalidArgument, match="table is None; the database"):
+        holdfast.open(tmp_path / "two.duckdb", ledger=tmp_path / "new.ledger")
+
+
+def test_a_view_is_read_again_whatever_its_file_says(tmp_path: Path) -> None:
+    path = tmp_path / "v.duckdb"
+    with duckdb.connect(path) as database:
+        database.execute("CREATE VIEW v AS SELECT random() AS x FROM range(99)")
+    with opened(tmp_path, path, tolerance=0.3) as holdout:
+        assert 0 < holdout.ask("avg(x > 0.5)").value < 1
+    with pytest.raises(DataChanged):
+        holdfast.open(path, ledger=tmp_path / "t.ledger")
+
+
+def test_what_is_in_a_databases_log_belongs_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "rows.duckdb"
+    with duckdb.connect(path) as database:
+        database.execute("CREATE TABLE t AS SELECT i AS x FROM range(99) t(i)")
+    with opened(tmp_path, path, tolerance=0.3):
+        pass
+    before = path.read_bytes()
+    with duckdb.connect(path) as database:
+        database.execute("PRAGMA disable_checkpoint_on_shutdown")
+        database.execute("UPDATE t SET x = 7")
+    assert path.read_bytes() == before
+    assert path.with_name("rows.duckdb.wal").exists()
+    with pytest.raises(DataChanged):
+        holdfast.open(path, ledger=tmp_path / "t.ledger")
+
+
+def test_the_types_of_a_csv_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tmp_path / "rows.csv"
+    table().write_csv(data)
+    with opened(tmp_path, data, tolerance=0.2) as holdout:
+        first = holdout.ask(LATE)
+    real = pl.scan_csv
+
+    def only_with_types(*arguments: Any, **named: Any) -> pl.LazyFrame:
+        assert "schema" in named
+        return real(*arguments, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pl, "scan_csv", only_with_types)
+        patched.setattr("holdfast.ledger.rows.fingerprint", lambda _: untouchable())
+        with opened(tmp_path, data) as holdout:
+            assert holdout.ask(LATE).value == first.value
+            assert holdout.ask("avg(x > 20)").number == 2
+    data.write_text(data.read_text().replace("true", "perhaps"))
+    with pytest.raises(DataChanged):
+        holdfast.open(data, ledger=tmp_path / "t.ledger")
+
+
+# Other ledgers ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's index, empty."""
+    monkeypatch.setenv("HOLDFAST_STATE", str(tmp_path / "state"))
+    return tmp_path / "state" / "ledgers"
+
+
+def folder_of(tmp_path: Path, name: str) -> Path:
+    folder = tmp_path / name
+    folder.mkdir()
+    return folder
+
+
+def test_a_second_ledger_in_the_folder_is_noticed(tmp_path: Path) -> None:
+    made(tmp_path, name="one")
+    made(tmp_path, table(seed=2), name="other")
+    said = r"one\.ledger' protects the same table: two ledgers have two budgets.* Use that one"
+    with pytest.warns(SecondLedger, match=said) as noticed:
+        made(tmp_path, table().reverse(), name="two")
+    assert len(noticed) == 1
+    assert Path(noticed[0].filename).name == "tables.py"  # where `holdfast.open` was called
+
+
+@pytest.mark.filterwarnings("error::holdfast.errors.SecondLedger")
+def test_what_is_no_second_ledger(tmp_path: Path, index: Path) -> None:
+    made(tmp_path, name="one")
+    with opened(tmp_path, table(), "one"):  # the same again
+        pass
+    made(tmp_path, table(seed=2), name="other")
+    (tmp_path / "damaged.ledger").write_text("no ledger")
+    (tmp_path / "folder.ledger").mkdir()
+    copied(tmp_path / "one.ledger", tmp_path / "nowhere")
+    (tmp_path / "nowhere" / "one.ledger-secret").unlink()
+    made(tmp_path / "nowhere", table(seed=3), name="third")
+
+
+@pytest.mark.filterwarnings("error::holdfast.errors.SecondLedger")
+def test_a_warning_made_an_error_makes_no_ledger(tmp_path: Path) -> None:
+    made(tmp_path, name="one")
+    with pytest.raises(SecondLedger):
+        made(tmp_path, name="two")
+    assert [path.name for path in tmp_path.glob("two*")] == []
+
+
+def test_a_second_ledger_elsewhere_is_noticed_by_the_index(tmp_path: Path, index: Path) -> None:
+    first = made(folder_of(tmp_path, "a"))
+    with pytest.warns(SecondLedger, match="a/t.ledger"):
+        second = made(folder_of(tmp_path, "b"))
+    assert index.read_text().splitlines() == [str(first), str(second)]
+    content = fingerprint(open_sample(table()))
+    assert others_over(content, second) == [first]
+    first.unlink()
+    assert others_over(content, tmp_path / "c.ledger") == [second]
+    third = made(folder_of(tmp_path, "c"), table(seed=2))
+    assert index.read_text().splitlines() == [str(second), str(third)]
+
+
+def test_the_command_line_says_it_on_stderr(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "rows.parquet")
+    words = ("init", "rows.parquet", "--tolerance", "0.2", "--json", "--name")
+    assert command(*words, "one", cwd=tmp_path).stderr == ""
+    second = command(*words, "two", cwd=tmp_path)
+    assert second.returncode == 0
+    assert second.stderr.startswith("holdfast: the ledger '")
+    assert second.stderr.endswith("Use that one instead.\n")
+    assert json.loads(second.stdout)["ledger"] == "two.ledger"
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"a\0b\n", None])
+def test_an_index_that_cannot_be_used_stops_nothing(
+    tmp_path: Path, index: Path, content: bytes | None
+) -> None:
+    if content is None:
+        (tmp_path / "state").write_text("a file where a folder should be")
+    else:
+        index.parent.mkdir()
+        index.write_bytes(content)
+    made(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("variables", "place"),
+    [
+        ({"XDG_STATE_HOME": "/x"}, "/x/holdfast/ledgers"),
+        ({"HOME": "/h", "XDG_STATE_HOME": ""}, "/h/.local/state/holdfast/ledgers"),
+        ({"HOLDFAST_STATE": "/s"}, "/s/ledgers"),
+    ],
+)
+def test_where_the_index_is(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], place: str
+) -> None:
+    from holdfast.ledger.reach import _index
+
+    monkeypatch.delenv("HOLDFAST_STATE")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert _index() == Path(place)
+
+
+def test_a_ledger_that_is_looked_at_is_left_alone(tmp_path: Path, index: Path) -> None:
+    path = made(tmp_path)
+    before = {each.name: each.read_bytes() for each in tmp_path.glob("t.ledger*")}
+    assert others_over(fingerprint(open_sample(table())), tmp_path / "new.ledger") == [path]
+    assert {each.name: each.read_bytes() for each in tmp_path.glob("t.ledger*")} == before
+    with closing(sqlite3.connect(path)) as busy:  # nor does it wait for whoever writes
+        busy.execute("BEGIN EXCLUSIVE")
+        assert others_over(fingerprint(open_sample(table())), tmp_path / "new.ledger") == [path]
+    note_ledger(path)
+    assert index.read_text() == f"{path}\n"
