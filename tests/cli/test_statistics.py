@@ -231,7 +231,8 @@ def test_a_database_with_several_tables(tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
     assert said("check", "two", "avg(even)", "--guess", "0.5", *words, cwd=tmp_path)["low"] > 0
     assert holdfast("ask", "two", "avg(even is null)", *words, cwd=tmp_path).returncode == 0
-    assert holdfast("ask", "two", "avg(not even)", cwd=tmp_path).returncode == 2
+    assert holdfast("ask", "two", "avg(not even)", cwd=tmp_path).returncode == 0  # remembered
+    assert holdfast("ask", "two", "avg(one)", "--table", "b", cwd=tmp_path).returncode == 2
     assert holdfast("audit", "two", *words, cwd=tmp_path).returncode == 0
 
 
