@@ -18,7 +18,7 @@ from holdfast.data.files import FileSample
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.polars import PolarsSample
 from holdfast.data.source import files_of, open_sample
-from holdfast.errors import InvalidArgument, MissingExtra
+from holdfast.errors import HoldfastError, InvalidArgument, MissingExtra
 from holdfast.question import GRID, ColumnType, Schema, parse_row, row_value
 
 FRAME = pl.DataFrame(
@@ -180,6 +180,8 @@ def test_types_in_csv_are_found_from_all_rows(tmp_path: Path) -> None:
         (lambda folder: "a" * 300, "cannot be the name of a file"),
         (lambda folder: written(folder / "broken.parquet", b"PAR1 and no more"), "as Parquet"),
         (lambda folder: written(folder / "empty.parquet", b""), "as Parquet"),
+        (lambda folder: pd.DataFrame({"s": pd.arrays.SparseArray([1.0, 0.0])}), "'s' is of the"),
+        (lambda folder: pd.DataFrame({"c": [1j, 2j]}), "'c'"),
         (lambda folder: pa.table([[1], [2]], names=["x", "x"]), "different names"),
         (lambda folder: pl.DataFrame({"o": pl.Series([object()], dtype=pl.Object)}), "'o'"),
         (lambda folder: (), "data is a tuple"),
@@ -247,6 +249,17 @@ def test_a_database_is_locked_down(tmp_path: Path, statement: str) -> None:
     connection = sample.sample._relation._con
     with pytest.raises(duckdb.Error):
         connection.execute(statement).fetchall()
+
+
+def test_relations_that_cannot_be_read_say_so() -> None:
+    connection = duckdb.connect()
+    broken = "SELECT CASE WHEN i = 9000 THEN error('x') ELSE i END AS x FROM range(10000) t(i)"
+    closed = connection.cursor()
+    relations = [connection.sql(broken), closed.sql("SELECT 1 AS x")]
+    closed.close()
+    for relation in relations:
+        with pytest.raises(HoldfastError, match="could not be read to its end"):
+            open_sample(relation)
 
 
 def test_relations_with_repeated_names_are_refused() -> None:

@@ -104,8 +104,8 @@ def copied(relation: DuckDBPyRelation) -> DuckDBSample:
     What a relation reads (tables, files, frames, a clock, random numbers) may change at any time,
     and nothing tells whether it has.
     """
-    types = _engine_types(relation)
     with reading():
+        types = _engine_types(relation)
         own = _library().connect(config=dict(_LOCKED))
         own.register("given", _Stream(relation.project(_projection(types))))
         own.execute("CREATE TABLE rows AS SELECT * FROM given")

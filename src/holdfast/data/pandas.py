@@ -20,8 +20,20 @@ def from_pandas(frame: pd.DataFrame) -> pl.DataFrame:
 
     names = [str(name) for name in frame.columns]
     check_names(names)
-    columns = [_column(name, frame.iloc[:, place]) for place, name in enumerate(names)]
+    columns = [_readable(name, frame.iloc[:, place]) for place, name in enumerate(names)]
     return pl.DataFrame(columns)
+
+
+def _readable(name: str, series: pd.Series[Any]) -> pl.Series:
+    try:
+        return _column(name, series)
+    except InvalidArgument:
+        raise
+    except Exception:  # whatever a type of another library raises
+        raise InvalidArgument(
+            f"Column {name!r} is of the pandas type {series.dtype}, which cannot be read; make it "
+            "numbers, text, dates or booleans, or drop the column."
+        ) from None
 
 
 def _column(name: str, series: pd.Series[Any]) -> pl.Series:

@@ -192,13 +192,8 @@ def _make(path: Path, opening: Callable[[bytes], dict[str, Any]]) -> None:
             _insert(connection, secret, (1, text, link(GENESIS, text)))
             connection.execute("COMMIT")
             connection.execute("PRAGMA journal_mode = WAL")  # all is in the file that is renamed
-        for stale in (
-            "wal",
-            "shm",
-            "journal",
-            "newest",
-            "files",
-        ):  # of a ledger that was removed by hand
+        # Of a ledger that was removed by hand:
+        for stale in ("wal", "shm", "journal", "newest", "files"):
             _beside(path, stale).unlink(missing_ok=True)
         _write_secret(hidden, secret)
         draft.rename(path)
