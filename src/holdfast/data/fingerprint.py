@@ -83,17 +83,18 @@ def _words(series: pl.Series, type_: ColumnType) -> list[NDArray[np.uint64]]:
     if type_ in (ColumnType.TEXT, ColumnType.OTHER):
         return _text_words(_as_text(series))
     if type_ is ColumnType.FLOAT:
-        numbers = series.cast(pl.Float64).fill_nan(None)
-        words = (numbers.fill_null(0.0).to_numpy() + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+        values = series.cast(pl.Float64).to_numpy()  # a missing number is NaN there
+        missing, words = np.isnan(values), (values + 0.0).view(np.uint64)  # -0.0 becomes 0.0
     else:
         if type_ is ColumnType.DATETIME:
             wanted = microseconds(pl.col("moment"), series.dtype)
             series = series.to_frame("moment").select(wanted).to_series()
         numbers = series if series.dtype == pl.UInt64 else series.to_physical().cast(pl.Int64)
-        words = numbers.fill_null(0).to_numpy().view(np.uint64)
-    if numbers.null_count():
-        words = np.where(numbers.is_null().to_numpy(), np.uint64(_NULL), words)
-    return [words]
+        missing = numbers.is_null().to_numpy()
+        if numbers.has_nulls():
+            numbers = numbers.fill_null(0)
+        words = numbers.to_numpy().view(np.uint64)
+    return [np.where(missing, np.uint64(_NULL), words) if missing.any() else words]
 
 
 def _as_text(series: pl.Series) -> pl.Series:
