@@ -15,7 +15,7 @@ from holdfast.errors import HoldfastError, InvalidArgument
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["files_of", "frame_of", "open_sample"]
+__all__ = ["files_of", "frame_of", "is_query", "open_sample"]
 
 _PARQUET = frozenset({".parquet", ".pq"})
 _CSV = frozenset({".csv"})
@@ -43,6 +43,12 @@ def open_sample(data: object, *, table: str | None = None, recall: Recall = _not
     if sample.n == 0:
         raise InvalidArgument("The table has no rows.")
     return sample
+
+
+def is_query(data: object, sample: Sample) -> bool:
+    """Whether the sample holds what a query gave, which may give other rows another time."""
+    lazy = type(data).__name__ in ("DuckDBPyRelation", "LazyFrame")
+    return lazy or (isinstance(data, str | Path) and not isinstance(sample, FileSample))
 
 
 def files_of(data: object) -> list[Path]:

@@ -11,8 +11,8 @@ from typing import Any
 from holdfast.data.files import FileSample, FileStamp
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
-from holdfast.data.source import open_sample
-from holdfast.errors import DataChanged
+from holdfast.data.source import is_query, open_sample
+from holdfast.errors import DataChanged, InvalidArgument
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import keyed_print
 from holdfast.ledger.store import Store
@@ -32,8 +32,18 @@ class Rows:
 
     @classmethod
     def of_data(cls, data: Any, table: str | None) -> Rows:
-        """A table for a ledger that is not there yet."""
-        return cls(open_sample(data, table=table), _source(data), table)
+        """A table for a ledger that is not there yet; a query is asked twice."""
+        rows = cls(open_sample(data, table=table), _source(data), table)
+        if (
+            is_query(data, rows.sample)
+            and fingerprint(open_sample(data, table=table)) != rows.content
+        ):
+            raise InvalidArgument(
+                "the table differs from one reading to the next: it depends on random numbers, the "
+                "clock, the order of sums, or something that is being written. Save it as a file "
+                "or a table, and open that."
+            )
+        return rows
 
     @classmethod
     def of_ledger(cls, store: Store, data: Any, table: str | None) -> Rows:
