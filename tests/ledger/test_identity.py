@@ -355,3 +355,30 @@ def test_a_ledger_that_is_looked_at_is_left_alone(tmp_path: Path, index: Path) -
         assert others_over(fingerprint(open_sample(table())), tmp_path / "new.ledger") == [path]
     note_ledger(path)
     assert index.read_text() == f"{path}\n"
+
+
+def test_ledgers_are_listed(tmp_path: Path, index: Path) -> None:
+    here = folder_of(tmp_path, "here")
+    assert "holdfast init DATA" in command("list", cwd=here).stdout
+    elsewhere = made(folder_of(tmp_path, "elsewhere"), name="far")
+    near = made(here, table(seed=2), name="near")
+    with opened(here, table(seed=2), "near") as holdout:
+        holdout.ask(LATE)
+        left = holdout.budget.questions_left
+    damaged = here / "damaged.ledger"
+    damaged.write_text("no ledger")
+    first, second, third = json.loads(command("list", "--json", cwd=here).stdout)
+    assert (first["ledger"], first["name"], first["rows"]) == (str(elsewhere), "far", 400)
+    assert second["ledger"] == str(damaged)
+    assert "secret" in second["error"]
+    assert third == {
+        "ledger": str(near),
+        "name": "near",
+        "rows": 400,
+        "asked": 1,
+        "questions_left": left,
+    }
+    said = command("list", cwd=here)
+    assert f"{near}\n  near: 400 rows, 1 asked, {left} left\n" in said.stdout
+    assert "cannot be read: the secret" in said.stdout
+    assert said.stdout.endswith(f"Next: holdfast budget {elsewhere}\n")

@@ -19,13 +19,18 @@ from urllib.parse import quote
 
 from holdfast.ledger.identity import keyed_print
 
-__all__ = ["note_ledger", "others_over"]
+__all__ = ["in_reach", "note_ledger", "others_over"]
 
 
 def others_over(content: str, ledger: Path) -> list[Path]:
     """The ledgers in reach, but this one, that protect a table of this fingerprint."""
-    found = {*_in_folder(ledger.parent), *_indexed()} - {ledger.resolve()}
-    return [path for path in sorted(found) if _protects(path, content)]
+    found = in_reach(ledger.parent)
+    return [path for path in found if path != ledger.resolve() and _protects(path, content)]
+
+
+def in_reach(folder: Path) -> list[Path]:
+    """The ledgers of a folder and of the user's index."""
+    return sorted({*_in_folder(folder), *_indexed()})
 
 
 def note_ledger(ledger: Path) -> None:
@@ -42,7 +47,7 @@ def note_ledger(ledger: Path) -> None:
 
 def _in_folder(folder: Path) -> list[Path]:
     try:
-        return [path.resolve() for path in folder.glob("*.ledger")]
+        return [path.resolve() for path in folder.glob("*.ledger") if path.is_file()]
     except OSError:
         return []
 

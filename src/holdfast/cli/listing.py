@@ -1,0 +1,55 @@
+"""The command that finds ledgers: list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import typer
+
+from holdfast.cli.app import Json, app, show_json
+from holdfast.errors import HoldfastError
+
+__all__ = ["list"]
+
+
+@app.command(epilog="Example: holdfast list")
+def list(as_json: Json = False) -> None:
+    """The ledgers of this folder, and those that were opened elsewhere."""
+    from holdfast.ledger.reach import in_reach
+
+    found = [_facts(path) for path in in_reach(Path())]
+    if as_json:
+        show_json(found)
+        return
+    for facts in found:
+        typer.echo(f"{facts['ledger']}\n  {_told(facts)}")
+    if found:
+        typer.echo(f"\nNext: holdfast budget {quote(found[0]['ledger'])}")
+    else:
+        typer.echo("There is no ledger here, nor was one opened elsewhere.")
+        typer.echo("\nNext: holdfast init DATA --name NAME")
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """What a ledger is about; or why that cannot be said."""
+    from holdfast.holdout.open import open as open_holdout
+
+    try:
+        with open_holdout(ledger=path) as holdout:
+            name, budget = holdout.name, holdout.budget
+    except HoldfastError as error:
+        return {"ledger": str(path), "error": str(error)}
+    facts = budget.to_dict()
+    known = {what: facts[what] for what in ("rows", "asked", "questions_left")}
+    return {"ledger": str(path), "name": name, **known}
+
+
+def _told(facts: dict[str, Any]) -> str:
+    if "error" in facts:
+        return f"cannot be read: {facts['error']}"
+    return (
+        f"{facts['name']}: {facts['rows']:,} rows, {facts['asked']:,} asked, "
+        f"{facts['questions_left']:,} left"
+    )
