@@ -126,3 +126,28 @@ def test_numbers_come_back_as_floats(value: float) -> None:
         checked = require.finite("x", same)
         assert checked == value
         assert type(checked) is float
+
+
+def test_a_failure_probability_is_not_taken_for_a_confidence_level() -> None:
+    for level in (0.5, 0.8, 0.95, 0.999999):
+        assert require.confidence_level(level) == level
+    for level, meant in ((0.05, "0.95"), (0.001, "0.999"), (0.49, "0.51")):
+        with pytest.raises(InvalidArgument, match=rf"level is .*; did you mean {meant}\?"):
+            require.confidence_level(level)
+    for level in (0.0, 1.0, 95, -0.05):
+        with pytest.raises(InvalidArgument, match=r"must be in \(0, 1\)"):
+            require.confidence_level(level)
+
+
+def test_surprises_are_some_of_the_declared_questions() -> None:
+    assert require.surprises(None, None) is None
+    assert require.surprises(0, 5) == 0
+    assert require.surprises(5, 5) == 5
+    for surprises, questions, words in (
+        (1, None, "questions is not declared"),
+        (6, 5, "cannot be more surprises"),
+        (-1, 5, "surprises is -1"),
+        (0.5, 5, "surprises is 0.5"),
+    ):
+        with pytest.raises(InvalidArgument, match=words):
+            require.surprises(surprises, questions)

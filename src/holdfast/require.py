@@ -15,6 +15,7 @@ from holdfast.errors import InvalidArgument
 __all__ = [
     "at_least",
     "between",
+    "confidence_level",
     "finite",
     "integer_at_least",
     "integer_between",
@@ -23,6 +24,7 @@ __all__ = [
     "positive",
     "positive_integer",
     "probability",
+    "surprises",
 ]
 
 
@@ -94,6 +96,17 @@ def probability(name: str, value: object) -> float:
     return between(name, value, 0.0, 1.0, open_low=True, open_high=True)
 
 
+def confidence_level(value: object) -> float:
+    """How sure all intervals are together; below a half it was meant as the failure probability."""
+    level = probability("confidence_level", value)
+    if level < 0.5:
+        raise InvalidArgument(
+            f"confidence_level is {value!r}, the probability that all intervals are true; did you "
+            f"mean {1 - level:.10g}?"
+        )
+    return level
+
+
 def log_probability(name: str, value: object) -> float:
     """The natural logarithm of a probability in (0, 1]."""
     allowed = "the natural logarithm of a probability: a finite number, 0 or below"
@@ -127,3 +140,21 @@ def integer_between(name: str, value: object, least: int, most: int) -> int:
 def positive_integer(name: str, value: object) -> int:
     """A whole number, 1 or above."""
     return integer_at_least(name, value, 1)
+
+
+def surprises(value: object, questions: int | None) -> int | None:
+    """How many of the declared questions may be refuted guesses; None where it is not said."""
+    if value is None:
+        return None
+    count = integer_at_least("surprises", value, 0)
+    if questions is None:
+        raise InvalidArgument(
+            f"surprises is {count:,}, and questions is not declared; say how many questions they "
+            "are among: questions=."
+        )
+    if count > questions:
+        raise InvalidArgument(
+            f"surprises is {count:,} and questions is {questions:,}; there cannot be more "
+            "surprises than questions."
+        )
+    return count

@@ -183,3 +183,14 @@ def test_what_cannot_be_a_name_says_so(tmp_path: Path, name: str) -> None:
         refused = holdfast(*words, cwd=tmp_path)
         assert refused.returncode == 2, words
         assert refused.stderr.startswith("holdfast: ")
+
+
+def test_surprises_are_declared_among_the_questions(folder: Path) -> None:
+    few = ("--name", "few", "--questions", "3", "--surprises")
+    done = holdfast("init", "hold.parquet", *few, "4", cwd=folder)
+    assert done.returncode == 2
+    assert "surprises is 4 and questions is 3" in done.stderr
+    done = holdfast("init", "hold.parquet", *few, "1", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    cost = facts("check", "few", "avg(delay > 15)", "--guess", "0.3", "--dry-run", cwd=folder)
+    assert cost["least"] == pytest.approx(np.log(2))  # eps = 1/2: one of two charged checks

@@ -50,6 +50,7 @@ def test_plan_as_json_with_a_chart(tmp_path: Path) -> None:
         (("plan", "--rows", "nan", "--questions", "5"), 2, "rows is nan"),
         (("plan", "--rows", "100"), 2, "two of rows, questions and tolerance"),
         (("plan", "--rows", "100", "--questions", "5", "--confidence-level", "2"), 2, "(0, 1)"),
+        (("plan", "--rows", "9", "--questions", "5", "--confidence-level", ".1"), 2, "mean 0.9?"),
         (("plan", "--rows", "100", "--questions", "5", "--sampling", "x:1"), 2, "sampling is"),
         (("plan", "--rows", "100", "--colour", "red"), 2, "--colour"),
         (("plan", "--rows", "100", "--tolerance", "0.01"), 3, "Possible:"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import DataChanged, InvalidArgument, LedgerTampered
+from holdfast.ledger.audit import audit
 from tests.holdout.tables import (
     BOUNDS,
     LATE,
@@ -25,6 +27,7 @@ from tests.holdout.tables import (
     untouchable,
     watch,
 )
+from tests.ledger.test_forgery import forged
 
 # Data ------------------------------------------------------------------------------------------
 
@@ -435,3 +438,50 @@ def test_a_file_that_changes_after_the_reservation_is_finished_with_the_right_on
     with opened(tmp_path, copy) as holdout:
         assert abs(holdout.ask(LATE).value - sample_value(LATE)) <= 0.2
         assert holdout.budget.asked == 1
+
+
+# Declared surprises ----------------------------------------------------------------------------
+
+
+def test_declared_surprises_are_written_down_and_set_the_prior(tmp_path: Path) -> None:
+    declared: dict[str, Any] = {"questions": 8, "surprises": 1, "schema": BOUNDS}
+    rows = table(20_000)
+    with opened(tmp_path, rows, **declared) as holdout:
+        planned = holdfast.plan(rows=20_000, questions=8, surprises=1).half_width
+        assert planned is not None
+        assert planned <= holdout.budget.terms.tolerance <= planned + 1e-3
+        costs = [holdout.cost(LATE, guess=0.25).least]
+        holdout.check(LATE, guess=0.25)
+        costs.append(holdout.cost("avg(x > 20)", guess=0.2).least)
+    assert costs == pytest.approx([math.log(10 / 8)] * 2)  # eps = 2/10, whatever came before
+    with opened(tmp_path, rows, surprises=1) as again:
+        assert again.opening.surprises == 1
+    with pytest.raises(InvalidArgument, match=r"surprises is 2, and the ledger .* opened with 1"):
+        holdfast.open(rows, ledger=tmp_path / "t.ledger", surprises=2)
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+def test_a_ledger_cannot_be_given_another_prior_afterwards(tmp_path: Path) -> None:
+    with opened(tmp_path, table(), questions=8, surprises=1) as holdout:
+        holdout.check(LATE, guess=0.25, tolerance=0.3)
+
+    (fault,) = forged(tmp_path / "t.ledger", lambda bodies: bodies[0].update(surprises=0))
+    assert "prior of a surprise is not what follows from the ledger" in fault
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ({"surprises": 1}, "questions is not declared"),
+        ({"surprises": 9, "questions": 8}, "surprises is 9 and questions is 8"),
+        ({"surprises": 1, "questions": 8, "mechanism": "one look"}, "one look checks no guesses"),
+        ({"surprises": 1, "questions": 8, "mechanism": "median noise"}, "median noise checks no"),
+        ({"confidence_level": 0.05}, r"did you mean 0\.95\?"),
+    ],
+)
+def test_declarations_that_cannot_be_meant_are_refused(
+    tmp_path: Path, declared: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        holdfast.open(table(20_000), ledger=tmp_path / "t.ledger", **declared)
+    assert not (tmp_path / "t.ledger").exists()

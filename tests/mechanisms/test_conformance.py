@@ -25,6 +25,7 @@ from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import computing_error
 from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.leakage.checks import surprise_prior
 from tests.mechanisms.fake import (
     ALL,
     CONDITION,
@@ -238,8 +239,8 @@ def test_a_batch_shares_one_leakage_and_pays_for_all(mechanism: Mechanism) -> No
     offers = mechanism.offer(terms, account, wishes)
     assert [offer.number for offer in offers] == [2, 3, 4]
     assert offers[0].log_p == offers[1].log_p
-    # Checks chosen together: (surprises + 1/2)/(checks + how many), whatever comes of the others.
-    prior = 0.5 / (1 + 3) if isinstance(mechanism, GuessAndCheck) else None
+    # Checks chosen together have one prior, whatever comes of the others.
+    prior = surprise_prior(1, 0, 3) if isinstance(mechanism, GuessAndCheck) else None
     assert [offer.prior for offer in offers] == [prior] * 3
     releases = [mechanism.settle(offer, 0) for offer in offers]
     after = mechanism.advance(account, offers, releases)

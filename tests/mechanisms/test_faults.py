@@ -64,19 +64,6 @@ def test_a_known_variance_narrows_the_radius_of_independent_rows_only(
     assert found == [None, "its radius is too small"]
 
 
-@pytest.mark.parametrize("prior", [None, 0.0, 0.5, 0.4, 1.0])
-def test_a_prior_is_that_of_the_account_for_a_batch_of_some_size(prior: float | None) -> None:
-    """After one check, confirmed: 1/4, 1/6, 1/8, ...; 1/2 would be that of no check at all."""
-    terms, wish = independent(N), wish_for(GuessAndCheck(), CONDITION)
-    for size in (1, 2, 3):
-        for place, offer in enumerate(GuessAndCheck().offer(terms, ACCOUNT, [wish] * size), 1):
-            assert GuessAndCheck().fault(terms, ACCOUNT, offer, place) is None
-    (offer,) = GuessAndCheck().offer(terms, ACCOUNT, [wish])
-    forged = replace(offer, prior=prior)
-    words = "its prior of a surprise is not the account's"
-    assert GuessAndCheck().fault(terms, ACCOUNT, forged, 1) == words
-
-
 @pytest.mark.parametrize("claim", [None, (0.6, 0.5), (1.1, 1.2), (-0.2, -0.1)])
 def test_a_claim_is_an_interval_of_the_range(claim: tuple[float, float] | None) -> None:
     terms, wish = independent(N), wish_for(GuessAndCheck(), CONDITION)

@@ -35,7 +35,7 @@ from tests.mechanisms.test_catalogue import TABLE
 from tests.mechanisms.test_transfer import every_law, opened, wanted
 from tests.theory.coverage import too_many
 
-NATS = 6.0
+NATS = 10.0
 
 
 def mixed(
@@ -163,7 +163,7 @@ def test_a_check_says_what_is_missing(name: str) -> None:
     wish = about(CONDITION, terms.tolerance, 0.5)
     account = checked(NATS - 0.5)
     with pytest.raises(
-        BudgetExhausted, match=r"requested up to .* nats .* remaining 0\.5 of the 6 .* missing"
+        BudgetExhausted, match=r"requested up to .* nats .* remaining 0\.5 of the 10 .* missing"
     ):
         checker.offer(terms, account, [wish])
     assert checker.surprises_left(terms, account) == 0
@@ -311,7 +311,7 @@ def falsely_confirmed(
 @pytest.mark.parametrize("beta", [0.05, 0.001])
 @every_law
 def test_a_check_after_many_answers_must_carry_them(name: str, beta: float) -> None:
-    terms, transfer, checker = mixed(name, ROWS, FEATURES + 1, beta, leakage_nats=1.5)
+    terms, transfer, checker = mixed(name, ROWS, FEATURES + 1, beta, leakage_nats=6.0)
     # Little noise, so that few answers tell as much as very many would.
     quiet = tuple(replace(epoch, noise=epoch.noise / 20) for epoch in transfer.epochs)
     transfer = replace(transfer, epochs=quiet)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 
 import holdfast
-from holdfast.data.sampling import Independent
+from holdfast.data.sampling import Declared, Independent, Sampling, clustered, declared, m_dependent
+from holdfast.errors import BudgetExhausted
+from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.mechanism import Mechanism, Wish, about
 from holdfast.theory.planning import methods
+from tests.mechanisms.fake import NUMBER, Session, of_count
 
 PROMISING = [kind for kind in CATALOGUE.values() if kind.theorem is not None]
 ROUNDED = 1_000  # some declare the next thousandth
@@ -43,3 +50,146 @@ def test_many_rows_are_not_wasted_by_rounding(name: str) -> None:
     assert planned < 1e-3
     opened = CATALOGUE[name].plan(Wanted(10**9, None, 0.95, 10, Independent()), {}).tolerance
     assert planned - 1e-7 <= opened <= 1.1 * planned
+
+
+SAMPLINGS: dict[str, Sampling] = {
+    "independent": Independent(),
+    "clustered": clustered("unit", size=4.0),
+    "m-dependent": m_dependent(2),
+    "declared": declared(sigma=0.004),
+}
+every_sampling = pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
+
+
+def _sigma(sampling: Sampling, rows: int) -> float:
+    return float(sampling.profile(rows).sigma)  # type: ignore[attr-defined]
+
+
+def _runs(questions: int, surprises: int) -> list[list[bool]]:
+    """The dearest order, surprises before the last check; then surprises at both ends."""
+    confirmed = questions - surprises
+    return [
+        [False] * max(0, confirmed - 1) + [True] * surprises + [False] * min(1, confirmed),
+        [True] * surprises + [False] * confirmed,
+        [False] * confirmed + [True] * surprises,
+    ]
+
+
+def _played(terms: Terms, run: Sequence[bool]) -> int:
+    """How many of the checks of a run are answered; right guesses are .99 sigma off, and confirmed.
+
+    Half of the values are 0 and half are 1, so that no interval profits from a small variance.
+    """
+    sample = of_count(terms.rows, terms.rows // 2)
+    half, off = terms.rows // 2 / terms.rows, 0.99 * _sigma(terms.sampling, terms.rows)
+    session = Session(terms)
+    for number, surprising in enumerate(run):
+        wish = about(NUMBER, terms.tolerance, 1.0 if surprising else half + off)
+        try:
+            release = session.put(GuessAndCheck(), wish, sample)
+        except BudgetExhausted:
+            return number
+        assert release.status == ("surprise" if surprising else "confirmed"), number
+    return len(run)
+
+
+@every_sampling
+@pytest.mark.parametrize(("rows", "questions"), [(1_000, 50), (20_000, 200)])
+def test_planned_checks_are_all_answered(sampling: Sampling, rows: int, questions: int) -> None:
+    """By a ledger that declares what the planner was told: every row, in the dearest order."""
+    played = 0
+    for surprises in {0, 1, math.ceil(questions / 100), questions // 10, questions // 2, questions}:
+        plan = holdfast.plan(rows=rows, questions=questions, surprises=surprises, sampling=sampling)
+        width = plan[f"guess and check, {surprises} surprise{'s' * (surprises != 1)}"].half_width
+        if width is None:
+            continue
+        terms = Terms(rows, width, 0.95, questions, sampling, surprises=surprises)
+        for run in _runs(questions, surprises):
+            assert _played(terms, run) == questions, surprises
+        played += 1
+    assert played >= 4
+
+
+@every_sampling
+@pytest.mark.parametrize("surprises", [0, 3])
+def test_as_many_checks_as_are_planned(sampling: Sampling, surprises: int) -> None:
+    """The planner's inverses: the most checks of a half-width, and the fewest rows for some."""
+    name = f"guess and check, {surprises} surprises"
+    plan = holdfast.plan(rows=12_000, tolerance=0.06, surprises=surprises, sampling=sampling)
+    many = min(plan[name].questions or 0, 200)  # where there are more, so many are answered too
+    assert many >= 10
+    terms = Terms(12_000, 0.06, 0.95, many, sampling, surprises=surprises)
+    assert _played(terms, _runs(many, surprises)[0]) == many
+    if isinstance(sampling, Declared):  # it says nothing about other numbers of rows
+        return
+    plan = holdfast.plan(questions=60, tolerance=0.06, surprises=surprises, sampling=sampling)
+    rows = plan[name].rows
+    assert rows is not None
+    terms = Terms(rows, 0.06, 0.95, 60, sampling, surprises=surprises)
+    assert _played(terms, _runs(60, surprises)[0]) == 60
+
+
+def _played_or_refuted(terms: Terms, questions: int, surprises: int) -> int:
+    try:
+        return _played(terms, _runs(questions, surprises)[0])
+    except AssertionError:  # a guess .99 sigma off is no longer confirmed
+        return 0
+
+
+@pytest.mark.parametrize(("planned_for", "opened_with"), [(5, 0), (0, 5), (5, None), (20, 2)])
+def test_sabotage_another_prior_than_planned_is_noticed(
+    planned_for: int, opened_with: int | None
+) -> None:
+    """The half-width of one prior, the charges of another: the run stops or guesses are refuted."""
+    plan = holdfast.plan(rows=20_000, questions=200, surprises=planned_for)
+    width = plan[f"guess and check, {planned_for} surprises"].half_width
+    assert width is not None
+    terms = Terms(20_000, width, 0.95, 200, Independent(), surprises=opened_with)
+    assert _played_or_refuted(terms, 200, planned_for) < 200
+
+
+@pytest.mark.parametrize(
+    "name", [kind.name for kind in PROMISING if kind.name not in ("ladder", "one look")]
+)
+@pytest.mark.parametrize(("rows", "questions"), [(5_000, 5), (20_000, 100)])
+def test_planned_questions_are_all_answered(name: str, rows: int, questions: int) -> None:
+    """At the planned half-width itself, not at the next thousandth: every mechanism's row."""
+    width = holdfast.plan(rows=rows, questions=questions)[name].half_width
+    assert width is not None
+    planned = CATALOGUE[name].plan(
+        Wanted(rows, width * (1 + 1e-9), 0.95, questions, Independent()), {}
+    )
+    terms = Terms(rows, planned.tolerance, 0.95, questions, Independent())
+    assert _asked(CATALOGUE[name].build(terms, planned.parameters), terms) == questions
+
+
+def _asked(mechanism: Mechanism, terms: Terms) -> int:
+    """How many of the declared questions are answered, one by one."""
+    account = Account()
+    try:
+        for _ in range(terms.questions or 0):
+            offers = mechanism.offer(terms, account, [Wish(NUMBER, terms.tolerance)])
+            releases = [mechanism.settle(offer, offer.cells // 2) for offer in offers]
+            account = mechanism.advance(account, offers, releases)
+    except BudgetExhausted:
+        pass
+    return account.asked
+
+
+def test_sabotage_a_narrower_half_width_than_planned_is_refused() -> None:
+    width = holdfast.plan(rows=20_000, questions=100)["bounded noise"].half_width
+    assert width is not None
+    assert _asked(BoundedNoise(), Terms(20_000, 0.999 * width, 0.95, 100, Independent())) < 100
+
+
+@every_sampling
+@pytest.mark.parametrize("questions", [1, 30])
+def test_one_look_at_rows_of_any_kind(sampling: Sampling, questions: int) -> None:
+    """The planner's half-width is what the look is opened with, and all questions fit."""
+    plan = holdfast.plan(rows=5_000, questions=questions, sampling=sampling)
+    opened = CATALOGUE["one look"].plan(Wanted(5_000, None, 0.95, questions, sampling), {})
+    assert plan["one look"].half_width == pytest.approx(opened.tolerance, abs=1e-8)
+    terms = Terms(5_000, opened.tolerance, 0.95, questions, sampling)
+    mechanism = CATALOGUE["one look"].build(terms, opened.parameters)
+    wishes = [Wish(NUMBER, terms.tolerance)] * questions
+    assert len(mechanism.offer(terms, Account(), wishes)) == questions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -266,10 +267,31 @@ def test_quiet_numbers_are_confirmed_where_chernoff_would_be_surprised() -> None
 def test_surprises_are_expected_the_more_the_more_there_were() -> None:
     session, priors = Session(independent(5_000, questions=30)), []
     for guess in (0.5, 0.5, 0.9, 0.9, 0.5):
-        priors.append(session.account.surprise_prior(1))
-        session.put(GuessAndCheck(), about(CONDITION, 0.1, guess), of_count(5_000, 2_500))
-    assert priors == [1 / 2, 1 / 4, 1 / 6, 3 / 8, 1 / 2]
+        wish = about(CONDITION, 0.1, guess)
+        (offer,) = GuessAndCheck().offer(session.terms, session.account, [wish])
+        session.finish(GuessAndCheck(), offer, CONDITION, of_count(5_000, 2_500))
+        priors.append(offer.prior)
+    # By hand: B = 1, 19/20, 19/20 * 21/22 and eps = B b/(1 + B) until the first surprise.
+    B = 19 / 20 * 21 / 22
+    first = [1 / 40, 19 / 39 * 0.5 / 11, B / (1 + B) * 0.5 / 12]
+    assert priors == pytest.approx([*first, 1.5 / 13, 2.5 / 14])
     assert (session.account.checks, session.account.surprises) == (5, 2)
+
+
+@given(run=st.lists(st.booleans(), min_size=1, max_size=8), batches=st.booleans())
+def test_declared_surprises_set_one_prior_for_every_check(run: list[bool], batches: bool) -> None:
+    """Alone or together, whatever came before: its charges are those that were planned with."""
+    terms = replace(independent(50_000, questions=10), surprises=2)
+    checks, account = GuessAndCheck(), Account()
+    wishes = [about(CONDITION, 0.3, 0.5) for _ in run]
+    parts = [range(len(run))] if batches else [[place] for place in range(len(run))]
+    for places in parts:
+        offers = checks.offer(terms, account, [wishes[place] for place in places])
+        symbols = [0 if run[place] else CONFIRMED for place in places]
+        releases = [checks.settle(*both) for both in zip(offers, symbols, strict=True)]
+        assert {offer.prior for offer in offers} == {3 / 12}
+        account = checks.advance(account, offers, releases)
+    assert (account.checks, account.surprises) == (len(run), sum(run))
 
 
 def test_as_many_surprises_as_are_said_to_be_left_can_be_met() -> None:

@@ -196,6 +196,7 @@ BAD = [
     ({"rows": 100, "tolerance": math.nan}, "tolerance is nan"),
     ({"rows": 100, "questions": 5, "confidence_level": 1.0}, "confidence_level is 1.0"),
     ({"rows": 100, "questions": 5, "confidence_level": 95}, "confidence_level is 95"),
+    ({"rows": 100, "questions": 5, "confidence_level": 0.05}, "did you mean 0.95?"),
     ({"rows": 100, "questions": 5, "surprises": -1}, "surprises is -1"),
     ({"rows": 100, "questions": 5, "surprises": 6}, "surprises is 6 and questions is 5"),
     ({"rows": 100, "questions": 5, "sampling": "random"}, "sampling is 'random'"),

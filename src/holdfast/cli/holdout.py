@@ -64,6 +64,10 @@ def init(
     questions: Annotated[
         str | None, typer.Option(metavar="N", help="How many will be asked; left out: open.")
     ] = None,
+    surprises: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Guesses expected to be refuted, of those questions."),
+    ] = None,
     tolerance: Annotated[
         str | None,
         typer.Option(metavar="X", help="Promised half-width, as a part of the range: 0.025."),
@@ -123,6 +127,7 @@ def init(
             data,
             ledger=path,
             questions=number("questions", questions),  # type: ignore[arg-type]
+            surprises=number("surprises", surprises),  # type: ignore[arg-type]
             tolerance=number("tolerance", tolerance),
             confidence_level=number("confidence_level", confidence_level),
             sampling=sampling_of_text(sampling),

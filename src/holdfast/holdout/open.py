@@ -28,7 +28,7 @@ from holdfast.ledger.rows import Rows
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.auto import AUTO, Choice, choose
-from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.catalogue import checking, kind_of
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
 from holdfast.question.columns import Schema, declared_bounds
@@ -46,6 +46,7 @@ def open(
     ledger: str | Path | None = None,
     tolerance: float | None = None,
     questions: int | None = None,
+    surprises: int | None = None,
     confidence_level: float | None = None,
     sampling: str | Sampling | None = None,
     schema: Any = None,
@@ -67,6 +68,8 @@ def open(
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
       the mechanism allows for so many `questions`, or 0.05);
     * `questions`: how many will be asked (default: open-ended);
+    * `surprises`: how many of them, at most, you expect to be refuted guesses; it sets what checks
+      cost, as `plan` says, and no promise rests on it (default: a prior that learns);
     * `confidence_level`: the probability that all intervals are true together (default 0.95);
     * `sampling`: how the rows came about (default: independent);
     * `schema`: the bounds of columns, {name: (low, high)} or a TOML file;
@@ -88,6 +91,7 @@ def open(
         "name": name,
         "tolerance": tolerance,
         "questions": questions,
+        "surprises": surprises,
         "confidence_level": confidence_level,
         "sampling": None if sampling is None else sampling_of(sampling),
         "schema": schema,
@@ -166,20 +170,26 @@ def _opening(path: Path, declared: dict[str, Any], sample: Sample) -> Opening:
     bounds = Schema(sample.types).declare(declared["schema"]).bounds
     sampling = _measured(declared["sampling"] or sampling_of("independent"), sample)
     level = declared["confidence_level"]
-    level = _CONFIDENCE_LEVEL if level is None else require.probability("confidence_level", level)
+    level = _CONFIDENCE_LEVEL if level is None else require.confidence_level(level)
     questions = declared["questions"]
     if questions is not None:
         questions = require.positive_integer("questions", questions)
+    surprises = require.surprises(declared["surprises"], questions)
     wanted = declared["tolerance"]
     if wanted is not None:
         wanted = require.between("tolerance", wanted, 0.0, 0.5, open_low=True, open_high=True)
     design = _design(declared["design"], sample, sampling)
-    wishes = Wanted(sample.n, wanted, level, questions, sampling, design is not None)
+    wishes = Wanted(sample.n, wanted, level, questions, sampling, design is not None, surprises)
     kind, why = _choice(_mechanism_name(declared), wishes, declared["options"])
     planned = kind.plan(wishes, declared["options"])
     mechanism: dict[str, Any] = {"name": kind.name, "parameters": planned.parameters}
     if declared["options"]:
         mechanism["options"] = dict(declared["options"])
+    if surprises is not None and checking(mechanism, wishes.terms(planned.tolerance)) is None:
+        raise InvalidArgument(
+            f"surprises is {surprises:,}, and {kind.name} checks no guesses: {kind.refuses_checks} "
+            "Leave surprises out, or choose another mechanism."
+        )
     opening = Opening(
         at=now(),
         name=declared["name"] or path.stem,
@@ -193,6 +203,7 @@ def _opening(path: Path, declared: dict[str, Any], sample: Sample) -> Opening:
         bounds={column: (pair.low, pair.high) for column, pair in bounds.items()},
         design=design,
         mechanism=mechanism if why is None else {**mechanism, "why": why},
+        surprises=surprises,
     )
     # What cannot be read again must not be written.
     Transcript().apply([(1, canonical(opening.body()), "")])
@@ -245,7 +256,8 @@ def _measured(sampling: Sampling, sample: Sample) -> Sampling:
 def _same_declarations(
     path: Path, opening: Opening, declared: dict[str, Any], sample: Sample | None
 ) -> None:
-    said = {what: declared[what] for what in ("name", "tolerance", "questions", "confidence_level")}
+    plain = ("name", "tolerance", "questions", "surprises", "confidence_level")
+    said = {what: declared[what] for what in plain}
     if declared["sampling"] is not None and sample is not None:
         said["sampling"] = sampling_to_dict(_measured(declared["sampling"], sample))
     if declared["schema"] is not None:

@@ -40,6 +40,7 @@ class Opening:
     bounds: dict[str, tuple[float, float]]
     design: dict[str, Any] | None
     mechanism: dict[str, Any]
+    surprises: int | None = None
 
     def body(self) -> dict[str, Any]:
         bounds = {name: list(pair) for name, pair in self.bounds.items()}

@@ -124,6 +124,7 @@ class Transcript:
             sampling=sampling_from_dict(opening.sampling),
             design=opening.design is not None,
             declared=opening.mechanism["parameters"].get("assumes"),
+            surprises=opening.surprises,
         )
         self.checker = checking(opening.mechanism, self._terms)
         self._mechanism = built(opening.mechanism, self._terms)

@@ -10,7 +10,7 @@ from typing import Any
 from holdfast import require
 from holdfast.data.sampling import Independent, Sampling
 from holdfast.theory.base.concentration import Concentration
-from holdfast.theory.leakage.checks import batch_surprise_prior
+from holdfast.theory.leakage.checks import declared_surprise_prior, surprise_prior
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
 
 __all__ = ["Account", "Terms"]
@@ -20,8 +20,9 @@ __all__ = ["Account", "Terms"]
 class Terms:
     """What was declared when the ledger was opened; it never changes.
 
-    With a `design` (public columns) rows are still independent, but no longer alike. `declared` is
-    what was declared for the mechanism and its promise rests on, in words.
+    `surprises` is how many of the `questions` may be refuted guesses: it sets their prior, and no
+    promise rests on it. With a `design` (public columns) rows are still independent, but no longer
+    alike. `declared` is what was declared for the mechanism and its promise rests on, in words.
     """
 
     rows: int
@@ -31,6 +32,7 @@ class Terms:
     sampling: Sampling
     design: bool = False
     declared: str | None = None
+    surprises: int | None = None
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
@@ -39,6 +41,7 @@ class Terms:
         require.probability("confidence_level", self.confidence_level)
         if self.questions is not None:
             require.positive_integer("questions", self.questions)
+        require.surprises(self.surprises, self.questions)
 
     @property
     def concentration(self) -> Concentration:
@@ -75,6 +78,12 @@ class Terms:
             return open_ended_share(self.log_beta, number)
         return fixed_share(self.log_beta, self.questions)
 
+    def surprise_prior(self, checks: int, surprises: int, batch: int = 1) -> float:
+        """The public prior of a surprise, after so many, for each of a batch of checks."""
+        if self.surprises is None or self.questions is None:
+            return surprise_prior(checks, surprises, batch)
+        return declared_surprise_prior(self.surprises, self.questions)
+
 
 @dataclass(frozen=True, slots=True)
 class Account:
@@ -100,7 +109,3 @@ class Account:
     @property
     def nats(self) -> float:
         return self.leakage.nats
-
-    def surprise_prior(self, batch: int) -> float:
-        """The public prior of a surprise, for each of so many checks chosen together."""
-        return batch_surprise_prior(self.checks, self.surprises, batch)

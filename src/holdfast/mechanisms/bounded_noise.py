@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.data.sample import Sample
+from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.faults import leakage_fault
@@ -27,9 +28,8 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import open_release
 from holdfast.mechanisms.room import require_room
 from holdfast.statistics.statistic import Measured, Statistic, measure
-from holdfast.theory.leakage.equal_width import bounded_noise_half_width
 from holdfast.theory.leakage.release import DiscreteUniform
-from holdfast.theory.planning import GRID_ALLOWANCE
+from holdfast.theory.planning import ASKS, Rows, check_method
 
 __all__ = ["BOUNDED_NOISE", "BoundedNoise", "noisy_cell"]
 
@@ -93,12 +93,8 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
         return Planned(wanted.tolerance, {})
     if wanted.questions is None:
         return Planned(_TOLERANCE, {})
-    half_width = bounded_noise_half_width(
-        wanted.sampling.profile(wanted.rows),
-        wanted.questions,
-        wanted.log_beta,
-    )
-    rounded = short_half_width(half_width + GRID_ALLOWANCE)
+    half_width = _least_half_width(wanted, wanted.questions)
+    rounded = 0.5 if half_width is None else short_half_width(half_width)
     if rounded >= 0.5:
         raise InvalidArgument(
             f"{wanted.rows:,} rows cannot answer {wanted.questions:,} questions with any "
@@ -106,6 +102,13 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
             f"{wanted.rows} --tolerance 0.1"
         )
     return Planned(rounded, {})
+
+
+def _least_half_width(wanted: Wanted, questions: int) -> float | None:
+    """What the planner says of so many questions, or checks if surprises are declared."""
+    rows = Rows(wanted.sampling.profile, isinstance(wanted.sampling, Independent))
+    method = ASKS if wanted.surprises is None else check_method(wanted.surprises)
+    return method.half_width(rows, wanted.rows, questions, wanted.log_beta)
 
 
 BOUNDED_NOISE = MechanismKind(

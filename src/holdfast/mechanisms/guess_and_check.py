@@ -31,7 +31,7 @@ from holdfast.theory.base.intervals import (
     kl_interval,
 )
 from holdfast.theory.base.safeside import round_up
-from holdfast.theory.leakage.checks import kt_surprise_prior
+from holdfast.theory.leakage.checks import CHECK_LEVEL
 from holdfast.theory.leakage.nats import ask_log_cost, confirmed_log_charge, surprise_log_charge
 from holdfast.theory.leakage.release import DiscreteUniform, discrete_uniform_overhead
 
@@ -41,14 +41,13 @@ __all__ = ["GuessAndCheck"]
 # charged). The empirical Bernstein interval has one of its own. Clopper-Pearson and KL lie inside
 # Hoeffding's radius at the same level, so they share the radius's part; inside the smaller radius
 # of a known variance they do not, and have half of what is left.
-_BERNSTEIN_PART = 0.1
-_LEAST_LEVEL = 1 - _BERNSTEIN_PART
+_BERNSTEIN_PART = 1 - CHECK_LEVEL
 _MOST_SURPRISES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class GuessAndCheck:
-    """Checks of claims; the public prior of a surprise is `batch_surprise_prior`."""
+    """Checks of claims; the public prior of a surprise is the terms'."""
 
     @property
     def name(self) -> str:
@@ -56,11 +55,11 @@ class GuessAndCheck:
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))
-        prior = account.surprise_prior(len(wishes))
+        prior = terms.surprise_prior(account.checks, account.surprises, len(wishes))
         confirmed = confirmed_log_charge(prior)
         offers = []
         for position, wish in enumerate(wishes, start=1):
-            part = _LEAST_LEVEL if _uses_bernstein(terms, wish.question.row) else 1.0
+            part = CHECK_LEVEL if _uses_bernstein(terms, wish.question.row) else 1.0
             plain = plain_offer(terms, account, wish, position, part, part / 2)
             worst = max(confirmed, surprise_log_charge(prior, plain.worst_charge))
             offers.append(replace(plain, prior=prior, worst_charge=worst))
@@ -110,13 +109,13 @@ class GuessAndCheck:
     def surprises_left(self, terms: Terms, account: Account, most: float = math.inf) -> int:
         """How many guesses in a row may be refuted, at the declared tolerance, for `most` nats."""
         nats, count = account.nats, 0
-        log_level = math.log(_LEAST_LEVEL) if terms.independent else 0.0
+        log_level = math.log(CHECK_LEVEL) if terms.independent else 0.0
         while count < min(declared_left(terms, account), _MOST_SURPRISES):
             log_p = terms.log_share(account.asked + count + 1) + log_level - nats
             radius = round_up(terms.concentration.radius(min(0.0, log_p)) + GRID_ERROR)
             if radius >= terms.tolerance:
                 break
-            prior = kt_surprise_prior(account.checks + count, account.surprises + count)
+            prior = terms.surprise_prior(account.checks + count, account.surprises + count)
             release = ask_log_cost(radius, terms.tolerance) + discrete_uniform_overhead()
             charge = surprise_log_charge(prior, release)
             if nats - account.nats + max(charge, confirmed_log_charge(prior)) > most:
@@ -126,8 +125,8 @@ class GuessAndCheck:
         return count
 
     def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        if offer.prior is None or not _is_prior_of(account, offer.prior):
-            return "its prior of a surprise is not the account's"
+        if offer.prior is None:
+            return "it has no prior of a surprise"
         if offer.claim is None or max(0.0, offer.claim[0]) > min(1.0, offer.claim[1]):
             return "its claim is no interval"
         release = DiscreteUniform(offer.cells, offer.reach).log_charge(offer.radius)
@@ -153,17 +152,9 @@ def _interval(terms: Terms, offer: Offer, question: Statistic, measured: Measure
         return found
     variance = (n * measured.squares - measured.numerator**2) / (n * (n - 1) * GRID**2)
     spread = math.sqrt(variance) + 2 * GRID_ERROR
-    log_rest = log_p + math.log(_BERNSTEIN_PART / _LEAST_LEVEL)
+    log_rest = log_p + math.log(_BERNSTEIN_PART / CHECK_LEVEL)
     radius = empirical_bernstein_radius(n, spread**2, min(0.0, log_rest))
     return _both(found, Interval(below - radius, above + radius))
-
-
-def _is_prior_of(account: Account, prior: float) -> bool:
-    """Whether the account gives this prior to a batch of some size."""
-    if not 0.0 < prior < 1.0:
-        return False
-    size = round((account.surprises + 0.5) / prior) - account.checks
-    return size >= 1 and account.surprise_prior(size) == prior
 
 
 def _uses_bernstein(terms: Terms, row: RowValue | None) -> bool:

@@ -33,6 +33,7 @@ class Wanted:
     questions: int | None
     sampling: Sampling
     design: bool = False
+    surprises: int | None = None
 
     @property
     def log_beta(self) -> float:
@@ -48,6 +49,7 @@ class Wanted:
             self.questions,
             self.sampling,
             self.design,
+            surprises=self.surprises,
         )
 
 

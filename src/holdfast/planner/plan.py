@@ -101,17 +101,14 @@ class _Request:
             else require.between("tolerance", tolerance, 0.0, 0.5, open_low=True, open_high=True)
         )
         f = None if surprises is None else require.integer_at_least("surprises", surprises, 0)
-        level = require.probability("confidence_level", confidence_level)
+        if k is not None:
+            require.surprises(f, k)
+        level = require.confidence_level(confidence_level)
         if [n, k, t].count(None) > 1:
             raise InvalidArgument(
                 "a plan needs two of rows, questions and tolerance, to solve for the third; given: "
                 + (", ".join(_given(rows=n, questions=k, tolerance=t)) or "none")
                 + "."
-            )
-        if f is not None and k is not None and f > k:
-            raise InvalidArgument(
-                f"surprises is {f:,} and questions is {k:,}; there cannot be more surprises than "
-                "questions."
             )
         request = cls(n, k, t, f, level, sampling_of(sampling))
         if request.solved_for == "rows" and isinstance(request.sampling, Declared):

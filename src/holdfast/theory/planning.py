@@ -20,6 +20,8 @@ from holdfast.theory.base.dependence import MDependent
 from holdfast.theory.base.safeside import largest_integer, smallest_integer
 from holdfast.theory.field import baselines, published
 from holdfast.theory.leakage import equal_width
+from holdfast.theory.leakage.checks import CHECK_LEVEL
+from holdfast.theory.leakage.nats import fixed_share
 from holdfast.theory.transfer import gaussian as gaussian_transfer, median_noise
 from holdfast.theory.transfer.private_planning import (
     MOST_PRIVATE_LAPLACE,
@@ -30,6 +32,7 @@ from holdfast.theory.transfer.private_planning import (
 from holdfast.wording import plural
 
 __all__ = [
+    "ASKS",
     "GRID_ALLOWANCE",
     "MOST_QUESTIONS",
     "MOST_ROWS",
@@ -90,12 +93,7 @@ def methods() -> tuple[Method, ...]:
 
 def _promises() -> tuple[Method, ...]:
     return (
-        _account(
-            "bounded noise",
-            "bounded_noise_half_width",
-            equal_width.bounded_noise_half_width,
-            equal_width.bounded_noise_fits,
-        ),
+        ASKS,
         _transfer(
             "median noise",
             "median_noise_half_width",
@@ -175,16 +173,17 @@ def _published() -> tuple[Method, ...]:
 
 
 def _one_look() -> Method:
-    return _formula(
-        "one look",
-        "not valid",
-        "bonferroni_half_width",
-        lambda n, k, log_beta: baselines.bonferroni_half_width(n, k, log_beta) + GRID_ALLOWANCE,
-    )
+    def width(profile: Concentration, k: int, log_beta: float) -> float:
+        return profile.radius(fixed_share(log_beta, k))
+
+    def fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
+        return width(profile, k, log_beta) <= t
+
+    return _account("one look", "bonferroni_half_width", width, fits, kind="not valid")
 
 
 def check_method(surprises: int) -> Method:
-    """Guess and check with at most `surprises` refuted guesses.
+    """Guess and check with at most `surprises` refuted guesses, declared as a ledger declares them.
 
     The half-width leaves room for guesses: one within a scale sigma (at most one standard error of
     the worst question) of the sample's value is confirmed to the end.
@@ -199,25 +198,38 @@ def check_method(surprises: int) -> Method:
         return equal_width.check_fits(profile, k, min(surprises, k), t, log_beta, room)
 
     name = f"guess and check, {plural(surprises, 'surprise')}"
-    return _account(name, "check_half_width", width, fits)
+    return _account(name, "check_half_width", width, fits, CHECK_LEVEL)
 
 
-def _account(name: str, theorem: str, width: Width, fits: Fits) -> Method:
-    """A method on the leakage account: it needs a concentration, not independence."""
+def _account(
+    name: str,
+    theorem: str,
+    width: Width,
+    fits: Fits,
+    level_if_alike: float = 1.0,
+    kind: Kind = "promise",
+) -> Method:
+    """A method on the leakage account: it needs a concentration, not independence.
+
+    `level_if_alike` is the part of a question's level that its radius gets on independent rows.
+    """
+
+    def level(rows: Rows, log_beta: float) -> float:
+        return log_beta + math.log(level_if_alike) if rows.independent else log_beta
 
     def half_width(rows: Rows, n: int, k: int, log_beta: float) -> float | None:
-        return _useful(width(rows.profile(n), k, log_beta) + GRID_ALLOWANCE)
+        return _useful(width(rows.profile(n), k, level(rows, log_beta)) + GRID_ALLOWANCE)
 
     def questions(rows: Rows, n: int, t: float, log_beta: float) -> int | None:
-        profile = rows.profile(n)
+        profile, log_level = rows.profile(n), level(rows, log_beta)
         return _some(
             largest_integer(
-                lambda k: fits(profile, k, t - GRID_ALLOWANCE, log_beta), most=MOST_QUESTIONS
+                lambda k: fits(profile, k, t - GRID_ALLOWANCE, log_level), most=MOST_QUESTIONS
             )
         )
 
     def rows_needed(rows: Rows, k: int, t: float, log_beta: float) -> int | None:
-        z = width(_UNIT, k, log_beta)
+        z = width(_UNIT, k, level(rows, log_beta))
 
         def enough(n: int) -> bool:
             scale = _scale(rows.profile(n))
@@ -225,7 +237,15 @@ def _account(name: str, theorem: str, width: Width, fits: Fits) -> Method:
 
         return smallest_integer(enough, most=MOST_ROWS)
 
-    return Method(name, "promise", theorem, False, half_width, questions, rows_needed)
+    return Method(name, kind, theorem, False, half_width, questions, rows_needed)
+
+
+ASKS = _account(
+    "bounded noise",
+    "bounded_noise_half_width",
+    equal_width.bounded_noise_half_width,
+    equal_width.bounded_noise_fits,
+)
 
 
 def _transfer(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -14,13 +15,13 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.field.baselines import bonferroni_half_width
 from holdfast.theory.leakage.checks import (
-    batch_surprise_prior,
     global_rounding_width,
     guess_and_check_width,
     kt_surprise_prior,
     kt_total_cost,
     log_nodes,
     log_rounding_nodes,
+    surprise_prior,
 )
 from holdfast.theory.leakage.codes import (
     enumerative_log_weight,
@@ -44,6 +45,7 @@ LAWS = (
     "log_rounding_nodes",
     "mixture_log_weight",
     "run_length_log_weight",
+    "surprise_prior",
 )
 
 LOG_05 = math.log(0.05)
@@ -132,19 +134,8 @@ def test_kt_charges_a_run_by_its_count_in_any_order(run: list[bool], data: st.Da
 def test_kt_priors_are_fair_and_mirrored(c: int) -> None:
     f = c // 3
     assert kt_surprise_prior(0, 0) == 0.5
-    assert batch_surprise_prior(c, f, 1) == kt_surprise_prior(c, f)
     assert kt_surprise_prior(c, f) + kt_surprise_prior(c, c - f) == pytest.approx(1.0)
     assert kt_total_cost(c, f) == pytest.approx(kt_total_cost(c, c - f), rel=1e-9, abs=1e-9)
-
-
-@given(c=st.integers(0, 10**5), m=st.integers(1, 10**4), part=st.floats(0, 1))
-def test_a_batch_of_confirmed_checks_costs_little(c: int, m: int, part: float) -> None:
-    f = int(part * c)
-    eps = batch_surprise_prior(c, f, m)
-    together = m * -math.log1p(-eps)
-    assert together <= m * (f + 0.5) / (c + m - f - 0.5) * (1 + 1e-12)
-    if f == 0:
-        assert together <= math.log(2) * (1 + 1e-12)  # no more than the first check alone
 
 
 @pytest.mark.parametrize("c", [20, 1000, 10**6])
@@ -154,6 +145,61 @@ def test_kt_costs_a_few_nats_more_than_naming_the_places(c: int) -> None:
         places = math.lgamma(c + 1) - math.lgamma(f + 1) - math.lgamma(c - f + 1)
         about = places + math.log(math.pi) + 0.5 * math.log(f * (c - f))
         assert kt_total_cost(c, f) == pytest.approx(about, abs=0.1)
+
+
+# --- The default prior of a surprise -----------------------------------------------------------
+
+
+def _mixture_log_mass(c: int, f: int) -> float:
+    """ln of half "never a surprise" and half Beta(1/2, 19/2), of one order of f surprises in c."""
+
+    def log_beta(a: float, b: float) -> float:
+        return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+    log_half = math.log(0.5) + log_beta(0.5 + f, 9.5 + c - f) - log_beta(0.5, 9.5)
+    return log_half if f else float(np.logaddexp(math.log(0.5), log_half))
+
+
+def _default_cost(run: Sequence[bool]) -> float:
+    total, f = 0.0, 0
+    for c, surprised in enumerate(run):
+        eps = surprise_prior(c, f)
+        total -= math.log(eps) if surprised else math.log1p(-eps)
+        f += surprised
+    return total
+
+
+@given(run=st.lists(st.booleans(), max_size=200))
+def test_the_default_prior_predicts_as_the_mixture_does(run: list[bool]) -> None:
+    """Along any path the predictive probabilities multiply to the mixture's mass of the path."""
+    mass = _mixture_log_mass(len(run), sum(run))
+    assert _default_cost(run) == pytest.approx(-mass, rel=1e-11, abs=1e-11)
+
+
+@pytest.mark.parametrize("c", [1, 100, 10**4, 10**6])
+def test_confirmations_alone_cost_less_than_one_bit_for_ever(c: int) -> None:
+    together = -c * math.log1p(-surprise_prior(0, 0, c))
+    assert together == pytest.approx(-_mixture_log_mass(c, 0), rel=1e-8)
+    assert together < math.log(2)
+    assert c != 100 or together == pytest.approx(0.43770632225934525, rel=1e-9)  # golden.json
+
+
+@given(c=st.integers(0, 500), m=st.integers(1, 60), part=st.floats(0, 1))
+def test_a_batch_that_is_confirmed_costs_what_it_would_one_by_one(
+    c: int, m: int, part: float
+) -> None:
+    f = int(part * c)
+    eps = surprise_prior(c, f, m)
+    one_by_one = -math.fsum(math.log1p(-surprise_prior(c + i, f)) for i in range(m))
+    assert -m * math.log1p(-eps) == pytest.approx(one_by_one, rel=1e-9)
+    # One prior for all, between those of the first and of the last: fair for every pattern.
+    assert surprise_prior(c + m - 1, f) * (1 - 1e-12) <= eps <= surprise_prior(c, f) * (1 + 1e-12)
+
+
+def test_the_default_prior_refuses_what_cannot_have_happened() -> None:
+    for c, f, m in ((3, 4, 1), (-1, 0, 1), (3, -1, 1), (3, 1.5, 1), (3, 1, 0)):
+        with pytest.raises(InvalidArgument):
+            surprise_prior(c, f, m)  # type: ignore[arg-type]
 
 
 # --- Kraft -------------------------------------------------------------------------------------

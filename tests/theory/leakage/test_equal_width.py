@@ -14,6 +14,7 @@ from holdfast.theory.base.concentration import BoundedMean, Declared, SubExponen
 from holdfast.theory.base.safeside import largest_integer
 from holdfast.theory.field.baselines import bonferroni_half_width
 from holdfast.theory.leakage import equal_width
+from holdfast.theory.leakage.checks import declared_surprise_prior
 from holdfast.theory.leakage.equal_width import (
     best_renyi_half_width,
     bounded_noise_fits,
@@ -21,7 +22,6 @@ from holdfast.theory.leakage.equal_width import (
     check_fits,
     check_half_width,
     continuum_questions,
-    declared_surprise_prior,
     laplace_fits,
     laplace_half_width,
     renyi_fits,

@@ -27,9 +27,18 @@ GOLDEN = [
         1e-6,
         "golden.json",
     ),
+    Golden("surprise_prior", {"c": 40, "f": 0}, 0.0030238484576347187, 1e-12, "golden.json"),
+    Golden("surprise_prior", {"c": 40, "f": 2}, 0.05, 1e-12, "golden.json"),
+    Golden("surprise_prior", {"c": 0, "f": 0}, 1 / 40, 1e-12, "by hand: half of 1/20"),
+    Golden(
+        "surprise_prior",
+        {"c": 1, "f": 1, "m": 2},
+        1 - math.sqrt((1 - 1.5 / 11) * (1 - 1.5 / 12)),
+        1e-12,
+        "by hand",
+    ),
+    Golden("declared_surprise_prior", {"surprises": 10, "k": 1000}, 11 / 1002, 1e-12, "by hand"),
     Golden("kt_surprise_prior", {"c": 3, "f": 1}, 0.375, 1e-15, "by hand"),
-    Golden("batch_surprise_prior", {"c": 3, "f": 1, "m": 5}, 0.1875, 1e-15, "by hand: 1.5/8"),
-    Golden("batch_surprise_prior", {"c": 0, "f": 0, "m": 32}, 1 / 64, 1e-15, "by hand"),
     Golden("kt_total_cost", {"c": 1000, "f": 10}, 59.685493011594641, 1e-12, "mpmath"),
     Golden("fixed_log_weight", {"k": 100, "m": 0, "G": 20}, -math.log(100), 1e-12, "Bonferroni"),
     Golden(
@@ -96,8 +105,12 @@ DOMAINS = {
     "global_rounding_width": Domain(
         {"n": st.integers(10, 10**7), "k": few, "log_beta": log_beta}, rel=1e-3
     ),
-    "batch_surprise_prior": Domain(
+    "surprise_prior": Domain(
         {"c": st.just(300), "f": st.integers(0, 300), "m": st.integers(1, 1_000)}
+    ),
+    "declared_surprise_prior": Domain(
+        {"surprises": st.integers(0, 200), "k": st.integers(1, 200)},
+        where=lambda surprises, k: surprises <= k,
     ),
     "kt_surprise_prior": Domain({"c": st.just(300), "f": st.integers(0, 300)}),
     "kt_total_cost": Domain(

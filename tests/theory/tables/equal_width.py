@@ -56,7 +56,6 @@ GOLDEN = [
         1e-5,
         "by hand: three confirmations at eps = 1/6",
     ),
-    Golden("declared_surprise_prior", {"surprises": 10, "k": 1000}, 11 / 1002, 1e-12, "by hand"),
     Golden(
         "renyi_half_width",
         {"profile": UNIT, "k": 1, "log_beta": LOG_05, "u": 1.0},
@@ -77,9 +76,6 @@ DOMAINS = {
     ),
     "rounding_half_width": Domain(plan, rel=1e-6),
     "laplace_half_width": Domain(plan, rel=1e-6),
-    "declared_surprise_prior": Domain(
-        {"surprises": st.integers(0, 200), "k": few}, where=lambda surprises, k: surprises <= k
-    ),
     "check_half_width": Domain(
         {**plan, "surprises": st.integers(0, 200), "room": st.floats(0, 3)},
         where=lambda surprises, k, **rest: surprises <= k,

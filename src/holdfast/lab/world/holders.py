@@ -70,7 +70,7 @@ class Setting:
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
         require.between("tolerance", self.tolerance, 0.0, 0.5, open_low=True, open_high=True)
-        require.probability("confidence_level", self.confidence_level)
+        require.confidence_level(self.confidence_level)
 
     @property
     def log_beta(self) -> float:

@@ -1,10 +1,11 @@
-"""GuessAndCheck, the lecture's form: counting the nodes of the public tree (Theorem K).
+"""GuessAndCheck: the public priors of a surprise, and the lecture's form (Theorem K).
 
-Guesses are checked against the sample; a refuted guess is replaced by a value rounded to one of G
-cells. The transcript is a path in a public tree, and every node gets beta/N.
+Guesses are checked against the sample; what a refuted guess costs beside its release is the public
+prior's. The lecture's form counts the nodes of the public tree instead: a refuted guess is replaced
+by a value rounded to one of G cells, the transcript is a path in the tree, every node gets beta/N.
 
 Symbols: k questions, m refuted guesses at most, G cells of the rounding, N nodes, n rows,
-c checks so far, f surprises so far.
+c checks so far, f surprises so far, eps the public prior of a surprise.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from holdfast.theory.base.safeside import golden_minimum, log1mexp, round_up
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
-    "batch_surprise_prior",
+    "CHECK_LEVEL",
+    "declared_surprise_prior",
     "global_rounding_width",
     "guess_and_check_width",
     "kt_surprise_prior",
@@ -29,11 +31,17 @@ __all__ = [
     "log_gamma_error",
     "log_nodes",
     "log_rounding_nodes",
+    "surprise_prior",
 ]
 
 Array = NDArray[np.float64]
 
+# The part of a check's level that its radius gets where rows are alike: empirical Bernstein has the
+# rest (rule R1: both events together, inside the radius that is charged).
+CHECK_LEVEL = 0.9
 _CELLS_AT_MOST = 1e9
+# Beta(1/2, 19/2): one surprise in twenty checks.
+_SURPRISED, _CONFIRMED = 0.5, 9.5
 
 
 @theorem(
@@ -103,6 +111,60 @@ def global_rounding_width(n: int, k: int, log_beta: float) -> float:
 
 
 @theorem(
+    source="Holdfast",
+    place="Section 11.2, default prior; checks chosen together",
+    statement="Half 'never a surprise' and half surprises at a rate from Beta(1/2, 19/2): the "
+    "mixture expects a surprise, after f in c checks, with eps = (f + 1/2)/(c + 10) if f >= 1, and "
+    "eps = B b/(1 + B), b = 1/2/(c + 10), B = prod_{i<c}(1 - 1/2/(i + 10)), if f = 0. Each of m "
+    "checks chosen together gets the eps with which all m confirmed cost what they would one by "
+    "one.",
+    domain="0 <= f <= c, m >= 1",
+    monotone={"m": "down", "f": "up"},
+    slack="confirmations alone cost less than ln 2 for ever; several surprises in one batch would "
+    "be cheaper one by one",
+)
+def surprise_prior(c: int, f: int, m: int = 1) -> float:
+    """The public prior of a surprise where nothing was declared, for each of m checks together.
+
+    Sound for any pattern of outcomes: eps depends on the history only and is the same for every
+    check of the batch, so the products of eps and 1 - eps sum to 1 over all 2^m patterns.
+    """
+    c = require.integer_at_least("c", c, 0)
+    f = require.integer_at_least("f", f, 0)
+    require.between("f", f, 0, c)
+    m = require.positive_integer("m", m)
+    a, b = _SURPRISED + f, _CONFIRMED + c - f
+    log_kept = math.fsum(math.log1p(-a / (a + b + i)) for i in range(m))
+    if f == 0:
+        # B, the weight of the Beta half against that of "never" after c confirmations.
+        B = math.exp(float(special.betaln(a, b) - special.betaln(a, _CONFIRMED)))
+        log_kept = math.log1p(B * math.expm1(log_kept) / (1 + B))
+    return -math.expm1(log_kept / m)
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 4, declared number of surprises",
+    statement="With m surprises declared in k checks the public prior eps = (m + 1)/(k + 2), at "
+    "most 1/2 (and 1/2 from m = (k - 1)/2 on), codes any run with at most m surprises in about "
+    "ln C(k, m) + 1 nats, whether its checks are chosen together or one by one.",
+    domain="0 <= surprises <= k, k >= 1",
+    monotone={"surprises": "up", "k": "down"},
+    slack="at most (1/2) ln k + 1 nats above the best fixed prior",
+)
+def declared_surprise_prior(surprises: int, k: int) -> float:
+    """eps = (m + 1)/(k + 2), or 1/2 if half of the charged checks or more may be surprises.
+
+    Above 1/2 a confirmation would cost more than a surprise; a little below it the worst run would
+    cost more than one bit a check, so that fewer declared surprises would cost more.
+    """
+    k = require.positive_integer("k", k)
+    m = require.integer_at_least("surprises", surprises, 0)
+    require.between("surprises", m, 0, k)
+    return 0.5 if 2 * m >= k - 1 else (m + 1) / (k + 2)
+
+
+@theorem(
     source="Literature",
     place="Krichevsky & Trofimov 1981",
     statement="After f surprises in c checks the next surprise gets the public prior "
@@ -115,26 +177,6 @@ def kt_surprise_prior(c: int, f: int) -> float:
     """eps = (f + 1/2)/(c + 1)."""
     c = require.integer_at_least("c", c, 0)
     return (require.between("f", f, 0, c) + 0.5) / (c + 1)
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 4: checks chosen together",
-    statement="Each of m checks of a batch, after f surprises in c checks, gets the public prior "
-    "eps = (f + 1/2)/(c + m); all m confirmed then cost at most m (f + 1/2)/(c + m - f - 1/2) nats "
-    "together.",
-    domain="0 <= f <= c, m >= 1",
-    monotone={"m": "down", "f": "up"},
-    slack="m = 1 is Krichevsky and Trofimov's; with several surprises their order would be cheaper",
-)
-def batch_surprise_prior(c: int, f: int, m: int) -> float:
-    """eps = (f + 1/2)/(c + m): any public prior is valid, and this one makes a batch cheap.
-
-    With (f + 1/2)/(c + 1) for each, m checks at the start would cost m ln 2 when all are confirmed.
-    """
-    c = require.integer_at_least("c", c, 0)
-    m = require.positive_integer("m", m)
-    return (require.between("f", f, 0, c) + 0.5) / (c + m)
 
 
 @theorem(

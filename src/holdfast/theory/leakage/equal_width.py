@@ -23,6 +23,7 @@ from holdfast import require
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import golden_minimum, smallest_true
 from holdfast.theory.base.theorem import theorem
+from holdfast.theory.leakage.checks import declared_surprise_prior
 from holdfast.theory.leakage.nats import gaussian_noise_error
 from holdfast.theory.leakage.release import RESOLUTION, discrete_uniform_overhead
 
@@ -35,7 +36,6 @@ __all__ = [
     "check_fits",
     "check_half_width",
     "continuum_questions",
-    "declared_surprise_prior",
     "gaussian_leakage_fits",
     "gaussian_leakage_half_width",
     "laplace_fits",
@@ -247,28 +247,6 @@ def gaussian_leakage_half_width(profile: Concentration, k: int, log_beta: float)
     """The least half-width for k questions with Gaussian noise on the leakage account."""
     floor = profile.radius(-_first(k, log_beta))
     return _least_half_width(lambda t: gaussian_leakage_fits(profile, k, t, log_beta), floor)
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 4, declared number of surprises",
-    statement="With m surprises declared in k checks the public prior eps = (m + 1)/(k + 2), at "
-    "most 1/2 (and 1/2 from m = (k - 1)/2 on), codes any run with at most m surprises in about "
-    "ln C(k, m) + 1 nats.",
-    domain="0 <= surprises <= k, k >= 1",
-    monotone={"surprises": "up", "k": "down"},
-    slack="at most (1/2) ln k + 1 nats above the best fixed prior",
-)
-def declared_surprise_prior(surprises: int, k: int) -> float:
-    """eps = (m + 1)/(k + 2), or 1/2 if half of the charged checks or more may be surprises.
-
-    Above 1/2 a confirmation would cost more than a surprise; a little below it the worst run would
-    cost more than one bit a check, so that fewer declared surprises would cost more.
-    """
-    k = require.positive_integer("k", k)
-    m = require.integer_at_least("surprises", surprises, 0)
-    require.between("surprises", m, 0, k)
-    return 0.5 if 2 * m >= k - 1 else (m + 1) / (k + 2)
 
 
 def check_fits(
