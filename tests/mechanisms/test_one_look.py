@@ -6,13 +6,15 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import beta as beta_law
 
-from holdfast.data.sampling import Independent, m_dependent
+import holdfast
+from holdfast.data.sampling import Independent, Sampling, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account, Terms
@@ -210,3 +212,33 @@ def test_an_audit_finds_a_second_look_and_a_level_of_its_own() -> None:
     assert LOOK.fault(terms, leaked(0.0, asked=1), offer, 1)
     assert LOOK.fault(replace(terms, design=True), Account(), offer, 1)
     assert LOOK.fault(dependent(400, questions=3), Account(), offers[1], 2)
+
+
+# What its page says ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampling", ["independent", holdfast.clustered("unit")], ids=str)
+def test_groups_of_a_design_have_their_own_half_width(
+    tmp_path: Path, sampling: str | Sampling
+) -> None:
+    """Without a declared half-width; with one, a group that cannot keep it is refused."""
+    declared: dict[str, Any] = {"mechanism": "one look", "questions": 3, "schema": BOUNDS}
+    declared["design"] = ["origin"]
+    questions = ["avg(late)", "avg(late) where origin = 'JFK'", "avg(x) where origin = 'LGA'"]
+    with opened(tmp_path, table(), sampling=sampling, **declared) as holdout:
+        whole, *groups = holdout.ask_many(questions)
+        declared["tolerance"] = 1.05 * holdout.budget.terms.tolerance
+    assert whole.half_width < groups[0].half_width < 0.25
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+    strict = opened(tmp_path, table(), "strict", sampling=sampling, **declared)
+    with strict as holdout, pytest.raises(ToleranceTooTight):
+        holdout.ask_many(questions)
+
+
+def test_a_difference_of_conditions_is_one_average(tmp_path: Path) -> None:
+    with opened(tmp_path, table(), mechanism="one look", questions=2, schema=BOUNDS) as holdout:
+        with pytest.raises(BudgetExhausted, match="one after another"):
+            holdout.ask_many(["difference(late, x > 20)"])  # in two stages
+        change, late = holdout.ask_many(["avg(late - (x > 20))", "avg(late)"])
+    assert change.interval.low <= change <= change.interval.high
+    assert change.status == late.status == "answered"

@@ -38,11 +38,18 @@ __all__ = ["ONE_LOOK", "OneLook", "ordinary_interval"]
 
 # How an interval is made of a value: exactly, by Chernoff's inequality, or by the radius alone.
 _BINOMIAL, _CHERNOFF, _RADIUS = "binomial", "chernoff", "radius"
+_SAYS_NOTHING = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class OneLook:
-    """One batch; the offers' `extra` says how the interval is made, and of how many rows."""
+    """One batch; the offers' `extra` says how the interval is made, and of how many rows.
+
+    If the half-width was `declared`, what is wider is refused; else each question has its own, so
+    that a group of fewer rows is answered too.
+    """
+
+    declared: bool = True
 
     @property
     def name(self) -> str:
@@ -61,8 +68,11 @@ class OneLook:
         question = wish.question
         profile = question.concentration(terms.rows, terms.sampling)
         radius = round_up(profile.radius(log_share) + computing_error(question))
-        if radius > wish.tolerance:
-            raise too_tight(wish.tolerance, radius)
+        wanted = wish.tolerance
+        if not self.declared and wanted == terms.tolerance:
+            wanted = _SAYS_NOTHING
+        if radius > wanted:
+            raise too_tight(wanted, radius)
         cells = exact_cells(question, terms.rows)
         return Offer(
             number=number,
@@ -187,16 +197,17 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     no_options("one look", options)
     log_share = fixed_share(wanted.log_beta, wanted.questions or 1)
     radius = round_up(wanted.sampling.profile(wanted.rows).radius(log_share) + GRID_ERROR)
-    return Planned(declared_or_least(wanted, radius), {})
+    declared = wanted.tolerance is not None
+    return Planned(declared_or_least(wanted, radius), {"declared": declared})
 
 
 ONE_LOOK = MechanismKind(
     name="one look",
     summary="Questions chosen together, answered exactly, once; then the ledger is closed.",
-    needs="All questions at once, in one ask_many; any rows, any statistic.",
+    needs="All questions at once, in one ask_many; any rows, any statistic of one stage.",
     promises="ordinary intervals for questions fixed in advance, with a union bound",
     theorem="bonferroni_half_width",
     plan=_plan,
-    build=lambda _terms, _parameters: OneLook(),
+    build=lambda _terms, parameters: OneLook(parameters["declared"]),
     refuses_checks="its one look shows exact values, and nothing can be asked after it.",
 )
