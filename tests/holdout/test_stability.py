@@ -6,6 +6,7 @@ import json
 import math
 import re
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from tests.ledger.test_tampering import sealed_again
 TABLE = table(20_000)
 QUESTIONS = ["avg(late)", "avg(x)", "avg(x > 20)", "avg(x < 3)"]
 NOISY = ["typical laplace", "typical gaussian", "private laplace", "private gaussian"]
+STEPS = ("printed composition", "sharp composition")
 
 
 def opened(folder: Path, **declared: Any) -> holdfast.Holdout:
@@ -31,7 +33,7 @@ def opened(folder: Path, **declared: Any) -> holdfast.Holdout:
 # Stability ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NOISY)
+@pytest.mark.parametrize("name", [*NOISY, "gaussian"])
 def test_every_noisy_mechanism_has_a_certificate(tmp_path: Path, name: str) -> None:
     with opened(tmp_path, mechanism=name) as holdout:
         for question in QUESTIONS:
@@ -56,6 +58,60 @@ def test_every_noisy_mechanism_has_a_certificate(tmp_path: Path, name: str) -> N
         assert "one direction only" in str(found)
         with holdfast.open(ledger=tmp_path / "s.ledger") as blind:  # from the ledger alone
             assert blind.stability() == found
+
+
+def test_gaussian_noise_is_the_papers_algorithm_3(tmp_path: Path) -> None:
+    """One answer with noise s: (eta, tau, nu) for every nu, tau the Gaussian curve's at eta."""
+    with opened(tmp_path, mechanism="gaussian", questions=100) as holdout:
+        s = holdout.opening.mechanism["parameters"]["epochs"][0]["noise"]
+        holdout.ask("avg(late)")
+        found = holdout.stability(level=0.01)["sharp composition"]
+    stable = found.oracle
+    assert stable is not None
+    assert (stable.tau, stable.nu) == pytest.approx((0.01, 0.01), rel=1e-3)
+    # By hand (6.6, exact calibration): at distance radius(nu) the answer is (eta, tau)-close with
+    # no more noise than was added, nu and tau so small that by 6.5 both become the level.
+    Phi = NormalDist().cdf
+    best = math.inf
+    for exponent in range(20, 200):
+        nu = math.exp(-exponent / 10)
+        mu = BoundedMean(20_000).radius(math.log(nu)) / s
+        for step in range(1, 200):
+            eta = stable.eta * step / 100
+            delta = Phi(mu / 2 - eta / mu) - math.exp(eta) * Phi(-mu / 2 - eta / mu)
+            if 2 * (nu + delta) <= 0.01 * 0.01:
+                best = min(best, eta)
+                break
+    assert stable.eta == pytest.approx(best, rel=0.03)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_only_unbounded_noise_is_typically_stable(tmp_path: Path, name: str) -> None:
+    """Section 6: Laplace and Gaussian noise have an eta; exact, rounded or bounded answers none."""
+    options = {"better": "higher"} if "better" in CATALOGUE[name].options else {}
+    train = table(200) if CATALOGUE[name].trained else None
+    with opened(tmp_path, mechanism=name, options=options, train=train) as holdout:
+        holdout.ask_many(["avg(late)"])
+        found = holdout.stability()
+    for by in STEPS:
+        finite = found[by].oracle is not None
+        assert not finite or name in (*NOISY, "gaussian")
+    assert (found["sharp composition"].oracle is not None) == (name in (*NOISY, "gaussian"))
+
+
+def test_a_vacuous_statement_says_so(tmp_path: Path) -> None:
+    """For two samples tau grows by 1 + e^eta; at 1 every mechanism has it."""
+    with opened(tmp_path, mechanism="typical laplace", options={"eta": 3.0}) as holdout:
+        for question in QUESTIONS:
+            holdout.ask(question)
+        found = holdout.stability()["sharp composition"]
+    assert found.pair is not None
+    assert found.pair.tau == 1.0
+    assert found.oracle is not None
+    assert found.oracle.tau < 1.0
+    assert re.search(r"oracle \([^)]*\), pairs \([^)]* 1, [^)]*\), which is vacuous;", str(found))
+    plain = found.to_dict()
+    assert (plain["oracle"]["vacuous"], plain["pair"]["vacuous"]) == (False, True)
 
 
 def test_the_papers_noise_has_all_three_and_each_is_better_than_the_last(tmp_path: Path) -> None:

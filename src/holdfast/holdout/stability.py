@@ -16,8 +16,11 @@ from holdfast import require
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.draws import LAPLACE
+from holdfast.mechanisms.gaussian import GaussianLaw
+from holdfast.mechanisms.mechanism import Mechanism
 from holdfast.mechanisms.private import PrivateNoise
 from holdfast.mechanisms.stable_steps import steps_of
+from holdfast.mechanisms.transfer import Transfer
 from holdfast.mechanisms.typical import TypicalNoise
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.typical.certificate import (
@@ -123,11 +126,22 @@ class Stability:
 def _plain(stability: TypicalStability | None) -> dict[str, Any] | None:
     if stability is None:
         return None
-    return {"eta": stability.eta, "tau": stability.tau, "nu": stability.nu}
+    return {
+        "eta": stability.eta,
+        "tau": stability.tau,
+        "nu": stability.nu,
+        "vacuous": _is_vacuous(stability),
+    }
 
 
 def _triple(stability: TypicalStability) -> str:
-    return f"({stability.eta:.4g}, {stability.tau:.4g}, {stability.nu:.4g})"
+    numbers = f"({stability.eta:.4g}, {stability.tau:.4g}, {stability.nu:.4g})"
+    return f"{numbers}, which is vacuous" if _is_vacuous(stability) else numbers
+
+
+def _is_vacuous(stability: TypicalStability) -> bool:
+    """Whether any mechanism at all has these: up to mass 1, or on no sample."""
+    return stability.tau >= 1.0 or stability.nu >= 1.0
 
 
 def stability_of(transcript: Transcript, level: float | None = None) -> Stability:
@@ -141,17 +155,16 @@ def stability_of(transcript: Transcript, level: float | None = None) -> Stabilit
         level = (1 - terms.confidence_level) / 4
     level = require.probability("level", level)
     name = mechanism.name.partition("/")[0]
-    noisy = mechanism if isinstance(mechanism, TypicalNoise | PrivateNoise) else None
     charged = all(answer.charge > 0.0 for answer in transcript.answers)
-    if noisy is None:
+    if not _has_unbounded_noise(mechanism):
         why = (
             f"an answer by {name} can be impossible on one typical sample and likely on another, "
             "so that no eta is finite"
         )
         found = _of_account(why, account, charged)
     else:
-        found = _of_noise(terms, account, noisy, level)
-    declared = noisy.calibration if isinstance(noisy, TypicalNoise) else None
+        found = _of_noise(terms, account, mechanism, level)
+    declared = mechanism.calibration if isinstance(mechanism, TypicalNoise) else None
     return Stability(
         name,
         account.asked,
@@ -162,8 +175,15 @@ def stability_of(transcript: Transcript, level: float | None = None) -> Stabilit
     )
 
 
+def _has_unbounded_noise(mechanism: Mechanism) -> bool:
+    """Whether no answer is impossible on any sample: Laplace or Gaussian noise."""
+    if isinstance(mechanism, Transfer):
+        return isinstance(mechanism.law, GaussianLaw)
+    return isinstance(mechanism, TypicalNoise | PrivateNoise)
+
+
 def _of_noise(
-    terms: Terms, account: Account, mechanism: TypicalNoise | PrivateNoise, level: float
+    terms: Terms, account: Account, mechanism: Mechanism, level: float
 ) -> list[Certificate]:
     """Of answers with unbounded noise, which are typically stable steps."""
     steps, log_level = steps_of(account), math.log(level)
@@ -173,7 +193,7 @@ def _of_noise(
     if steps.count == 0:
         return _of_account("nothing has been answered", account)
     k, curve = steps.count, [(steps.ratio(terms, -depth), -depth) for depth in _DEPTHS]
-    if mechanism.law is LAPLACE:
+    if isinstance(mechanism, TypicalNoise | PrivateNoise) and mechanism.law is LAPLACE:
         candidates = [(ratio, -math.inf, log_nu) for ratio, log_nu in curve]
         sharp = least_sharp_composition(k, candidates, log_level)
         peak = 1.0

@@ -34,6 +34,7 @@ from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import open_release, unbounded_release
 from holdfast.mechanisms.room import require_room
+from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.statistics.statistic import Statistic, computing_error, measure
 from holdfast.theory.base.safeside import log_add, round_down, round_up
 
@@ -163,7 +164,10 @@ class Transfer:
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
     ) -> Account:
-        return charged(account, offers, [release.charge for release in releases])
+        paid = charged(account, offers, [release.charge for release in releases])
+        if any(offer.reach < offer.cells for offer in offers):  # bounded noise is not stable
+            return paid
+        return remembering_steps(paid, offers, lambda offer: (offer.cells, _units(offer)))
 
     def questions_left(self, terms: Terms, account: Account) -> int:
         """Those of the epochs that reach the declared tolerance."""
