@@ -12,6 +12,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument, MissingExtra
+from holdfast.mechanisms.catalogue import CATALOGUE
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,36 @@ def test_svg_names_every_line(plan: holdfast.Plan, tmp_path: Path) -> None:
     text = (tmp_path / "plan.svg").read_text(encoding="utf-8")
     for name in ("bounded noise", "sample splitting", "one look", "What 2,000 rows can answer"):
         assert name in text
+
+
+def test_more_lines_than_colours_are_drawn_too(
+    plan: holdfast.Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mechanism that nobody has chosen a colour for gets one: no line is a reason to fail."""
+    monkeypatch.setattr("holdfast.holdout.charts._COLOURS", {})
+    drawn = plan.chart().to_dict()["layer"][0]["encoding"]["color"]["scale"]
+    assert len(drawn["domain"]) == len(drawn["range"]) > 8
+    assert set(CATALOGUE) & set(drawn["domain"])
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_answers_of_every_mechanism_are_drawn(name: str, tmp_path: Path) -> None:
+    rows = pl.DataFrame({"even": [True, False] * 10_000})
+    kind = CATALOGUE[name]
+    with holdfast.open(
+        rows,
+        ledger=tmp_path / "t.ledger",
+        mechanism=name,
+        questions=5,
+        options={"better": "higher"} if "better" in kind.options else None,
+        train=pl.DataFrame({"even": [True, False] * 50}) if kind.trained else None,
+    ) as holdout:
+        holdout.ask_many(["avg(even)"])
+        (panel,) = holdout.chart().to_dict()["vconcat"]
+        (recorded,) = holdout.ledger
+    colours = panel["layer"][-1]["encoding"]["color"]["scale"]
+    assert recorded.status in colours["domain"]
+    assert len(colours["domain"]) == len(colours["range"])
 
 
 def test_html_needs_no_other_host(plan: holdfast.Plan, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import altair
 
     from holdfast.ledger.entries import Recorded
+    from holdfast.mechanisms.mechanism import Status
     from holdfast.planner.table import Plan
 
 __all__ = ["answers_chart", "drawing_library", "plan_chart", "save"]
@@ -34,7 +36,12 @@ _COLOURS = {
     "one look": "#d62728",
 }
 _SAME_LINE = "private gaussian"  # as gaussian: the best noise for the width is the same
-_STATUS_COLOURS = {"answered": "#1f77b4", "confirmed": "#0b6e4f", "surprise": "#d62728"}
+_STATUS_COLOURS: dict[Status, str] = {
+    "answered": "#1f77b4",
+    "confirmed": "#0b6e4f",
+    "surprise": "#d62728",
+    "no promise": "#808080",
+}
 _GUESS_COLOURS = ("#7fc97f", "#a6d854", "#cddc39")
 _PUBLISHED_COLOURS = ("#555555", "#808080", "#a0a0a0", "#c0c0c0")
 
@@ -226,7 +233,8 @@ def _question_counts(most: int) -> list[int]:
 
 
 def _colours(names: list[str]) -> list[str]:
-    guesses, published = iter(_GUESS_COLOURS), iter(_PUBLISHED_COLOURS)
+    """Each mechanism's own; in turn for guesses, and for whatever has none of its own."""
+    guesses, published = cycle(_GUESS_COLOURS), cycle(_PUBLISHED_COLOURS)
     return [
         _COLOURS.get(name) or (next(guesses) if name.startswith("guess") else next(published))
         for name in names
