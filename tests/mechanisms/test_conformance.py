@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import example, given, strategies as st
+from scipy.stats import norm
 
 from holdfast.errors import BudgetExhausted, ToleranceTooTight
 from holdfast.mechanisms.account import Account
@@ -24,7 +25,7 @@ from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import computing_error
-from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.base.concentration import BinomialMean, BoundedMean
 from holdfast.theory.leakage.checks import surprise_prior
 from tests.mechanisms.fake import (
     ALL,
@@ -35,6 +36,7 @@ from tests.mechanisms.fake import (
     SECRET,
     Session,
     Sums,
+    dependent,
     every_mechanism,
     every_question,
     independent,
@@ -197,18 +199,19 @@ def test_what_has_leaked_lowers_the_level(mechanism: Mechanism, question: Mean) 
         mechanism.offer(independent(900), leaked(nats), [wish])[0] for nats in (0.0, 1.0, 10.0)
     ]
     for offer, nats in zip(offers, (0.0, 1.0, 10.0), strict=True):
-        # Level and radius of a mean of [0, 1] values, by Hoeffding and by hand. In a check of a
-        # number a tenth of the level is for the empirical Bernstein interval.
+        # Level and radius by hand: of a mean of [0, 1] values by Hoeffding, of a condition by the
+        # binomial law. In a check of a number a tenth of the level is for the empirical Bernstein
+        # interval.
         shared = isinstance(mechanism, GuessAndCheck) and not question.row.is_condition
         level = math.log(0.05 / 10) - nats + (math.log(0.9) if shared else 0.0)
         assert level - 1e-9 <= offer.log_p < level
-        hoeffding = math.sqrt((math.log(2) - offer.log_p) / (2 * 900))
-        assert hoeffding <= offer.radius <= hoeffding + GRID_ERROR + 1e-12
-        if not question.row.is_condition:
-            assert offer.radius >= hoeffding + GRID_ERROR
-        exactly = Fraction(BoundedMean(900).radius(offer.log_p)) + Fraction(
-            computing_error(question)
-        )
+        if question.row.is_condition:
+            by_hand = 1 / 900 + norm.isf(math.exp(offer.log_p) / 2) / 60
+        else:
+            by_hand = math.sqrt((math.log(2) - offer.log_p) / (2 * 900)) + GRID_ERROR
+        assert by_hand * (1 - 1e-12) <= offer.radius <= by_hand + 1e-12
+        profile = (BinomialMean if question.row.is_condition else BoundedMean)(900)
+        exactly = Fraction(profile.radius(offer.log_p)) + Fraction(computing_error(question))
         assert Fraction(offer.radius) >= exactly, "a sum of two bounds is rounded up"
         assert Fraction(2 * offer.reach + 1, 2 * offer.cells) + Fraction(offer.radius) <= Fraction(
             wish.tolerance
@@ -230,6 +233,22 @@ def test_a_known_variance_has_its_own_level(mechanism: Mechanism, question: Mean
     bernstein = L / 2_700 + math.sqrt((L / 2_700) ** 2 + 2 * 1e-3 * L / 900)
     error = 0.0 if question.row.is_condition else GRID_ERROR
     assert bernstein + error <= offer.radius <= bernstein + error + 1e-12
+
+
+@every_mechanism
+def test_the_binomial_law_is_of_conditions_on_rows_that_are_alike(mechanism: Mechanism) -> None:
+    """With a design each row has a law of its own, and dependent rows have no such law."""
+    for terms, question in (
+        (replace(independent(900), design=True), CONDITION),
+        (dependent(900, sigma=1 / 60), CONDITION),
+        (independent(900), NUMBER),
+    ):
+        (offer,) = mechanism.offer(terms, Account(), [wish_for(mechanism, question)])
+        assert offer.profile is None
+        assert offer.radius >= BoundedMean(900).radius(offer.log_p)
+    (offer,) = mechanism.offer(independent(900), Account(), [wish_for(mechanism, CONDITION)])
+    assert offer.profile == {"binomial": 900}
+    assert offer.radius < 0.87 * BoundedMean(900).radius(offer.log_p)
 
 
 @every_mechanism

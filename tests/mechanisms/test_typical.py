@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from scipy.stats import norm
 
 import holdfast
 from holdfast.data.sampling import Independent, declared, m_dependent
@@ -79,7 +80,7 @@ def test_half_of_the_share_is_for_the_sample_and_half_for_the_noise(
     offer = offered(law, terms, nats)
     half = math.log(0.05 / 10 / 2)
     assert offer.log_p == pytest.approx(half - nats, abs=1e-9)
-    alpha = math.sqrt((math.log(2) - half + nats) / 40_000)
+    alpha = 1 / 20_000 + norm.isf(math.exp(half - nats) / 2) / (2 * math.sqrt(20_000))
     assert offer.radius == pytest.approx(alpha, rel=1e-9)
     error = law.error(SCALE, half)
     assert offer.tolerance == terms.tolerance

@@ -27,7 +27,6 @@ from holdfast.ledger.identity import keyed_print
 from holdfast.ledger.store import Row, Store
 from holdfast.ledger.transcript import Pending, Transcript
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.profile import profile_of_record
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import either_way, recorded
 from holdfast.statistics.statistic import Statistic
@@ -137,15 +136,10 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
 
 
 def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) -> str | None:
-    """Whether range, concentration and known variance are those of the question's own text."""
-    offer, terms = asked.offer, transcript.terms
-    log_p = min(0.0, offer.log_p)
-    least = statistic.concentration(terms.rows, terms.sampling).radius(log_p)
+    """Whether range and known variance are those of the question's own text."""
+    offer = asked.offer
     if (asked.low, asked.high) != (statistic.low, statistic.high):
         return "its range is not that of its question"
-    profile = profile_of_record(offer.profile, terms)
-    if profile.radius(log_p) < least * (1 - 1e-12):
-        return "its concentration is not that of its question"
     if offer.variance is not None:
         known = known_variance(statistic, transcript.by_question)
         if known is None or not _alike(offer.variance.variance, known.variance):
@@ -196,9 +190,9 @@ def _made_again(
 def _difference(offer: Offer, again: Offer) -> str | None:
     """What of an offer is not as it was made again, in words; its question is that by its text."""
     found, expected = offer.to_dict(), {**again.to_dict(), "question": offer.question}
-    return next(
-        (_FIELDS.get(name, name) for name in found if not _alike(found[name], expected[name])), None
-    )
+    differing = [name for name in found if not _alike(found[name], expected[name])]
+    differing.sort(key="profile".__ne__)  # a radius follows from its concentration
+    return next((_FIELDS.get(name, name) for name in differing), None)
 
 
 def _alike(one: Any, other: Any) -> bool:

@@ -38,9 +38,9 @@ from holdfast.theory.leakage.release import DiscreteUniform, discrete_uniform_ov
 __all__ = ["GuessAndCheck"]
 
 # Parts of a question's level (rule R1: their events together, contained in the radius that is
-# charged). The empirical Bernstein interval has one of its own. Clopper-Pearson and KL lie inside
-# Hoeffding's radius at the same level, so they share the radius's part; inside the smaller radius
-# of a known variance they do not, and have half of what is left.
+# charged). The empirical Bernstein interval has one of its own. At the same level KL lies inside
+# Hoeffding's radius and Clopper-Pearson inside `BinomialMean`'s, so they share the radius's part;
+# inside the smaller radius of a known variance they do not, and have half of what is left.
 _BERNSTEIN_PART = 1 - CHECK_LEVEL
 _MOST_SURPRISES = 10_000
 

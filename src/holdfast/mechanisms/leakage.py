@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from holdfast.errors import BudgetExhausted, Refused
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.profile import radius_of, recorded_profile
+from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
 from holdfast.mechanisms.room import declared_left, too_tight
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import computing_error
@@ -46,7 +46,7 @@ def plain_offer(
         round_down(log_share - account.nats + math.log(part))
         for part in (level, narrowed_level or level)
     )
-    profile = wish.question.concentration(terms.rows, terms.sampling)
+    profile = profile_of(wish.question, terms)
     error = computing_error(wish.question)
     radius = wide = round_up(profile.radius(min(0.0, log_p)) + error)
     variance = None

@@ -8,18 +8,35 @@ from typing import Any
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Terms
 from holdfast.statistics.known import KnownVariance
-from holdfast.theory.base.concentration import Bernstein, Concentration, SubExponential, SubGaussian
+from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.concentration import (
+    Bernstein,
+    BinomialMean,
+    Concentration,
+    SubExponential,
+    SubGaussian,
+)
 
-__all__ = ["profile_of_record", "radius_of", "recorded_profile"]
+__all__ = ["profile_of", "profile_of_record", "radius_of", "recorded_profile"]
+
+
+def profile_of(question: Statistic, terms: Terms) -> Concentration:
+    """The concentration of a statistic; of a condition on rows that are alike, the binomial law."""
+    row = question.row
+    if row is not None and row.is_condition and terms.independent and not terms.design:
+        return BinomialMean(question.rows(terms.rows))
+    return question.concentration(terms.rows, terms.sampling)
 
 
 def recorded_profile(profile: Concentration, terms: Terms) -> dict[str, Any] | None:
     """The profile of a statistic as plain values; None where it is that of a mean of all rows.
 
-    Every other one than the sub-exponential has a scale sigma.
+    Every other one than the binomial and the sub-exponential has a scale sigma.
     """
     if profile == terms.concentration:
         return None
+    if isinstance(profile, BinomialMean):
+        return {"binomial": profile.n}
     if isinstance(profile, SubExponential):
         return {"sigma": profile.sigma, "b": profile.b}
     sigma = getattr(profile, "sigma", None)
@@ -35,6 +52,8 @@ def profile_of_record(record: Mapping[str, Any] | None, terms: Terms) -> Concent
     """The profile that `recorded_profile` wrote."""
     if record is None:
         return terms.concentration
+    if "binomial" in record:
+        return BinomialMean(record["binomial"])
     if record["b"] is None:
         return SubGaussian(record["sigma"])
     return SubExponential(record["sigma"], record["b"])

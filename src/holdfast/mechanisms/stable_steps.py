@@ -26,7 +26,7 @@ __all__ = ["StableSteps", "remembering_steps", "steps_of"]
 _MEMORY = "stable steps"
 
 # The concentration of a statistic, None for a mean of all rows; cells in the range; scale in cells.
-_Noisy = tuple[tuple[float, float | None] | None, int, int]
+_Noisy = tuple[tuple[tuple[str, Any], ...] | None, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class StableSteps:
         """How far apart, in scales, the laws of an answer on typical samples and of W may be."""
         most = 0.0
         for key, cells, scale in self.finest:
-            record = None if key is None else {"sigma": key[0], "b": key[1]}
+            record = None if key is None else dict(key)
             radius = round_up(profile_of_record(record, terms).radius(log_nu) + GRID_ERROR)
             most = max(most, round_up(math.ceil(Fraction(radius) * cells) / scale))
         return most
@@ -73,5 +73,5 @@ def remembering_steps(
     return account.remembering(_MEMORY, steps_of(account).after(offers, noise))
 
 
-def _key(profile: dict[str, Any] | None) -> tuple[float, float | None] | None:
-    return None if profile is None else (profile["sigma"], profile["b"])
+def _key(profile: dict[str, Any] | None) -> tuple[tuple[str, Any], ...] | None:
+    return None if profile is None else tuple(sorted(profile.items()))

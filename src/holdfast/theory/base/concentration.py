@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from scipy import special
+
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.safeside import round_up, smallest_true
@@ -21,6 +23,7 @@ from holdfast.theory.base.theorem import Erratum, theorem
 
 __all__ = [
     "Bernstein",
+    "BinomialMean",
     "BoundedDifferences",
     "BoundedMean",
     "Concentration",
@@ -170,6 +173,46 @@ class BoundedMean:
     @property
     def sigma(self) -> float:
         return 0.5 * (self.high - self.low) / math.sqrt(self.n)
+
+
+@theorem(
+    source="Literature",
+    place="Zubkov & Serov 2013, Theorem 1, with Pinsker's inequality",
+    statement="The share of ones among n iid 0/1 values is within 1/n + z/(2 sqrt n) of its "
+    "expectation with probability >= 1 - e^{log_p}, Phi(-z) = e^{log_p}/2, whatever the "
+    "expectation; and the exact (Clopper-Pearson) interval at e^{log_p}/2 a side is inside the "
+    "share -+ that.",
+    domain="n >= 1; iid 0/1 values",
+    monotone={"n": "down"},
+    slack="about 1/(2n) above the exact supremum over all expectations; at most Hoeffding's",
+)
+@dataclass(frozen=True, slots=True)
+class BinomialMean:
+    """The share of ones among n values that are 0 or 1, independent and alike.
+
+    For S ~ Bin(n, theta) and s - 1 >= n theta, P[S >= s] <= Q(sqrt(2 n kl((s - 1)/n, theta))) is at
+    most Q(2 sqrt n ((s - 1)/n - theta)), Q = 1 - Phi. So P[S >= s] <= p/2 at theta = s/n - a for
+    a = 1/n + z/(2 sqrt n), for every s: the exact lower bound at level p/2 is never further than a
+    below s/n. The other side is its mirror.
+    """
+
+    n: int
+
+    def __post_init__(self) -> None:
+        require.positive_integer("n", self.n)
+
+    def log_tail(self, radius: float) -> float:
+        plain = BoundedMean(self.n).log_tail(radius)
+        beyond = radius - round_up(1 / self.n)
+        if beyond <= 0.0:
+            return plain
+        sides = _LN2 + float(special.log_ndtr(-2 * math.sqrt(self.n) * beyond))
+        return min(plain, round_up(sides, 64))
+
+    def radius(self, log_p: float) -> float:
+        plain = BoundedMean(self.n).radius(log_p)
+        z = -float(special.ndtri_exp(log_p - _LN2))
+        return min(plain, round_up(1 / self.n + max(0.0, z) / (2 * math.sqrt(self.n)), 64))
 
 
 @theorem(
