@@ -15,6 +15,7 @@ import pytest
 import holdfast
 from holdfast.data.sample import Moments, Sample
 from holdfast.holdout.holdout import Holdout
+from holdfast.mechanisms.noise import Noise
 from holdfast.question.row import RowValue
 
 ROWS = 400
@@ -57,6 +58,15 @@ def same_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "holdfast.ledger.store.secrets.token_bytes", lambda size: bytes(range(size))
     )
+
+
+def noise_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Question j has one and the same noise, whatever is asked: so two askings can be compared."""
+
+    def by_number(secret: bytes, *_: object) -> Callable[[int], Noise]:
+        return lambda number: Noise(secret, str(number))
+
+    monkeypatch.setattr("holdfast.holdout.desk.noise_of_batch", by_number)
 
 
 def made(folder: Path, data: pl.DataFrame | None = None, name: str = "t", **declared: Any) -> Path:

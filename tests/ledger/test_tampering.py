@@ -265,7 +265,7 @@ def test_every_byte_of_the_entries_is_covered(finished: Path, tmp_path: Path) ->
 @pytest.mark.parametrize("content", [b"", b"not a database", b"\0" * 8192])
 def test_something_else_in_its_place_is_no_ledger(ledger: Path, content: bytes) -> None:
     ledger.write_bytes(content)
-    with pytest.raises(LedgerTampered, match=r"damaged \(.*restore it from a copy"):
+    with pytest.raises(LedgerTampered, match=r"damaged \(.*Restore its newest copy"):
         holdfast.open(table(), ledger=ledger)
     assert ledger.read_bytes()[:14] in (content[:14], b"SQLite format ")  # and no new one is made
 

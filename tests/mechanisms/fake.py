@@ -90,7 +90,7 @@ def wish_for(mechanism: Mechanism, question: Mean, guess: float = 0.5, t: float 
 
 
 def noise_of(secret: bytes) -> Callable[[int], Noise]:
-    return lambda number: Noise(secret, number)
+    return lambda number: Noise(secret, str(number))
 
 
 @dataclass(slots=True)

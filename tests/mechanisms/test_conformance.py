@@ -311,5 +311,5 @@ def test_noise_is_added_to_the_cell_of_the_sample(mechanism: Mechanism) -> None:
     terms, wish = independent(400), wish_for(mechanism, CONDITION, guess=1.0)
     (offer,) = mechanism.offer(terms, Account(), [wish])
     (symbol,) = mechanism.respond(terms, [offer], [CONDITION], of_count(400, 100), noise_of(SECRET))
-    noise = Noise(SECRET, 1).uniform(-offer.reach, offer.reach)
+    noise = Noise(SECRET, "1").uniform(-offer.reach, offer.reach)
     assert symbol == math.floor(Fraction(offer.cells, 4) + Fraction(1, 2)) + noise

@@ -44,7 +44,7 @@ def answered(
 
 def laplaces(number: int) -> list[float]:
     """The three draws of a question, in units of sigma, as the file says it draws them."""
-    words = words_of(Noise(SECRET, number))
+    words = words_of(Noise(SECRET, str(number)))
     return [discrete_laplace(words, scale * RESOLUTION) / RESOLUTION for scale in (4, 1, 2)]
 
 
@@ -68,20 +68,21 @@ def test_the_decision_is_the_published_one(count: int) -> None:
 
 
 def test_the_threshold_is_drawn_afresh_after_an_answer_over_it_and_not_before() -> None:
-    account = Account()
+    # Noise so small that it decides none of these.
+    mechanism, account = Thresholdout(threshold=0.04, noise=0.001, budget=10**6), Account()
     for count, over in ((250, False), (900, True), (250, False), (100, True)):
-        (offer,) = UNSURE.offer(TERMS, account, [Wish(CONDITION, 0.5, guess=0.25)])
+        (offer,) = mechanism.offer(TERMS, account, [Wish(CONDITION, 0.5, guess=0.25)])
         used, since = account.memory.get("thresholdout", (0, 0))
         assert offer.extra == {"since": since}
-        (symbol,) = UNSURE.respond(
+        (symbol,) = mechanism.respond(
             TERMS, [offer], [CONDITION], of_count(ROWS, count), noise_of(SECRET)
         )
         assert (symbol != CONFIRMED) == over
-        account = UNSURE.advance(account, [offer], [UNSURE.settle(offer, symbol)])
+        account = mechanism.advance(account, [offer], [mechanism.settle(offer, symbol)])
         after = (used + 1, offer.number) if over else (used, since)
         assert account.memory["thresholdout"] == after
         tampered = replace(offer, extra={"since": offer.number})
-        assert UNSURE.fault(TERMS, leaked(0.0, asked=offer.number - 1), tampered, 1)
+        assert mechanism.fault(TERMS, leaked(0.0, asked=offer.number - 1), tampered, 1)
 
 
 def test_answers_over_the_threshold_run_out() -> None:

@@ -102,7 +102,7 @@ class NoisyTraining:
         grounds = state.grounds
         exact = averages(_training_rows(self.name, grounds), statistics, grounds.table)
         return [
-            _noisy(value, state.scale, Noise(_address(grounds.secret, statistic), 0))
+            _noisy(value, state.scale, Noise(_address(grounds.secret, statistic), ""))
             for value, statistic in zip(exact, statistics, strict=True)
         ]
 

@@ -22,6 +22,7 @@ from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.guess import averages, other_rows
+from holdfast.ledger.addresses import noise_of_batch
 from holdfast.ledger.entries import Asked, Opening, abandonment, reservation, settlement
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
@@ -30,7 +31,6 @@ from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish, about
-from holdfast.mechanisms.noise import Noise
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import require_written
@@ -253,25 +253,17 @@ class Desk:
             for offer, wish in zip(offers, wishes, strict=True)
         ]
         self._write(reservation(now(), mechanism.name, why, asked))
-        self._settle(mechanism, offers, [wish.question for wish in wishes], sample)
+        self._settle([wish.question for wish in wishes], sample)
 
-    def _settle(
-        self,
-        mechanism: Mechanism,
-        offers: Sequence[Offer],
-        questions: Sequence[Statistic],
-        sample: Sample,
-    ) -> None:
-        pending = self.transcript.pending
+    def _settle(self, questions: Sequence[Statistic], sample: Sample) -> None:
+        """Answer the reserved batch from what its entry says, as whoever finishes it would."""
+        transcript = self.transcript
+        pending = transcript.pending
         if pending is None:
             raise InvalidArgument("no batch is reserved.")
-        symbols = mechanism.respond(
-            self.transcript.terms,
-            offers,
-            questions,
-            sample,
-            lambda number: Noise(self.store.secret, number),
-        )
+        mechanism, offers = pending.mechanism, [asked.offer for asked in pending.asked]
+        noise = noise_of_batch(self.store.secret, self.opening.fingerprint, mechanism.name, offers)
+        symbols = mechanism.respond(transcript.terms, offers, questions, sample, noise)
         releases = [
             mechanism.settle(offer, symbol) for offer, symbol in zip(offers, symbols, strict=True)
         ]
@@ -283,15 +275,14 @@ class Desk:
         if pending is None:
             return
         sample = self._needed_sample()
-        offers = [asked.offer for asked in pending.asked]
         try:
-            questions = [self._again(offer.question, wanted) for offer in offers]
+            questions = [self._again(asked.offer.question, wanted) for asked in pending.asked]
         except InvalidQuestion:
             self._write(
                 abandonment(now(), pending.seq, "the question is a Python function that is gone")
             )
             return
-        self._settle(pending.mechanism, offers, questions, sample)
+        self._settle(questions, sample)
 
     def _again(self, text: str, wanted: Mapping[str, Wish]) -> Statistic:
         """The question that the ledger knows by this text."""

@@ -17,9 +17,15 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument, LedgerTampered
 
-__all__ = ["GENESIS", "canonical", "keyed", "link", "seal", "verify"]
+__all__ = ["GENESIS", "RESTORE", "canonical", "keyed", "link", "seal", "verify"]
 
 GENESIS = "0" * 64
+# What to do about a ledger that is not in order. What an older copy forgets is known all the same.
+RESTORE = (
+    "Restore its newest copy with all its files (answers given since an older one would be "
+    "forgotten by the ledger, and not by those who saw them); no further question is answered from "
+    "this one."
+)
 _SEAL = "holdfast head/1"
 _TEXT = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
@@ -59,13 +65,12 @@ def verify(rows: Iterable[tuple[int, str, str]], previous: str = GENESIS, after:
         if seq != expected:
             raise LedgerTampered(
                 f"entry {expected} of the ledger is missing: entry {seq} stands in its place. "
-                "Restore the ledger from a copy; no further question is answered from this one."
+                f"{RESTORE}"
             )
         if link(previous, text) != stored:
             raise LedgerTampered(
                 f"entry {seq} of the ledger does not follow from the entries before it: it was "
-                "changed or moved. Restore the ledger from a copy; no further question is answered "
-                "from this one."
+                f"changed or moved. {RESTORE}"
             )
         previous, expected = stored, seq + 1
     return previous

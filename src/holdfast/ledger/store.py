@@ -25,7 +25,7 @@ from holdfast.errors import (
     LedgerTampered,
     LedgerUnavailable,
 )
-from holdfast.ledger.chain import GENESIS, canonical, link, seal, verify
+from holdfast.ledger.chain import GENESIS, RESTORE, canonical, link, seal, verify
 from holdfast.ledger.witness import Witness, require_seen
 
 __all__ = ["Row", "Store"]
@@ -126,8 +126,8 @@ class Store:
         if sealed != seal(self.secret, count, head):
             raise LedgerTampered(
                 f"the ledger ends after entry {count}, but its seal is of another entry, or of "
-                "another secret: entries were cut off or added by hand. Restore the ledger and its "
-                "secret from a copy."
+                "another secret: entries were cut off or added by hand, or another secret lies "
+                f"beside it. Put back its own secret; if it is its own: {RESTORE}"
             )
         require_seen(seen, rows, after)
         return rows
@@ -162,8 +162,7 @@ def _after(rows: list[Row], seq: int, hashed: str) -> list[Row]:
     """The rows after the first, which must be the entry that was read before."""
     if not rows or (rows[0][0], rows[0][2]) != (seq, hashed):
         raise LedgerTampered(
-            f"entry {seq} of the ledger, read before, is gone or changed. Restore the ledger from "
-            "a copy."
+            f"entry {seq} of the ledger, read before, is gone or changed. {RESTORE}"
         )
     return rows[1:]
 
@@ -320,7 +319,7 @@ def _in_our_words(path: Path, error: Exception) -> HoldfastError:
         )
     if code in _OUTSIDE or isinstance(error, sqlite3.ProgrammingError):
         return _unavailable(path, error)
-    return LedgerTampered(f"the ledger {str(path)!r} is damaged ({error}); restore it from a copy.")
+    return LedgerTampered(f"the ledger {str(path)!r} is damaged ({error}). {RESTORE}")
 
 
 def _busy(path: Path, timeout: float) -> LedgerBusy:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from holdfast.data.sampling import sampling_from_dict
 from holdfast.errors import LedgerTampered
-from holdfast.ledger.chain import GENESIS
+from holdfast.ledger.chain import GENESIS, RESTORE
 from holdfast.ledger.entries import Asked, Opening, Recorded, settlement
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.catalogue import built, checking
@@ -203,7 +203,7 @@ class Transcript:
 def _opened(said: Said | None) -> Said:
     """What the opening entry says; without one there is no ledger."""
     if said is None:
-        raise LedgerTampered("the ledger has no opening entry; restore it from a copy.")
+        raise LedgerTampered(f"the ledger has no opening entry. {RESTORE}")
     return said
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.errors import LedgerTampered
+from holdfast.ledger.chain import RESTORE
 
 __all__ = ["Witness", "require_seen"]
 
@@ -62,11 +63,10 @@ def require_seen(
     if seq > after + len(rows):
         raise LedgerTampered(
             f"the ledger ends after entry {after + len(rows)}, and entry {seq} had been written: "
-            "an older copy was put back, or a part was lost. Restore the newest copy with all its "
-            "files; no further question is answered from this one."
+            f"an older copy was put back, or a part was lost. {RESTORE}"
         )
     if rows[seq - after - 1][2] != hashed:
         raise LedgerTampered(
             f"entry {seq} of the ledger is not the one that had been written: another history was "
-            "put in its place. Restore the ledger from a copy."
+            f"put in its place. {RESTORE}"
         )

@@ -122,7 +122,7 @@ class AdaptiveComposition:
             if step is None:
                 return
             self._admit(step, number)
-            answers = (*answers, step.answer(sample, Noise(secret, number)))
+            answers = (*answers, step.answer(sample, Noise(secret, str(number))))
             yield Interaction(answers, self.step)
 
     def run(self, adversary: Adversary, sample: Any, secret: bytes) -> Interaction:

@@ -1,8 +1,9 @@
-"""Addressed noise: a function of (secret, question number), so that a crashed entry repeats itself.
+"""Addressed noise: a function of (secret, address), so that a crashed entry repeats itself.
 
-The stream of question j is HMAC-SHA256(secret, "holdfast noise/1", j, block), block = 0, 1, ...;
-whole numbers are taken from it by rejection, so that every value is exactly equally likely as far
-as the generator is. The secret never enters the ledger.
+The stream of an address is HMAC-SHA256(secret, "holdfast noise/2", SHA-256 of the address, block),
+block = 0, 1, ...; whole numbers are taken from it by rejection, so that every value is exactly
+equally likely as far as the generator is. The secret never enters the ledger. What the address of
+a question says is up to who asks: the ledger's is in `ledger.addresses`.
 """
 
 from __future__ import annotations
@@ -14,21 +15,22 @@ from hashlib import sha256
 
 __all__ = ["Noise"]
 
-_PURPOSE = b"holdfast noise/1"
+_PURPOSE = b"holdfast noise/2"
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """The noise of one question."""
+    """The noise at one address."""
 
     secret: bytes
-    number: int
+    address: str
 
     def _blocks(self) -> Iterator[bytes]:
-        block = 0
+        block, where = 0, sha256(self.address.encode()).hexdigest().encode()
         while True:
-            address = b"|".join((_PURPOSE, str(self.number).encode(), str(block).encode()))
-            yield hmac.digest(self.secret, address, sha256)
+            yield hmac.digest(
+                self.secret, b"|".join((_PURPOSE, where, str(block).encode())), sha256
+            )
             block += 1
 
     def uniform(self, least: int, most: int) -> int:

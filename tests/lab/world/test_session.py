@@ -17,6 +17,7 @@ from holdfast.lab.world.populations import Signs
 from holdfast.lab.world.questions import Table, Vote
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.catalogue import CATALOGUE
+from tests.holdout.tables import noise_by_number
 
 ROWS, FEATURES = 1_500, 7
 POPULATION = Signs(FEATURES)
@@ -42,7 +43,10 @@ def told(answer: Any, low: float | None, high: float | None) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("terms", TERMS, ids=lambda terms: terms["mechanism"])
-def test_a_session_answers_as_a_ledger_does(tmp_path: Path, terms: dict[str, Any]) -> None:
+def test_a_session_answers_as_a_ledger_does(
+    tmp_path: Path, terms: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise_by_number(monkeypatch)  # as the laboratory addresses it
     sample, train = (POPULATION.draw(ROWS, np.random.default_rng(seed)) for seed in (1, 2))
     other = frame(train) if CATALOGUE[terms["mechanism"]].trained else None
     with holdfast.open(

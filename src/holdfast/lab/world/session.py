@@ -348,7 +348,7 @@ class _ProtectedSession:
         return Shown(value, low, high, release.status, reach, work)
 
     def _noise(self, number: int) -> Noise:
-        return Noise(self.secret, number)
+        return Noise(self.secret, str(number))
 
 
 def _secret(seed: int) -> bytes:

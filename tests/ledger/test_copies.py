@@ -1,0 +1,125 @@
+"""Two copies of a ledger: no difference of their answers is free of noise, and no average gains.
+
+The copies have one secret and one table, as a backup that was put back has. The sabotage twin
+addresses the noise by the question's number alone, as it once was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tests.holdout.tables import Crash, copied, crash, made, noise_by_number, opened, table, watch
+from tests.ledger.reading import folded, rows_of
+
+LEVELS = range(-20, 60, 10)
+ABOVE = [f"avg(x > {level})" for level in LEVELS]
+BELOW = [f"avg(x <= {level})" for level in LEVELS]
+NEAR = 1e-3  # a two-hundredth of the half-range of the noise
+
+
+@pytest.fixture
+def copies(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "one").mkdir()
+    ledger = made(tmp_path / "one", questions=50, tolerance=0.3)
+    return ledger, copied(ledger, tmp_path / "two")
+
+
+def answered(ledger: Path, questions: Sequence[str], tolerance: float = 0.3) -> list[Fraction]:
+    """The answers as fractions of the range, before they are cut to it."""
+    with opened(ledger.parent, table()) as holdout:
+        for question in questions:
+            holdout.ask(question, why=f"asked of {ledger.parent.name}", tolerance=tolerance)
+    bodies = [json.loads(text) for _, text, _ in rows_of(ledger)]
+    return [
+        Fraction(settled["symbols"][0], reserved["items"][0]["offer"]["cells"])
+        for reserved, settled in zip(bodies[1::2], bodies[2::2], strict=True)
+    ]
+
+
+def exact() -> list[Fraction]:
+    x = table()["x"]
+    return [Fraction(int((x > level).sum()), len(x)) for level in LEVELS]
+
+
+def close(estimates: Sequence[Fraction]) -> int:
+    """How many estimates of the sample's own values are far better than noise allows."""
+    return sum(abs(found - true) < NEAR for found, true in zip(estimates, exact(), strict=True))
+
+
+def from_complements(copies: tuple[Path, Path]) -> list[Fraction]:
+    """(q + e) - (1 - q + e') is 2q - 1 if e = e'."""
+    one, two = copies
+    return [
+        (above - below + 1) / 2
+        for above, below in zip(answered(one, ABOVE), answered(two, BELOW), strict=True)
+    ]
+
+
+def from_tolerances(copies: tuple[Path, Path]) -> list[Fraction]:
+    """q + e and q + s e, s the ratio of the noises' ranges, if the noise is the same draw."""
+    one, two = copies
+    narrow, wide = answered(one, ABOVE, 0.25), answered(two, ABOVE, 0.4)
+    reaches = []
+    for ledger in copies:
+        offers = [json.loads(text)["items"][0]["offer"] for _, text, _ in rows_of(ledger)[1::2]]
+        reaches.append([Fraction(offer["reach"], offer["cells"]) for offer in offers])
+    return [
+        (a * wider - b * narrower) / (wider - narrower)
+        for a, b, narrower, wider in zip(narrow, wide, *reaches, strict=True)
+    ]
+
+
+ATTACKS = [from_complements, from_tolerances]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_two_copies_do_not_cancel_the_noise(
+    copies: tuple[Path, Path], attack: Callable[[tuple[Path, Path]], list[Fraction]]
+) -> None:
+    assert close(attack(copies)) <= 1  # by accident
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_noise_by_number_alone_is_cancelled_exactly(
+    copies: tuple[Path, Path],
+    attack: Callable[[tuple[Path, Path]], list[Fraction]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    noise_by_number(monkeypatch)
+    assert close(attack(copies)) == len(ABOVE)
+
+
+def test_the_very_same_question_has_the_very_same_answer_in_every_copy(
+    copies: tuple[Path, Path],
+) -> None:
+    """At other times and for other reasons, after the same number of questions: no average."""
+    one, two = copies
+    assert answered(one, ABOVE) == answered(two, ABOVE)
+
+
+def test_the_rest_of_a_batch_and_of_the_history_do_not_matter(copies: tuple[Path, Path]) -> None:
+    for ledger, before, beside in zip(copies, ("avg(late)", "avg(x > 1)"), BELOW[:2], strict=True):
+        with opened(ledger.parent, table()) as holdout:
+            holdout.ask(before)
+            holdout.ask_many([ABOVE[0], beside])
+    one, two = (folded(ledger).by_question[ABOVE[0]] for ledger in copies)
+    assert one.value == two.value
+    assert one.receipt != two.receipt
+
+
+def test_an_unfinished_question_is_finished_with_the_same_noise(copies: tuple[Path, Path]) -> None:
+    one, two = copies
+    whole = answered(one, ABOVE[:3])
+    with opened(two.parent, table()) as holdout:
+        for question in ABOVE[:2]:
+            holdout.ask(question)
+        watch(holdout, crash)
+        with pytest.raises(Crash):
+            holdout.ask(ABOVE[2], why="this process dies")
+    assert folded(two).pending is not None
+    assert answered(two, ABOVE[2:3]) == whole
