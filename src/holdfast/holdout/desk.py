@@ -21,7 +21,7 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
-from holdfast.holdout.guess import averages, other_rows
+from holdfast.holdout.guess import averages, fraction, other_rows
 from holdfast.ledger.addresses import noise_of_batch
 from holdfast.ledger.entries import Asked, Opening, abandonment, reservation, settlement
 from holdfast.ledger.store import Store
@@ -171,6 +171,21 @@ class Desk:
             replace(about(statistic, t, guess), narrow=tolerance is None)
             for statistic, guess in zip(statistics, guesses, strict=True)
         ]
+
+    def one_sided(
+        self,
+        statistic: Statistic,
+        at_most: float | None,
+        at_least: float | None,
+        tolerance: float | None,
+    ) -> Wish:
+        """To check that a statistic is at most, or at least, this (in its own unit)."""
+        t = self.half_width(tolerance)
+        if at_most is not None:
+            bound = fraction("at_most", at_most, statistic)
+            return Wish(statistic, t, (0.0, bound), bound)
+        bound = fraction("at_least", at_least, statistic)
+        return Wish(statistic, t, (bound, 1.0), bound)
 
     def offers(self, wishes: Sequence[Wish], account: Account) -> tuple[Mechanism, list[Offer]]:
         """The public terms of answering on an account; or a refusal."""

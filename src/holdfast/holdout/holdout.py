@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from holdfast.data.design import Value
 from holdfast.data.sample import Sample
-from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, Refused
+from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.answering import Guesses, answer_all, answer_quantile
 from holdfast.holdout.budget import Budget, Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import Groups
-from holdfast.holdout.guess import fraction, guessed_number, values_of
-from holdfast.holdout.price import Guessed, cost_of, cost_of_all
+from holdfast.holdout.guess import guessed_number, values_of
+from holdfast.holdout.price import Guessed, cost_of, require_groups_covered
 from holdfast.ledger.entries import Opening
-from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
 from holdfast.statistics.bind import Labelled, Question, bind, labelled, read_question
@@ -25,7 +24,6 @@ from holdfast.statistics.call import Better, Call, TableCall
 from holdfast.statistics.derived import Derived, Paired, batches, is_single
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.base.safeside import largest_integer
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
@@ -43,9 +41,18 @@ TIMEOUT = 60.0
 class Holdout:
     """Protected rows and their ledger. Made by `holdfast.open`."""
 
-    def __init__(self, desk: Desk, frame_kind: str = "polars") -> None:
-        self._desk = desk
+    def __init__(
+        self, desk: Desk, frame_kind: str = "polars", source: Mapping[str, Any] | None = None
+    ) -> None:
+        self._own_desk = desk
         self._frame_kind = frame_kind
+        self._reopens_by = source  # what `open` needs to open it again; None for rows in memory
+
+    @property
+    def _desk(self) -> Desk:
+        """The desk, unless it is closed or another process's: looked at before anything is done."""
+        self._own_desk.store.require_usable()
+        return self._own_desk
 
     @property
     def opening(self) -> Opening:
@@ -140,16 +147,35 @@ class Holdout:
 
     def close(self) -> None:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""
-        self._desk.store.close()
+        self._own_desk.store.close()
 
     def __repr__(self) -> str:
         """Whose rows, what is promised, and what to type."""
-        budget = self.budget
+        try:
+            budget = self.budget
+        except LedgerUnavailable as error:  # a text for people must not fail
+            return f"Holdout {self._own_desk.opening.name!r}: {error}"
         return (
             f"Holdout {self.name!r}: {self.rows:,} rows · half-width {self.opening.tolerance:g} of "
             f"the range · {budget.together} · {plural(budget.asked, 'question')} answered · "
             f"{budget.remaining}"
         )
+
+    def __deepcopy__(self, memo: object = None) -> Self:
+        return self
+
+    __copy__ = __deepcopy__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process it is opened again, from where its rows and its ledger are."""
+        from holdfast.holdout.open import opened_again
+
+        if self._reopens_by is None:
+            raise InvalidArgument(
+                f"{self._own_desk.opening.name!r} was opened with a table in memory or a guesser "
+                "of one's own, and cannot be opened again elsewhere; open it from files."
+            )
+        return opened_again, (dict(self._reopens_by),)
 
     def __enter__(self) -> Self:
         return self
@@ -238,7 +264,7 @@ class Holdout:
                 "one side can be checked of a mean over all rows or over a design group; check "
                 "this with guess=."
             )
-        wish = self._one_sided(found, at_most, at_least, tolerance)
+        wish = self._desk.one_sided(found, at_most, at_least, tolerance)
         (answer,) = self._desk.answer([wish], why)
         return answer.judged(_better(question))
 
@@ -285,8 +311,8 @@ class Holdout:
         questions = [question for _, question in found.members]
         guesses = None if guess is None else self._guesses(guess, len(questions))
         self._desk.refresh()
-        number = guess if isinstance(guess, Real) else None
-        self._fits(found, self._guessed(guess, number), tolerance)
+        guessed = self._guessed(guess, guess if isinstance(guess, Real) else None)
+        require_groups_covered(self._desk, questions, found.by, guessed, tolerance)
         answers = answer_all(self._desk, questions, guesses, why, tolerance)
         labels = [label for label, _ in found.members]
         return Groups(found.by, tuple(zip(labels, answers, strict=True)), self._frame_kind)
@@ -342,40 +368,6 @@ class Holdout:
     def _guessed(self, guess: Any, number: Real | None) -> Guessed:
         table = guess is not None and not isinstance(guess, Real)
         return Guessed(None if number is None else float(number), table)
-
-    def _fits(self, found: Labelled, guessed: Guessed, tolerance: float | None) -> None:
-        """Refuse a table of answers that the budget does not cover, with the number that fits."""
-        questions = [question for _, question in found.members]
-
-        def covered(count: int) -> bool:
-            try:
-                cost_of_all(self._desk, questions[:count], guessed, tolerance)
-            except Refused:
-                return False
-            return True
-
-        if covered(len(questions)):
-            return
-        most = largest_integer(covered, most=len(questions))
-        raise BudgetExhausted(
-            f"requested {len(questions):,} groups by {found.by}; remaining budget for {most:,}; "
-            f"missing {len(questions) - most:,}. Ask for fewer groups, one by one with "
-            "where=, or with a larger tolerance=."
-        )
-
-    def _one_sided(
-        self,
-        statistic: Statistic,
-        at_most: float | None,
-        at_least: float | None,
-        tolerance: float | None,
-    ) -> Wish:
-        t = self._desk.half_width(tolerance)
-        if at_most is not None:
-            bound = fraction("at_most", at_most, statistic)
-            return Wish(statistic, t, (0.0, bound), bound)
-        bound = fraction("at_least", at_least, statistic)
-        return Wish(statistic, t, (bound, 1.0), bound)
 
 
 def _better(question: Question | TableCall) -> Better | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -122,7 +123,23 @@ def open(
     except BaseException:
         store.close()
         raise
-    return Holdout(desk, type(data).__module__.partition(".")[0])
+    again = {"data": data, "ledger": path, "train": train, "guesser": guesser, "table": table}
+    return Holdout(desk, type(data).__module__.partition(".")[0], _by_path(again, timeout))
+
+
+def opened_again(how: dict[str, Any]) -> Holdout:
+    """The holdout that was opened this way in another process."""
+    return open(**how)
+
+
+def _by_path(how: dict[str, Any], timeout: float) -> dict[str, Any] | None:
+    """The same arguments wherever they are used: files by their whole paths; None for tables."""
+    kept = {what: given for what, given in how.items() if given is not None}
+    if not all(isinstance(given, str | Path) for given in kept.values()):
+        return None
+    files = {"data", "ledger", "train"} & kept.keys()
+    whole = {what: os.path.abspath(kept[what]) for what in files}
+    return {**kept, **whole, "timeout": timeout}
 
 
 def _ledger_path(data: Any, name: str | None, ledger: str | Path | None) -> Path:

@@ -18,8 +18,9 @@ from holdfast.statistics.derived import Derived, batches, is_derived
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import largest_integer
 
-__all__ = ["Guessed", "cost_of", "cost_of_all", "require_covered"]
+__all__ = ["Guessed", "cost_of", "require_covered", "require_groups_covered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +119,19 @@ def cost_of(
     """
     if isinstance(question, Labelled):
         members = [member for _, member in question.members]
-        price = cost_of_all(desk, members, guessed, tolerance)
+        price = _cost_of_all(desk, members, guessed, tolerance)
         text, width = f"{members[0].text} and {len(members) - 1} more", None
     elif isinstance(question, Quantile):
         price, text, width = _of_quantile(desk, question, guessed, tolerance), question.text, None
     else:
-        price = cost_of_all(desk, [question], guessed, tolerance)
+        price = _cost_of_all(desk, [question], guessed, tolerance)
         text = question.text
         part = price.tolerance or desk.half_width(tolerance)
         width = None if is_derived(question) else part * (question.high - question.low)
     return Cost(text, width, price.least, price.most, price.questions)
 
 
-def cost_of_all(
+def _cost_of_all(
     desk: Desk,
     questions: Sequence[Statistic | Derived],
     guessed: Guessed,
@@ -150,7 +151,33 @@ def require_covered(
     if isinstance(questions, Quantile):
         _of_quantile(desk, questions, guessed, tolerance)
     else:
-        cost_of_all(desk, questions, guessed, tolerance)
+        _cost_of_all(desk, questions, guessed, tolerance)
+
+
+def require_groups_covered(
+    desk: Desk,
+    questions: Sequence[Statistic | Derived],
+    by: str,
+    guessed: Guessed,
+    tolerance: float | None,
+) -> None:
+    """Refuse a table of answers that the budget does not cover, with the number that fits."""
+
+    def covered(count: int) -> bool:
+        try:
+            _cost_of_all(desk, questions[:count], guessed, tolerance)
+        except Refused:
+            return False
+        return True
+
+    if covered(len(questions)):
+        return
+    most = largest_integer(covered, most=len(questions))
+    raise BudgetExhausted(
+        f"requested {len(questions):,} groups by {by}; remaining budget for {most:,}; "
+        f"missing {len(questions) - most:,}. Ask for fewer groups, one by one with "
+        "where=, or with a larger tolerance=."
+    )
 
 
 def _stages(questions: Sequence[Statistic | Derived], guessed: Guessed) -> list[Stage]:
@@ -209,7 +236,7 @@ def _walk(
 
     What is asked only if a guess is refuted costs nothing if it is confirmed, and need not fit.
     """
-    seen = set(desk.transcript.by_question)
+    seen: set[str] = set()
     plans = _batches(desk, stages, tolerance, seen)
     worst, price = Worst(account, account), Price()
     for wishes in plans:
@@ -232,11 +259,12 @@ def _walk(
 def _batches(
     desk: Desk, stages: Sequence[Stage], tolerance: float | None, seen: set[str]
 ) -> list[list[Wish]]:
-    """The wishes of the stages as they are put together; what was `seen` needs none."""
-    t = desk.half_width(tolerance)
+    """The wishes of the stages as they are put together; none for what was answered or `seen`."""
+    t, answered = desk.half_width(tolerance), desk.transcript.by_question
     found: list[list[Wish]] = []
     for stage in stages:
-        new = list({part.text: part for part in stage.parts if part.text not in seen}.values())
+        parts = {part.text: part for part in stage.parts if part.text not in seen}
+        new = [part for text, part in parts.items() if text not in answered]
         seen.update(part.text for part in new)
         wishes = [
             about(part, t, 0.5) if stage.checked or desk.guesses(part) else Wish(part, t)

@@ -67,6 +67,7 @@ class Store:
         self.path = path
         self.secret = secret
         self.guard = threading.RLock()
+        self._process, self._closed = os.getpid(), False
         self._witness = Witness(_beside(path, "newest"))
         self._lock = _lock(path)
         try:
@@ -76,7 +77,7 @@ class Store:
             raise
         # A store that nobody holds any more lets go of its files by itself, and quietly.
         for connection in (self._connection, self._lock):
-            weakref.finalize(self, connection.close)
+            weakref.finalize(self, _let_go, self._process, connection)
 
     @classmethod
     def create(cls, path: Path, opening: Callable[[bytes], dict[str, Any]], timeout: float) -> None:
@@ -105,6 +106,7 @@ class Store:
     @contextmanager
     def exclusive(self, timeout: float) -> Iterator[None]:
         """Be the only one, of all threads and processes, that asks questions of this ledger."""
+        self.require_usable()
         if not self.guard.acquire(timeout=timeout):
             raise _busy(self.path, timeout)
         try:
@@ -115,6 +117,7 @@ class Store:
 
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
+        self.require_usable()
         seen = self._witness.seen()  # before the entries are read: others may be adding some
         with self.guard, _plainly(self.path):
             rows: list[Any] = self._connection.execute(_NEWS, (after,)).fetchall()
@@ -151,11 +154,36 @@ class Store:
         self._witness.note(row[0], row[2])
         return row
 
+    def require_usable(self) -> None:
+        """Refuse a store that is closed, or that a fork took along from another process.
+
+        To be called before any lock is waited for: a fork may have copied one that is held.
+        """
+        if self._forked:
+            raise LedgerUnavailable(
+                f"the ledger {str(self.path)!r} was opened by process {self._process}, of which "
+                "this one is a fork; open it again here. Nothing was asked and nothing was spent."
+            )
+        if self._closed:
+            raise LedgerUnavailable(f"the ledger {str(self.path)!r} is closed; open it again.")
+
+    @property
+    def _forked(self) -> bool:
+        return os.getpid() != self._process
+
     def close(self) -> None:
-        """Let go of the files."""
+        """Let go of the files; in a fork they are left to the process that opened them."""
+        if self._forked:
+            return
         with self.guard:
+            self._closed = True
             self._connection.close()
             self._lock.close()
+
+
+def _let_go(process: int, connection: sqlite3.Connection) -> None:
+    if os.getpid() == process:
+        connection.close()
 
 
 def _after(rows: list[Row], seq: int, hashed: str) -> list[Row]:
