@@ -78,7 +78,7 @@ def reading() -> Iterator[None]:
 
     try:
         yield
-    except HoldfastError:
+    except (HoldfastError, MemoryError):
         raise
     except (Exception, pl.exceptions.PanicException):
         raise HoldfastError(

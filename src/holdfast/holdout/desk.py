@@ -8,7 +8,7 @@ mechanism's door; the answer settled, durable.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -17,7 +17,7 @@ from typing import Any
 from holdfast import require
 from holdfast.data.files import require_unchanged
 from holdfast.data.sample import Sample
-from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
@@ -25,7 +25,7 @@ from holdfast.holdout.guess import averages, fraction, other_rows
 from holdfast.ledger.addresses import noise_of_batch
 from holdfast.ledger.entries import Asked, Opening, abandonment, reservation, settlement
 from holdfast.ledger.store import Store
-from holdfast.ledger.transcript import Transcript
+from holdfast.ledger.transcript import Pending, Transcript
 from holdfast.ledger.whereabouts import recall
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
@@ -40,6 +40,8 @@ from holdfast.statistics.table import Table
 __all__ = ["Desk", "checks_and_asks", "now"]
 
 _NOTHING: Mapping[str, str] = {}
+_TRIES = 2
+_GIVEN_UP = "the question cannot be read again, or the engine cannot evaluate it"
 
 
 class Desk:
@@ -262,42 +264,59 @@ class Desk:
         self, wishes: Sequence[Wish], why: str | None, part_of: Mapping[str, str]
     ) -> None:
         mechanism, offers = self.offers(wishes, self.transcript.account)
-        sample = self._needed_sample()
+        self._needed_sample()
+        questions = [wish.question for wish in wishes]
         asked = [
             Asked(offer, wish.question.low, wish.question.high, part_of.get(offer.question))
             for offer, wish in zip(offers, wishes, strict=True)
         ]
         self._write(reservation(now(), mechanism.name, why, asked))
-        self._settle([wish.question for wish in wishes], sample)
+        pending = self.transcript.pending
+        if pending is not None and not self._settle(pending, lambda: questions):
+            raise _given_up(pending)
 
-    def _settle(self, questions: Sequence[Statistic], sample: Sample) -> None:
-        """Answer the reserved batch from what its entry says, as whoever finishes it would."""
-        transcript = self.transcript
-        pending = transcript.pending
-        if pending is None:
-            raise InvalidArgument("no batch is reserved.")
+    def _settle(self, pending: Pending, questions: Callable[[], Sequence[Statistic]]) -> bool:
+        """Answer the reserved batch, from what its entry says, as whoever finishes it would.
+
+        False if it can never be answered: then it is given up, and keeps its worst charge. Trouble
+        that passes leaves it reserved.
+        """
+        sample = self._needed_sample()
+        for _ in range(_TRIES):
+            try:
+                entry = self._settlement(pending, questions, sample)
+            except Exception as error:
+                if _passes(error) or not _is_readable(sample):
+                    raise
+            else:
+                self._write(entry)
+                return True
+        # The rows can be read, so it is the question. Expressions are total: that it cannot be
+        # evaluated is a property of its text and the engine, and tells nothing of the rows.
+        self._write(abandonment(now(), pending.seq, _GIVEN_UP))
+        return False
+
+    def _settlement(
+        self, pending: Pending, questions: Callable[[], Sequence[Statistic]], sample: Sample
+    ) -> dict[str, Any]:
+        """The entry that answers a reserved batch."""
         mechanism, offers = pending.mechanism, [asked.offer for asked in pending.asked]
         noise = noise_of_batch(self.store.secret, self.opening.fingerprint, mechanism.name, offers)
-        symbols = mechanism.respond(transcript.terms, offers, questions, sample, noise)
+        symbols = mechanism.respond(self.transcript.terms, offers, questions(), sample, noise)
         releases = [
             mechanism.settle(offer, symbol) for offer, symbol in zip(offers, symbols, strict=True)
         ]
-        self._write(settlement(now(), pending.seq, symbols, releases))
+        return settlement(now(), pending.seq, symbols, releases)
 
     def _finish_pending(self, wanted: Mapping[str, Wish]) -> None:
         """Complete what a crashed process reserved, with the same noise; or give it up for good."""
         pending = self.transcript.pending
         if pending is None:
             return
-        sample = self._needed_sample()
-        try:
-            questions = [self._again(asked.offer.question, wanted) for asked in pending.asked]
-        except InvalidQuestion:
-            self._write(
-                abandonment(now(), pending.seq, "the question is a Python function that is gone")
-            )
-            return
-        self._settle(questions, sample)
+        texts = [asked.offer.question for asked in pending.asked]
+        settled = self._settle(pending, lambda: [self._again(text, wanted) for text in texts])
+        if not settled and any(text in wanted for text in texts):
+            raise _given_up(pending)  # to try again is for the analyst to decide
 
     def _again(self, text: str, wanted: Mapping[str, Wish]) -> Statistic:
         """The question that the ledger knows by this text."""
@@ -323,6 +342,31 @@ def checks_and_asks(wishes: Sequence[Wish]) -> list[list[Wish]]:
     checks = [wish for wish in wishes if wish.claim is not None]
     asks = [wish for wish in wishes if wish.claim is None]
     return [group for group in (checks, asks) if group]
+
+
+def _passes(error: Exception) -> bool:
+    """Whether an error is of the machine or the files, so that another try may succeed."""
+    if isinstance(error, HoldfastError):
+        return type(error) is not HoldfastError and not isinstance(error, InvalidQuestion)
+    return isinstance(error, OSError | MemoryError)
+
+
+def _is_readable(sample: Sample) -> bool:
+    """Whether the rows can be read at all, whatever is computed of them."""
+    try:
+        for _ in sample.frames(sorted(sample.types)):
+            pass
+    except Exception:
+        return False
+    return True
+
+
+def _given_up(pending: Pending) -> InvalidQuestion:
+    numbers = [str(asked.offer.number) for asked in pending.asked]
+    return InvalidQuestion(
+        f"question {', '.join(numbers)} could not be evaluated, though the table can be read; it "
+        "keeps its worst charge and will not be tried again. Ask it in another form."
+    )
 
 
 def now() -> str:

@@ -3,7 +3,8 @@
 * ``open/2``: the first entry: what was declared, the table's keyed fingerprint and its columns.
 * ``reserve/1``: a batch of offers, durable before data is touched; each counts its worst charge.
 * ``settle/1``: the symbols that came out of the batch, and the answers they stand for.
-* ``abandon/1``: the batch can never be finished (a Python function is gone); it keeps its charges.
+* ``abandon/1``: the batch can never be finished (a Python function is gone, an engine cannot
+  evaluate it); it keeps its charges.
 
 Numbers in offers and answers are fractions of the question's range, which each item names.
 """

@@ -144,8 +144,8 @@ def explanation(transcript: Transcript) -> str:
             lines.append(f"      narrower, since {recorded.variance}")
     for asked in transcript.abandoned:
         lines.append(
-            f"{asked.offer.number:>4}. {asked.offer.question} was never answered (its Python "
-            f"function was gone after a crash) and keeps its charge of "
+            f"{asked.offer.number:>4}. {asked.offer.question} was never answered (it could not be "
+            f"read again, or not be evaluated) and keeps its charge of "
             f"{asked.offer.worst_charge:.5g}"
         )
     if transcript.pending is not None:
