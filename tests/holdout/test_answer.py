@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 import holdfast
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger.transcript import _in_unit_outwards, in_unit
+from holdfast.ledger.recording import _in_unit_outwards, in_unit
 from holdfast.theory.base.intervals import Interval
 from tests.holdout.tables import LATE
 

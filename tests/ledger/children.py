@@ -26,7 +26,7 @@ from holdfast.errors import BudgetExhausted
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger import store as store_module
+from holdfast.ledger import filing, store as store_module, transcript as transcript_module
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.store import Row, Store
 from holdfast.ledger.transcript import Transcript
@@ -39,6 +39,7 @@ ROWS = 1_000_000
 POINTS = (
     "before reserve",
     "inside reserve",
+    "inside checkpoint",
     "before witness of reserve",
     "after reserve",
     "before data",
@@ -48,7 +49,7 @@ POINTS = (
     "before witness of settle",
     "after settle",
 )
-BATCHES = (0, 1, 2)  # an ask, a check, and two asked together
+BATCHES = (1, 2, 3)  # a check, two asked together, and an ask
 
 
 def total(row: RowValue) -> Moments:
@@ -78,9 +79,8 @@ def create(path: Path, questions: int = 10_000) -> None:
 
 @contextmanager
 def resumed(path: Path, timeout: float = 60.0) -> Iterator[Holdout]:
-    store, transcript = Store.open(path), Transcript()
-    transcript.apply(store.news())
-    desk = Desk(store, transcript, Table(SCHEMA), Sums(ROWS, total), None, timeout)
+    store = Store.open(path)
+    desk = Desk(store, Transcript.resumed(store), Table(SCHEMA), Sums(ROWS, total), None, timeout)
     with Holdout(desk) as holdout:
         yield holdout
 
@@ -119,14 +119,14 @@ def arm(holdout: Holdout, point: str) -> None:
     """Die at this point of the next batch."""
     when, _, what = point.partition(" ")
     entry = f"{what.rpartition(' ')[2]}/1"
-    append, insert = Store.append, store_module._insert
+    append, insert, keep = Store.append, store_module._insert, filing.keep
     current = {"kind": ""}
 
-    def dying_append(self: Store, body: dict[str, Any], after: int, head: str) -> Row:
+    def dying_append(self: Store, body: dict[str, Any], *said: Any) -> Row:
         current["kind"] = body["kind"]
         if point == f"before {entry[:-2]}" and body["kind"] == entry:
             die()
-        row = append(self, body, after, head)
+        row = append(self, body, *said)
         if when == "after" and body["kind"] == entry:
             die()
         return row
@@ -134,6 +134,11 @@ def arm(holdout: Holdout, point: str) -> None:
     def dying_insert(connection: Any, secret: bytes, row: Row) -> None:
         insert(connection, secret, row)
         if when == "inside" and current["kind"] == entry:
+            die()
+
+    def dying_keep(connection: Any, secret: bytes, text: str) -> None:
+        keep(connection, secret, text)
+        if point == "inside checkpoint":
             die()
 
     def dying_note(self: Witness, seq: int, hashed: str) -> None:
@@ -150,6 +155,7 @@ def arm(holdout: Holdout, point: str) -> None:
 
     Store.append = dying_append  # type: ignore[method-assign]
     store_module._insert = dying_insert
+    filing.keep = dying_keep
     Witness.note = dying_note  # type: ignore[method-assign]
     holdout._desk._sample = Sums(ROWS, dying_total)
 
@@ -250,6 +256,7 @@ def race(path: Path, racers: int, same: bool) -> dict[str, str]:
 
 
 def main(what: str, folder: str, *numbers: str) -> None:
+    transcript_module._CHECKPOINT_EVERY = 2  # with every reservation but the first
     match what:
         case "points":
             ends = kill_at_every_point(Path(folder))

@@ -20,6 +20,7 @@ def folded(path: Path) -> Transcript:
 def rows_of(path: Path) -> list[Row]:
     """The entries as they are stored, once they are verified and folded."""
     with closing(Store.open(path)) as store:
+        Transcript.resumed(store)
         rows = store.news()
     Transcript().apply(rows)
     return rows

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from holdfast.ledger.entries import Recorded
+from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from tests.holdout.tables import copied
 from tests.ledger.children import (
@@ -88,18 +90,20 @@ def test_a_process_killed_at_a_point(
         while next_batch(holdout) < 5:
             ask_batch(holdout, next_batch(holdout))
     require_as_if_nothing_had_happened(folded(path), short_run)
+    with closing(Store.open(path)) as store:
+        assert Transcript.resumed(store).answers == folded(path).answers
 
 
 def test_the_question_that_was_being_asked_is_a_repeat_afterwards(
     at_points: tuple[Path, dict[str, str]], short_run: Transcript, tmp_path: Path
 ) -> None:
     folder, _ = at_points
-    path = copied(folder / "after data" / "0" / "t.ledger", tmp_path / "again")
+    path = copied(folder / "after data" / "3" / "t.ledger", tmp_path / "again")
     with resumed(path) as holdout:  # unfinished still, or finished by a test before
-        (answer,) = ask_batch(holdout, 0)
+        (answer,) = ask_batch(holdout, 3)
     assert answer.status == "repeated"
     assert answer.cost == 0
-    assert answer.value == short_run.answers[0].value
+    assert answer.value == short_run.by_question[answer.question].value
 
 
 def test_two_hundred_random_kills(start: Path, tmp_path: Path) -> None:

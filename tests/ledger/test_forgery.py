@@ -11,7 +11,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from holdfast.errors import LedgerTampered
 from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import GENESIS, canonical, link, seal
 from holdfast.ledger.entries import settlement
+from holdfast.ledger.filing import file_answers
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import CATALOGUE
 from tests.holdout.tables import BOUNDS, copied, table
@@ -61,13 +62,18 @@ def write(path: Path, bodies: list[Body]) -> None:
     """These entries, chained and sealed, in place of those that are there."""
     secret = path.with_name(f"{path.name}-secret").read_bytes()
     path.with_name(f"{path.name}-newest").unlink(missing_ok=True)
-    head = GENESIS
+    head, transcript = GENESIS, Transcript()
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("DELETE FROM entries")
+        for emptied in ("entries", "answers", "checkpoint"):
+            connection.execute(f"DELETE FROM {emptied}")
         for seq, body in enumerate(bodies, start=1):
             text = canonical(body)
             head = link(head, text)
-            connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (seq, text, head))
+            row, answers = (seq, text, head), transcript.filing(body)
+            connection.execute("INSERT INTO entries VALUES (?, ?, ?)", row)
+            file_answers(connection, secret, answers, row)
+            with suppress(LedgerTampered):  # some are forged so that they cannot be folded
+                transcript.apply([row])
         connection.execute("UPDATE head SET seal = ?", (seal(secret, len(bodies), head),))
         connection.commit()
 

@@ -193,7 +193,7 @@ def test_news_that_another_thread_is_reading_are_not_missed(
 def test_a_reader_never_sees_half_of_a_commit(path: Path) -> None:
     """Between reading the seal and reading the entries another process adds an entry."""
     with resumed(path) as holdout, resumed(path) as other:
-        connection = holdout._desk.store._connection
+        connection = holdout._desk.store._reader._connection
 
         class Interleaved:
             def execute(self, statement: str, *args: Any) -> sqlite3.Cursor:
@@ -202,7 +202,7 @@ def test_a_reader_never_sees_half_of_a_commit(path: Path) -> None:
                 other.ask("avg(x > 1)")
                 return cursor
 
-        holdout._desk.store._connection = Interleaved()  # type: ignore[assignment]
+        holdout._desk.store._reader._connection = Interleaved()  # type: ignore[assignment]
         assert holdout.budget.asked == 0
-        holdout._desk.store._connection = connection
+        holdout._desk.store._reader._connection = connection
         assert holdout.budget.asked == 1

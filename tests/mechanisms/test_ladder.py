@@ -112,8 +112,8 @@ def test_parameter_free_as_printed(seed: int, kind: str) -> None:
     assert shown == pytest.approx(printed_parameter_free(losses(frame)))
     assert len(set(shown)) > 2
     best = account.memory["ladder"]
-    assert best.level == round(min(shown) * ROWS)
-    assert best.question == questions(frame)[shown.index(min(shown))].text
+    assert best["best"] == round(min(shown) * ROWS)
+    assert best["reached_by"] == questions(frame)[shown.index(min(shown))].text
 
 
 @pytest.mark.parametrize("step", [0.01, None])
@@ -136,7 +136,7 @@ def test_a_batch_is_compared_with_the_best_before_it() -> None:
         mechanism.settle(offer, level) for offer, level in zip(offers, (5, 3, 4), strict=True)
     ]
     account = mechanism.advance(Account(), offers, releases)
-    assert account.memory["ladder"].level == 3
+    assert account.memory["ladder"]["best"] == 3
     (after,) = mechanism.offer(terms, account, [Wish(CONDITION, 0.5)])
     (symbol,) = mechanism.respond(
         terms, [after], [CONDITION], of_count(ROWS, 81), noise_of(b"")

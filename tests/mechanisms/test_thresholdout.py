@@ -34,7 +34,7 @@ def answered(
     mechanism: Thresholdout, number: int, guess: float, count: int, since: int = 0
 ) -> tuple[Offer, Symbol]:
     """The symbol of question `number` on a sample with `count` true rows."""
-    account = leaked(0.0, asked=number - 1).remembering("thresholdout", (0, since))
+    account = leaked(0.0, asked=number - 1).remembering("thresholdout", [0, since])
     (offer,) = mechanism.offer(TERMS, account, [Wish(CONDITION, 0.5, guess=guess)])
     (symbol,) = mechanism.respond(
         TERMS, [offer], [CONDITION], of_count(ROWS, count), noise_of(SECRET)
@@ -79,7 +79,7 @@ def test_the_threshold_is_drawn_afresh_after_an_answer_over_it_and_not_before() 
         )
         assert (symbol != CONFIRMED) == over
         account = mechanism.advance(account, [offer], [mechanism.settle(offer, symbol)])
-        after = (used + 1, offer.number) if over else (used, since)
+        after = [used + 1, offer.number] if over else [used, since]
         assert account.memory["thresholdout"] == after
         tampered = replace(offer, extra={"since": offer.number})
         assert mechanism.fault(TERMS, leaked(0.0, asked=offer.number - 1), tampered, 1)

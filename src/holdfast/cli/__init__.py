@@ -1,7 +1,7 @@
 """The command line. Human text on a terminal, `--json` everywhere; every text ends with what to do
 next.
 
-Exit codes: 0 ok, 2 usage, 3 refused, 4 audit failed.
+Exit codes: 0 ok, 2 usage, 3 refused, 4 audit failed, or the ledger was tampered with.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError, Refused
+from holdfast.errors import HoldfastError, LedgerTampered, Refused
 
 if TYPE_CHECKING:
     from typer import Typer
 
 __all__ = ["main", "whole_app"]
 
-USAGE, REFUSED = 2, 3
+USAGE, REFUSED, TAMPERED = 2, 3, 4
 
 
 def whole_app() -> Typer:
@@ -39,4 +39,14 @@ def main() -> None:
             print(json.dumps({"error": type(error).__name__, "message": str(error)}))
         else:
             print(f"holdfast: {error}", file=sys.stderr)
-        sys.exit(REFUSED if isinstance(error, Refused) else USAGE)
+        sys.exit(_code(error))
+
+
+def _code(error: HoldfastError) -> int:
+    match error:
+        case Refused():
+            return REFUSED
+        case LedgerTampered():
+            return TAMPERED
+        case _:
+            return USAGE

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
@@ -14,8 +15,19 @@ from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from holdfast.holdout.holdout import Holdout
+    from holdfast.ledger.reader import Reader
+    from holdfast.ledger.transcript import Transcript
 
-__all__ = ["Data", "Name", "Table", "ledger_path", "opened", "resumed", "where_the_data_is"]
+__all__ = [
+    "Data",
+    "Name",
+    "Table",
+    "ledger_path",
+    "looked_at",
+    "opened",
+    "resumed",
+    "where_the_data_is",
+]
 
 Name = Annotated[str, typer.Argument(help="The holdout's name (NAME.ledger) or its ledger file.")]
 Data = Annotated[
@@ -41,6 +53,19 @@ def ledger_path(name: str) -> Path:
     )
 
 
+@contextmanager
+def looked_at(name: str) -> Iterator[Transcript]:
+    """The ledger as it stands, on read-only media too; what was not compared is said."""
+    from holdfast.ledger.reader import look
+    from holdfast.ledger.transcript import Transcript
+
+    with look(ledger_path(name)) as reader:
+        transcript = Transcript.resumed(reader)
+        if reader.unchecked is not None:
+            typer.echo(f"Not checked: the seal; {reader.unchecked}", err=True)
+        yield transcript
+
+
 def resumed(name: str, train: str | None = None, guesser: str | None = None) -> Holdout:
     """The holdout without its rows: nothing new can be asked of it."""
     from holdfast.holdout.open import open as open_holdout
@@ -57,24 +82,30 @@ def opened(
 ) -> Holdout:
     """The holdout with its rows, from `data` or from where they were at first."""
     from holdfast.holdout.open import open as open_holdout
+    from holdfast.ledger.reader import look
 
     path = ledger_path(name)  # first of all: a name that is misspelt makes no new ledger
     found = data
     if found is None:
-        found, missing = where_the_data_is(resumed(name).source)
+        with look(path) as reader:
+            found, missing = where_the_data_is(reader)
         if missing is not None:
             raise InvalidArgument(f"{missing} Nothing was spent.")
     return open_holdout(found, ledger=path, table=table, train=train, guesser=guesser)
 
 
-def where_the_data_is(source: str | None) -> tuple[str | None, str | None]:
-    """Where the data was at first, if it is still there; else why it cannot be read."""
+def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
+    """Where the data was last, if it is still there; else why it cannot be read."""
     from holdfast.data.source import files_of
+    from holdfast.ledger.whereabouts import recall
 
-    if source is None:
+    if reader.secret is None:
+        return None, "without the secret nobody can tell whether a table is the protected one."
+    known = recall(reader.path, reader.secret)
+    if known is None:
         return None, "the ledger was opened for a table in memory; give the table: --data FILE."
     try:
-        files_of(source)
+        files_of(known.source)
     except InvalidArgument:
-        return None, f"the data was {source!r} and is not there now; say where: --data FILE."
-    return source, None
+        return None, f"the data was {known.source!r} and is not there now; say where: --data FILE."
+    return known.source, None

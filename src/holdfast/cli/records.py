@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from holdfast.cli.app import Json, app, show_json
-from holdfast.cli.ledgers import Data, Name, Table, ledger_path, resumed, where_the_data_is
+from holdfast.cli.ledgers import Data, Name, Table, ledger_path, looked_at, where_the_data_is
 from holdfast.cli.progress import progress
-from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.errors import InvalidArgument, LedgerTampered
+
+if TYPE_CHECKING:
+    from holdfast.ledger.audit import Finding
 
 AUDIT_FAILED = 4
 
@@ -20,7 +24,10 @@ AUDIT_FAILED = 4
 @app.command(epilog="Example: holdfast budget flights")
 def budget(name: Name, as_json: Json = False) -> None:
     """What is left, and what is promised."""
-    left = resumed(name).budget
+    from holdfast.holdout.budget import budget_of
+
+    with looked_at(name) as transcript:
+        left = budget_of(transcript)
     if as_json:
         show_json(left.to_dict())
     else:
@@ -40,14 +47,18 @@ def ledger(
     as_json: Json = False,
 ) -> None:
     """Every question and answer so far."""
-    holdout = resumed(name)
-    view = holdout.ledger
+    from holdfast.holdout.budget import budget_of
+    from holdfast.ledger.view import LedgerView, explanation
+
+    with looked_at(name) as transcript:
+        view = LedgerView(tuple(transcript.answers), budget_of(transcript).together)
+        text = explanation(transcript) if explain else str(view)
     if output is not None:
         _write(view, Path(output))
     if as_json:
         show_json(view.to_dicts())
         return
-    typer.echo(holdout.explain() if explain else str(view))
+    typer.echo(text)
     typer.echo(f"\nWritten to {output}." if output else f"\nNext: holdfast audit {quote(name)}")
 
 
@@ -87,7 +98,7 @@ def audit(
     from holdfast.ledger.audit import audit as run_audit
 
     path = ledger_path(name)
-    source, skipped = (data, None) if data is not None else _source(path)
+    source, skipped, unsealed = _known_of(path, data)
     findings = run_audit(
         path,
         None if source is None else lambda: open_sample(source, table=table),
@@ -96,34 +107,45 @@ def audit(
     fine = all(finding.fine for finding in findings)
     if as_json:
         found = [finding.to_dict() for finding in findings]
-        show_json({"fine": fine, "data_compared": source is not None, "findings": found})
+        compared = {"data_compared": source is not None, "seal_compared": unsealed is None}
+        show_json({"fine": fine, **compared, "findings": found})
     else:
         for finding in findings:
             typer.echo(f"{'ok' if finding.fine else 'FAILED':<8}{finding.what}: {finding.detail}")
-        if skipped is not None:
-            typer.echo(f"skip    data: {skipped}")
-        typer.echo(f"\n{_verdict(fine, compared=source is not None)}")
+        passed_over = {"seal": unsealed, "data": skipped}
+        for what, why in passed_over.items():
+            if why is not None:
+                typer.echo(f"skip    {what}: {why}")
+        typer.echo(f"\n{_verdict(findings, [what for what in passed_over if passed_over[what]])}")
         if fine:
             typer.echo(f"\nNext: holdfast ledger {quote(name)} --explain")
     if not fine:
         sys.exit(AUDIT_FAILED)
 
 
-def _verdict(fine: bool, *, compared: bool) -> str:
-    if not fine:
+def _verdict(findings: Sequence[Finding], passed_over: Sequence[str]) -> str:
+    wrong = {finding.what for finding in findings if not finding.fine}
+    if wrong == {"data"}:
         return (
-            "The promise cannot be relied upon: restore the ledger or the data that it belongs to."
+            "The promise cannot be relied upon with this table: the ledger is intact and belongs "
+            "to another; find that one."
         )
-    if compared:
+    if wrong:
+        return "The promise cannot be relied upon: restore the newest copy of the ledger."
+    if not passed_over:
         return "The promise is intact."
-    return "The ledger is intact; whether its data is unchanged was not looked at."
+    return f"The ledger is intact; not looked at: {' and '.join(passed_over)}."
 
 
-def _source(path: Path) -> tuple[str | None, str | None]:
-    from holdfast.holdout.open import open as open_holdout
+def _known_of(path: Path, data: str | None) -> tuple[str | None, str | None, str | None]:
+    """Where the data is, or why it cannot be read; and why the seal cannot be compared."""
+    from holdfast.ledger.reader import look
 
     try:
-        source = open_holdout(ledger=path).source
-    except HoldfastError:
-        return None, None  # the audit itself will say what is wrong
-    return where_the_data_is(source)
+        with look(path) as reader:
+            found, missing = where_the_data_is(reader)
+    except LedgerTampered:
+        return data, None, None  # the audit itself will say what is wrong
+    if data is not None and reader.secret is not None:
+        found, missing = data, None
+    return found, missing, reader.unchecked

@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.privacy import Privacy
 from holdfast.mechanisms.private import PrivateNoise
 from holdfast.wording import percent, plural
 
-__all__ = ["Budget", "Cost"]
+__all__ = ["Budget", "Cost", "budget_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,17 @@ class Budget:
         )
 
     __repr__ = __str__
+
+
+def budget_of(transcript: Transcript) -> Budget:
+    """What is left after all that a ledger says, with an unfinished batch at its worst."""
+    return Budget(
+        transcript.terms,
+        transcript.committed,
+        transcript.mechanism,
+        transcript.checker,
+        transcript.opening.mechanism.get("why"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

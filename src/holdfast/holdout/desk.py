@@ -20,12 +20,13 @@ from holdfast.data.sample import Sample
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.budget import Budget
+from holdfast.holdout.budget import Budget, budget_of
 from holdfast.holdout.guess import averages, fraction, other_rows
 from holdfast.ledger.addresses import noise_of_batch
 from holdfast.ledger.entries import Asked, Opening, abandonment, reservation, settlement
+from holdfast.ledger.recording import Pending
 from holdfast.ledger.store import Store
-from holdfast.ledger.transcript import Pending, Transcript
+from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.whereabouts import recall
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
@@ -105,14 +106,7 @@ class Desk:
 
     def budget(self) -> Budget:
         """What is left, as of the last reading."""
-        transcript = self.transcript
-        return Budget(
-            transcript.terms,
-            transcript.committed,
-            transcript.mechanism,
-            transcript.checker,
-            self.opening.mechanism.get("why"),
-        )
+        return budget_of(self.transcript)
 
     def half_width(self, tolerance: float | None) -> float:
         """The half-width wanted, as a part of the range."""
@@ -324,7 +318,14 @@ class Desk:
 
     def _write(self, body: dict[str, Any]) -> None:
         transcript = self.transcript
-        transcript.apply([self.store.append(body, transcript.count, transcript.head)])
+        row = self.store.append(
+            body,
+            transcript.count,
+            transcript.head,
+            transcript.filing(body),
+            transcript.checkpoint(),
+        )
+        transcript.apply([row])
 
     def _needed_sample(self) -> Sample:
         """The protected rows, as they were; looked at before anything is reserved."""

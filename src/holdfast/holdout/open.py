@@ -103,9 +103,9 @@ def open(
     }
     guessers = guessers_of(guesser, with_training=train is not None)
     rows = None if is_there(path) else _made(path, declared, data, table, timeout)
-    store, transcript = Store.open(path), Transcript()
+    store = Store.open(path)
     try:
-        transcript.apply(store.news())
+        transcript = Transcript.resumed(store)
         if rows is None and data is not None:
             rows = Rows.of_ledger(store, data, table)
         sample = None if rows is None else rows.sample

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,13 @@ from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, sampling_from_dict
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
-from holdfast.ledger.chain import canonical
+from holdfast.ledger.chain import Row, canonical
 from holdfast.ledger.entries import Asked, Opening
+from holdfast.ledger.filing import Filed, Kept, place_of
 from holdfast.ledger.identity import keyed_print
-from holdfast.ledger.store import Row, Store
-from holdfast.ledger.transcript import Pending, Transcript
+from holdfast.ledger.reader import Reader, look
+from holdfast.ledger.recording import Pending
+from holdfast.ledger.transcript import Transcript, checkpoint_of
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import either_way, recorded
@@ -68,21 +70,24 @@ def audit(
 ) -> list[Finding]:
     """Every point of the audit; with `sample`, the protected rows, those about the data too.
 
-    `progress` is told how many entries of all were followed.
+    Without the ledger's secret neither the seal nor the data can be compared. `progress` is told
+    how many entries of all were followed.
     """
     transcript = Transcript()
-    try:
-        with closing(Store.open(path)) as store:
-            entries, secret = store.news(), store.secret
-        chain = Finding("chain", True, f"{len(entries):,} entries, unbroken and sealed")
-        promises = _follow(transcript, _told(entries, progress))
-    except LedgerTampered as error:
-        return [Finding("chain", False, str(error))]
-    findings = [chain, promises]
-    if promises.fine:  # else the ledger was not followed to its end
-        findings += [_failure_probability(transcript), _unfinished(transcript)]
-    if sample is not None:
-        findings.append(_same_data(transcript.opening, secret, sample))
+    with look(path) as reader:
+        try:
+            kept, entries = reader.kept(), reader.news()  # in this order: others may be asking
+            sealed = " and sealed" if reader.unchecked is None else "; its seal was not compared"
+            chain = Finding("chain", True, f"{len(entries):,} entries, unbroken{sealed}")
+            promises = _follow(transcript, _told(entries, progress), kept)
+        except LedgerTampered as error:
+            return [Finding("chain", False, str(error))]
+        findings = [chain, promises]
+        if promises.fine:  # else the ledger was not followed to its end
+            findings += [_failure_probability(transcript), _unfinished(transcript)]
+            findings.append(_filing(transcript, entries, reader))
+    if sample is not None and reader.secret is not None:  # it is keyed with the secret
+        findings.append(_same_data(transcript.opening, reader.secret, sample))
     return findings
 
 
@@ -99,11 +104,18 @@ def _told(entries: Sequence[Row], progress: Callable[[int, int], None] | None) -
             progress(many, many)
 
 
-def _follow(transcript: Transcript, entries: Iterable[Row]) -> Finding:
-    """Fold the entries one by one; the offers of each batch are derived from the account."""
-    checked = 0
+def _follow(transcript: Transcript, entries: Iterable[Row], kept: Kept | None) -> Finding:
+    """Fold the entries one by one; the offers of each batch are derived from the account.
+
+    A checkpoint must be what the fold had come to.
+    """
+    checked, unseen = 0, None if kept is None else checkpoint_of(kept)
     for entry in entries:
         transcript.apply([entry])
+        if unseen is not None and unseen["count"] == transcript.count:
+            if not _alike(unseen, transcript.summary()):
+                break
+            unseen = None
         pending, (seq, _, _) = transcript.pending, entry
         if pending is None or pending.seq != seq:
             continue
@@ -114,6 +126,8 @@ def _follow(transcript: Transcript, entries: Iterable[Row]) -> Finding:
         if fault:
             return Finding("intervals", False, f"entry {seq}{fault}")
         checked += len(pending.asked)
+    if unseen is not None:
+        return Finding("checkpoint", False, "the checkpoint is not what the entries come to")
     return Finding("intervals", True, f"{checked:,} derived again from the ledger alone")
 
 
@@ -199,6 +213,8 @@ def _alike(one: Any, other: Any) -> bool:
     """Equal; numbers, as nearly as machines compute them."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_alike, one, other))
     if isinstance(one, int | float) and isinstance(other, int | float):
         return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE**2)
     return bool(one == other)
@@ -221,6 +237,24 @@ def _unfinished(transcript: Transcript) -> Finding:
     return Finding(
         "unfinished", True, f"{count} reserved, to be finished with the next question (charged)"
     )
+
+
+def _filing(transcript: Transcript, entries: Sequence[Row], reader: Reader) -> Finding:
+    """Whether every answer is filed under its question, so that a repeat finds it."""
+    seqs = {receipt: seq for seq, _, receipt in entries}
+    due = [
+        place_of(Filed(answer.question, answer.number, answer.leaked), seqs[answer.receipt])
+        for answer in transcript.answers
+    ]
+    try:
+        filed = [place for place in reader.filed() if place[2] <= len(entries)]
+    except LedgerTampered as error:
+        return Finding("filing", False, str(error))
+    for mine, theirs in zip_longest(due, filed):
+        if mine is None or theirs is None or not _alike(list(mine), list(theirs)):
+            number = next(place for place in (mine, theirs) if place is not None)[1]
+            return Finding("filing", False, f"question {number} is not filed as it was answered")
+    return Finding("filing", True, f"{len(due):,} answers are found by their questions")
 
 
 def _same_data(opening: Opening, secret: bytes, sample: Callable[[], Sample]) -> Finding:

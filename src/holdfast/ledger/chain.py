@@ -17,8 +17,9 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument, LedgerTampered
 
-__all__ = ["GENESIS", "RESTORE", "canonical", "keyed", "link", "seal", "verify"]
+__all__ = ["GENESIS", "RESTORE", "Row", "canonical", "keyed", "link", "seal", "verify"]
 
+Row = tuple[int, str, str]  # number, text and hash of an entry
 GENESIS = "0" * 64
 # What to do about a ledger that is not in order. What an older copy forgets is known all the same.
 RESTORE = (
@@ -58,7 +59,7 @@ def keyed(secret: bytes, purpose: str, text: str) -> str:
     return hmac.digest(secret, f"{purpose}|{text}".encode(), "sha256").hex()
 
 
-def verify(rows: Iterable[tuple[int, str, str]], previous: str = GENESIS, after: int = 0) -> str:
+def verify(rows: Iterable[Row], previous: str = GENESIS, after: int = 0) -> str:
     """Check (seq, text, hash) rows that follow entry `after`; returns the last hash."""
     expected = after + 1
     for seq, text, stored in rows:

@@ -11,50 +11,27 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import (
-    HoldfastError,
-    InvalidArgument,
-    LedgerBusy,
-    LedgerTampered,
-    LedgerUnavailable,
-)
-from holdfast.ledger.chain import GENESIS, RESTORE, canonical, link, seal, verify
-from holdfast.ledger.witness import Witness, require_seen
+from holdfast.errors import HoldfastError, InvalidArgument, LedgerBusy, LedgerUnavailable
+from holdfast.ledger import filing
+from holdfast.ledger.chain import GENESIS, Row, canonical, link, seal
+from holdfast.ledger.filing import Filed, Found, Kept
+from holdfast.ledger.reader import SECRET_BYTES, Reader, beside, known_secret, require_ledger
+from holdfast.ledger.trouble import busy, plainly, unavailable
 
 __all__ = ["Row", "Store"]
-
-Row = tuple[int, str, str]  # number, text and hash of an entry
 
 _SCHEMA = (
     "CREATE TABLE entries (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL) STRICT",
     "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seal TEXT NOT NULL) STRICT",
-)
-# The seal, and the entries in order: one statement, so that both are of one moment.
-_NEWS = (
-    "SELECT NULL, seal, NULL FROM head "
-    "UNION ALL SELECT seq, text, hash FROM entries WHERE seq >= ? ORDER BY 1"
+    *filing.SCHEMA,
 )
 _LOG_PAGES = 100
-_SECRET_BYTES = 32
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-# Failures of the disk, the folder or its permissions: the ledger itself may be in order.
-_OUTSIDE = {
-    sqlite3.SQLITE_AUTH,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_INTERRUPT,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_MISUSE,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_READONLY,
-}
 
 
 class Store:
@@ -66,15 +43,15 @@ class Store:
     def __init__(self, path: Path, secret: bytes) -> None:
         self.path = path
         self.secret = secret
-        self.guard = threading.RLock()
         self._process, self._closed = os.getpid(), False
-        self._witness = Witness(_beside(path, "newest"))
         self._lock = _lock(path)
         try:
             self._connection = _connect(path)
         except BaseException:
             self._lock.close()
             raise
+        self._reader = Reader(path, secret, self._connection)
+        self.guard = self._reader.guard
         # A store that nobody holds any more lets go of its files by itself, and quietly.
         for connection in (self._connection, self._lock):
             weakref.finalize(self, _let_go, self._process, connection)
@@ -97,18 +74,15 @@ class Store:
     @classmethod
     def open(cls, path: Path) -> Store:
         """An existing ledger; nothing is verified until `news` is read."""
-        if not path.is_file():
-            raise InvalidArgument(
-                f"there is no ledger {str(path)!r}; create one with open or init."
-            )
-        return cls(path, _known_secret(_beside(path, "secret"), path))
+        require_ledger(path)
+        return cls(path, known_secret(path))
 
     @contextmanager
     def exclusive(self, timeout: float) -> Iterator[None]:
         """Be the only one, of all threads and processes, that asks questions of this ledger."""
         self.require_usable()
         if not self.guard.acquire(timeout=timeout):
-            raise _busy(self.path, timeout)
+            raise busy(self.path, timeout)
         try:
             with _held(self._lock, self.path, timeout):
                 yield
@@ -118,40 +92,46 @@ class Store:
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
         self.require_usable()
-        seen = self._witness.seen()  # before the entries are read: others may be adding some
-        with self.guard, _plainly(self.path):
-            rows: list[Any] = self._connection.execute(_NEWS, (after,)).fetchall()
-        sealed = rows.pop(0)[1] if rows and rows[0][0] is None else None
-        if after:
-            rows = _after(rows, after, head)
-        head = verify(rows, head, after)
-        count = after + len(rows)
-        if sealed != seal(self.secret, count, head):
-            raise LedgerTampered(
-                f"the ledger ends after entry {count}, but its seal is of another entry, or of "
-                "another secret: entries were cut off or added by hand, or another secret lies "
-                f"beside it. Put back its own secret; if it is its own: {RESTORE}"
-            )
-        require_seen(seen, rows, after)
-        return rows
+        return self._reader.news(after, head)
 
-    def append(self, body: dict[str, Any], after: int, head: str) -> Row:
+    def found(self, question: str) -> Found | None:
+        """The newest answer to a question, without reading the history."""
+        self.require_usable()
+        return self._reader.found(question)
+
+    def kept(self) -> Kept | None:
+        """The checkpoint, if there is one."""
+        self.require_usable()
+        return self._reader.kept()
+
+    def append(
+        self,
+        body: dict[str, Any],
+        after: int,
+        head: str,
+        answers: Sequence[Filed] = (),
+        checkpoint: str | None = None,
+    ) -> Row:
         """Write the entry that follows entry `after`, on the disk when this returns.
 
-        To be called under `exclusive`, with all news read.
+        With it, the `answers` that it says are filed, and a `checkpoint` of what was before it. To
+        be called under `exclusive`, with all news read.
         """
         text = canonical(body)
         row = (after + 1, text, link(head, text))
-        with self.guard, _plainly(self.path):
+        with self.guard, plainly(self.path):
             connection = self._connection
             connection.execute("BEGIN IMMEDIATE")
             try:
                 _insert(connection, self.secret, row)
+                filing.file_answers(connection, self.secret, answers, row)
+                if checkpoint is not None:
+                    filing.keep(connection, self.secret, checkpoint)
                 connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:  # something failed, the commit itself perhaps
                     connection.execute("ROLLBACK")
-        self._witness.note(row[0], row[2])
+        self._reader.witness.note(row[0], row[2])
         return row
 
     def require_usable(self) -> None:
@@ -186,32 +166,23 @@ def _let_go(process: int, connection: sqlite3.Connection) -> None:
         connection.close()
 
 
-def _after(rows: list[Row], seq: int, hashed: str) -> list[Row]:
-    """The rows after the first, which must be the entry that was read before."""
-    if not rows or (rows[0][0], rows[0][2]) != (seq, hashed):
-        raise LedgerTampered(
-            f"entry {seq} of the ledger, read before, is gone or changed. {RESTORE}"
-        )
-    return rows[1:]
-
-
 def _make(path: Path, opening: Callable[[bytes], dict[str, Any]]) -> None:
     """Under the lock: a draft, then the secret, and last the name that makes the ledger exist.
 
     A draft that is found here is of a process that died in between: its secret was never used.
     """
-    draft, hidden = _beside(path, "draft"), _beside(path, "secret")
+    draft, hidden = beside(path, "draft"), beside(path, "secret")
     if hidden.exists() and not draft.exists():
         raise InvalidArgument(
             f"there is a secret {str(hidden)!r} without its ledger; restore the ledger, or remove "
             "the secret if no answer was ever given with it."
         )
-    secret = secrets.token_bytes(_SECRET_BYTES)
+    secret = secrets.token_bytes(SECRET_BYTES)
     text = canonical(opening(secret))
     try:
         for leftover in ("secret", "draft-journal", "draft-wal", "draft-shm", "draft"):
-            _beside(path, leftover).unlink(missing_ok=True)
-        with _plainly(path), closing(_connect(draft, journal="DELETE")) as connection:
+            beside(path, leftover).unlink(missing_ok=True)
+        with plainly(path), closing(_connect(draft, journal="DELETE")) as connection:
             connection.execute("BEGIN IMMEDIATE")
             for statement in _SCHEMA:
                 connection.execute(statement)
@@ -221,14 +192,14 @@ def _make(path: Path, opening: Callable[[bytes], dict[str, Any]]) -> None:
             connection.execute("PRAGMA journal_mode = WAL")  # all is in the file that is renamed
         # Of a ledger that was removed by hand:
         for stale in ("wal", "shm", "journal", "newest", "files"):
-            _beside(path, stale).unlink(missing_ok=True)
+            beside(path, stale).unlink(missing_ok=True)
         _write_secret(hidden, secret)
         draft.rename(path)
         _sync_folder(path.parent)
     except OSError as error:
         if isinstance(error, HoldfastError):
             raise
-        raise _unavailable(path, error) from error
+        raise unavailable(path, error) from error
 
 
 def _insert(connection: sqlite3.Connection, secret: bytes, row: Row) -> None:
@@ -256,29 +227,8 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _known_secret(path: Path, ledger: Path) -> bytes:
-    try:
-        secret = path.read_bytes()
-    except FileNotFoundError:
-        raise LedgerUnavailable(
-            f"the secret {str(path)!r} of the ledger {str(ledger)!r} is missing; without it no "
-            "answer can be finished or added. Restore it beside the ledger."
-        ) from None
-    except OSError as error:
-        raise _unavailable(path, error) from error
-    if len(secret) != _SECRET_BYTES:
-        raise LedgerTampered(
-            f"the secret {str(path)!r} has {len(secret)} bytes, not {_SECRET_BYTES}; restore it."
-        )
-    return secret
-
-
-def _beside(path: Path, what: str) -> Path:
-    return path.with_name(f"{path.name}-{what}")
-
-
 def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
-    with _plainly(path):
+    with plainly(path):
         connection = sqlite3.connect(
             path, timeout=60.0, isolation_level=None, check_same_thread=False
         )
@@ -300,8 +250,8 @@ def _lock(path: Path) -> sqlite3.Connection:
     With its journal in memory: on the disk it would be made and removed by every holder, and their
     commits would wait for that, too.
     """
-    with _plainly(path):
-        lock = sqlite3.connect(_beside(path, "lock"), isolation_level=None, check_same_thread=False)
+    with plainly(path):
+        lock = sqlite3.connect(beside(path, "lock"), isolation_level=None, check_same_thread=False)
         try:
             lock.execute("PRAGMA journal_mode = MEMORY")  # it reads, and need not wait for a holder
         except BaseException:
@@ -318,47 +268,12 @@ def _held(lock: sqlite3.Connection, path: Path, timeout: float) -> Iterator[None
             "asked and nothing was spent. Ask when that one is answered."
         )
     try:
-        with _plainly(path):
+        with plainly(path):
             lock.execute(f"PRAGMA busy_timeout = {int(1000 * timeout)}")
             lock.execute("BEGIN IMMEDIATE")
     except LedgerBusy as error:
-        raise _busy(path, timeout) from error
+        raise busy(path, timeout) from error
     try:
         yield
     finally:
         lock.execute("ROLLBACK")
-
-
-@contextmanager
-def _plainly(path: Path) -> Iterator[None]:
-    """SQLite's errors in our words; one that quotes damaged text is itself not readable."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise _in_our_words(path, error) from error
-
-
-def _in_our_words(path: Path, error: Exception) -> HoldfastError:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    if code in _BUSY:
-        return LedgerBusy(
-            f"another program holds the ledger {str(path)!r} ({error}); what was recorded is kept. "
-            "Try again when it is done."
-        )
-    if code in _OUTSIDE or isinstance(error, sqlite3.ProgrammingError):
-        return _unavailable(path, error)
-    return LedgerTampered(f"the ledger {str(path)!r} is damaged ({error}). {RESTORE}")
-
-
-def _busy(path: Path, timeout: float) -> LedgerBusy:
-    return LedgerBusy(
-        f"someone else has held the ledger {str(path)!r} for {timeout:g} s; nothing was asked and "
-        "nothing was spent. Try again, or wait longer."
-    )
-
-
-def _unavailable(path: Path, error: Exception) -> LedgerUnavailable:
-    return LedgerUnavailable(
-        f"the ledger {str(path)!r} cannot be used ({error}); check that its folder can be written "
-        "and that the disk has room. Nothing that was recorded is lost."
-    )

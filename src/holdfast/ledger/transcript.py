@@ -1,41 +1,51 @@
 """The transcript: the ledger's entries folded into terms, account and answers. No data is needed.
 
 Every answer is derived again from its offer and symbol; a stored answer that differs is tampering.
+A transcript that resumes from a checkpoint folds only what came after it: an earlier answer is
+looked up when its question is asked again, and all of them are read when all are wanted.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from holdfast.data.sampling import sampling_from_dict
 from holdfast.errors import LedgerTampered
-from holdfast.ledger.chain import GENESIS, RESTORE
+from holdfast.ledger.chain import GENESIS, RESTORE, Row, canonical, verify
 from holdfast.ledger.entries import Asked, Opening, Recorded, settlement
+from holdfast.ledger.filing import Filed, Found, Kept
+from holdfast.ledger.recording import Pending, recorded
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.catalogue import built, checking
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Release
-from holdfast.mechanisms.revealed import revealed
-from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import float_above, float_below
 
-__all__ = ["Pending", "Transcript", "in_unit"]
+__all__ = ["Transcript", "checkpoint_of"]
 
 Said = TypeVar("Said")
 
+_CHECKPOINT = "checkpoint/1"
+_CHECKPOINT_EVERY = 128  # entries: reading so many takes no longer than opening the file
 
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A batch that was reserved and not settled."""
 
-    seq: int
-    mechanism: Mechanism
-    why: str | None
-    asked: tuple[Asked, ...]
+class Past(Protocol):
+    """Where the entries are, for what a transcript did not fold itself."""
+
+    def kept(self) -> Kept | None:
+        """The newest checkpoint."""
+        ...
+
+    def found(self, question: str) -> Found | None:
+        """The newest answer to a question."""
+        ...
+
+    def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
+        """The entries that follow entry `after`."""
+        ...
 
 
 class Transcript:
@@ -47,15 +57,104 @@ class Transcript:
     def __init__(self) -> None:
         self.count = 0
         self.head = GENESIS
+        self._first = GENESIS  # the hash of the opening entry
+        self._past: Past | None = None  # where the answers are that were folded by a checkpoint
+        self._skipped = 0  # how many entries it folded
         self._opening: Opening | None = None
         self._terms: Terms | None = None
         self._mechanism: Mechanism | None = None
         self.checker: Checker | None = None  # what checks guesses, if anything does
         self.account = Account()
-        self.answers: list[Recorded] = []
-        self.by_question: dict[str, Recorded] = {}
-        self.abandoned: list[Asked] = []
+        self._answers: list[Recorded] = []
+        self._abandoned: list[Asked] = []
+        self._by_question: dict[str, Recorded] = {}
+        self.by_question: Mapping[str, Recorded] = _ByQuestion(self)
         self.pending: Pending | None = None
+
+    @classmethod
+    def resumed(cls, past: Past) -> Transcript:
+        """The ledger as it stands, from its newest checkpoint on."""
+        transcript, kept = cls(), past.kept()
+        if kept is not None:
+            transcript._resume(kept, past)
+        transcript.apply(past.news(transcript.count, transcript.head))
+        return transcript
+
+    def _resume(self, kept: Kept, past: Past) -> None:
+        body = checkpoint_of(kept)
+        if body is None:
+            return
+        (_, text, hashed) = kept.first
+        if verify([kept.first]) != body["first"]:
+            raise LedgerTampered(f"entry 1 of the ledger is not that of its checkpoint. {RESTORE}")
+        with _read("the checkpoint"):
+            self._apply(1, json.loads(text), hashed)
+            self.account = Account.from_dict(body["account"])
+        self.count, self.head = body["count"], body["head"]
+        self._past, self._skipped = past, self.count
+
+    def checkpoint(self) -> str | None:
+        """What is to be kept of the fold so far, where one is due: between batches."""
+        if self.pending is not None or self.count % _CHECKPOINT_EVERY != 1 or self.count == 1:
+            return None
+        return canonical(self.summary())
+
+    def summary(self) -> dict[str, Any]:
+        """What a checkpoint says of the fold so far."""
+        return {
+            "kind": _CHECKPOINT,
+            "count": self.count,
+            "head": self.head,
+            "first": self._first,
+            "account": self.account.to_dict(),
+        }
+
+    def filing(self, body: Mapping[str, Any]) -> list[Filed]:
+        """The answers that the next entry says, if it says any."""
+        if body["kind"] != "settle/1" or self.pending is None:
+            return []
+        return [
+            Filed(asked.offer.question, asked.offer.number, self.account.nats)
+            for asked in self.pending.asked
+        ]
+
+    @property
+    def answers(self) -> Sequence[Recorded]:
+        """Every answer, in order."""
+        self._read_everything()
+        return self._answers
+
+    @property
+    def abandoned(self) -> Sequence[Asked]:
+        """Every question that was given up."""
+        self._read_everything()
+        return self._abandoned
+
+    def _read_everything(self) -> None:
+        """Fold what a checkpoint spared; it must come to the same."""
+        if self._past is None:
+            return
+        whole = Transcript()
+        whole.apply(self._past.news()[: self.count])
+        if (whole.head, whole.account) != (self.head, self.account):
+            raise LedgerTampered(f"the ledger's checkpoint is not what its entries say. {RESTORE}")
+        self._answers, self._abandoned = whole._answers, whole._abandoned
+        self._by_question, self._past = whole._by_question, None
+
+    def _recall(self, question: str) -> Recorded | None:
+        """An answer that was folded by a checkpoint."""
+        found = None if self._past is None else self._past.found(question)
+        if found is None or found.settled[0] > self._skipped:
+            return None
+        (reserve, reserved, _), (seq, text, receipt) = found.reserved, found.settled
+        with _read(f"entry {seq}"):
+            pending = self._batch(reserve, json.loads(reserved))
+            body = json.loads(text)
+            releases = _releases(seq, body, pending)
+        for asked, release in zip(pending.asked, releases, strict=True):
+            if (release.number, asked.offer.question) == (found.filed.number, question):
+                return recorded(asked, release, body["at"], receipt, found.filed.leaked, pending)
+        raise LedgerTampered(f"entry {seq} of the ledger does not answer {question}. {RESTORE}")
 
     @property
     def committed(self) -> Account:
@@ -87,19 +186,14 @@ class Transcript:
                 raise LedgerTampered(
                     f"entry {seq} of the ledger came after entry {self.count}; open it again."
                 )
-            try:
+            with _read(f"entry {seq}"):
                 self._apply(seq, json.loads(text), receipt)
-            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-                raise LedgerTampered(
-                    f"entry {seq} of the ledger cannot be read ({error!r}); it was not written by "
-                    "this software, or by a newer version of it."
-                ) from error
             self.count, self.head = seq, receipt
 
     def _apply(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         match body["kind"]:
             case "open/2":
-                self._open(seq, body)
+                self._open(seq, body, receipt)
             case "reserve/1":
                 self._reserve(seq, body)
             case "settle/1":
@@ -112,9 +206,10 @@ class Transcript:
                     "Holdfast that wrote it."
                 )
 
-    def _open(self, seq: int, body: dict[str, Any]) -> None:
+    def _open(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         if self._opening is not None:
             raise LedgerTampered(f"entry {seq} of the ledger opens it a second time.")
+        self._first = receipt
         self._opening = opening = Opening.read(body)
         self._terms = Terms(
             rows=opening.rows,
@@ -135,69 +230,98 @@ class Transcript:
                 f"entry {seq} of the ledger reserves a batch while entry {self.pending.seq} is not "
                 "finished."
             )
-        asked = tuple(Asked.read(item) for item in body["items"])
-        numbers = [each.offer.number for each in asked]
+        pending = self._batch(seq, body)
+        numbers = [each.offer.number for each in pending.asked]
         first = self.account.asked + 1
         if not numbers or numbers != list(range(first, first + len(numbers))):
             raise LedgerTampered(
                 f"entry {seq} of the ledger reserves questions {numbers}; the next is {first}."
             )
-        mechanism = self.mechanisms[body["mechanism"]]
-        self.pending = Pending(seq, mechanism, body["why"], asked)
+        self.pending = pending
+
+    def _batch(self, seq: int, body: dict[str, Any]) -> Pending:
+        """The batch that an entry reserves."""
+        asked = tuple(Asked.read(item) for item in body["items"])
+        return Pending(seq, self.mechanisms[body["mechanism"]], body["why"], asked)
 
     def _settle(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         pending = self._finish(seq, body)
-        offers = [asked.offer for asked in pending.asked]
-        releases = [
-            pending.mechanism.settle(offer, symbol)
-            for offer, symbol in zip(offers, body["symbols"], strict=True)
-        ]
-        derived = settlement(body["at"], pending.seq, body["symbols"], releases)
-        if derived != body:
-            raise LedgerTampered(
-                f"entry {seq} of the ledger states answers that do not follow from its symbols."
-            )
+        releases, leaked = _releases(seq, body, pending), self.account.nats
         for asked, release in zip(pending.asked, releases, strict=True):
-            self._record(asked, release, pending, body["at"], receipt)
+            answer = recorded(asked, release, body["at"], receipt, leaked, pending)
+            self._answers.append(answer)
+            self._by_question[answer.question] = answer
+        offers = [asked.offer for asked in pending.asked]
         self.account = pending.mechanism.advance(self.account, offers, releases)
-
-    def _record(
-        self, asked: Asked, release: Release, pending: Pending, at: str, receipt: str
-    ) -> None:
-        low, high = asked.low, asked.high
-        guess = asked.offer.guess
-        recorded = Recorded(
-            number=release.number,
-            question=asked.offer.question,
-            status=release.status,
-            value=in_unit(release.value, low, high),
-            interval=_in_unit_outwards(release.interval, low, high),
-            range=Interval(low, high),
-            guess=None if guess is None else in_unit(guess, low, high),
-            tolerance=asked.offer.tolerance,
-            charge=release.charge,
-            leaked=self.account.nats,
-            at=at,
-            why=pending.why,
-            part_of=asked.part_of,
-            mechanism=pending.mechanism.name,
-            receipt=receipt,
-            variance=asked.offer.variance,
-            revealed=revealed(asked.offer, release),
-        )
-        self.answers.append(recorded)
-        self.by_question[recorded.question] = recorded
 
     def _abandon(self, seq: int, body: dict[str, Any]) -> None:
         pending = self._finish(seq, body)
         self.account = _at_worst(self.account, pending)
-        self.abandoned.extend(pending.asked)
+        self._abandoned.extend(pending.asked)
 
     def _finish(self, seq: int, body: dict[str, Any]) -> Pending:
         pending, self.pending = self.pending, None
         if pending is None or pending.seq != body["reserve"]:
             raise LedgerTampered(f"entry {seq} of the ledger finishes a batch that is not open.")
         return pending
+
+
+@dataclass(frozen=True, slots=True)
+class _ByQuestion(Mapping[str, Recorded]):
+    """The newest answer of each question: those folded here, and those looked up in the past."""
+
+    transcript: Transcript
+
+    def __getitem__(self, question: str) -> Recorded:
+        known = self.transcript._by_question
+        if question not in known:
+            recalled = self.transcript._recall(question)
+            if recalled is None:
+                raise KeyError(question)
+            return recalled
+        return known[question]
+
+    def __iter__(self) -> Iterator[str]:
+        self.transcript._read_everything()
+        return iter(self.transcript._by_question)
+
+    def __len__(self) -> int:
+        self.transcript._read_everything()
+        return len(self.transcript._by_question)
+
+
+def checkpoint_of(kept: Kept) -> dict[str, Any] | None:
+    """What a checkpoint says; None if another version wrote it."""
+    with _read("the checkpoint"):
+        body: dict[str, Any] = json.loads(kept.text)
+        if body["kind"] != _CHECKPOINT:
+            return None
+        return {name: body[name] for name in ("kind", "count", "head", "first", "account")}
+
+
+@contextmanager
+def _read(what: str) -> Iterator[None]:
+    """What makes no sense was not written by this software."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise LedgerTampered(
+            f"{what} of the ledger cannot be read ({error!r}); it was not written by "
+            "this software, or by a newer version of it."
+        ) from error
+
+
+def _releases(seq: int, body: dict[str, Any], pending: Pending) -> list[Release]:
+    """The answers that follow from a batch's symbols; they must be the ones that are stated."""
+    releases = [
+        pending.mechanism.settle(asked.offer, symbol)
+        for asked, symbol in zip(pending.asked, body["symbols"], strict=True)
+    ]
+    if settlement(body["at"], pending.seq, body["symbols"], releases) != body:
+        raise LedgerTampered(
+            f"entry {seq} of the ledger states answers that do not follow from its symbols."
+        )
+    return releases
 
 
 def _opened(said: Said | None) -> Said:
@@ -211,21 +335,3 @@ def _at_worst(account: Account, pending: Pending) -> Account:
     """The account after a batch that keeps its worst charges."""
     offers = [asked.offer for asked in pending.asked]
     return charged(account, offers, [offer.worst_charge for offer in offers])
-
-
-def in_unit(fraction: float, low: float, high: float) -> float:
-    """A fraction of the range [low, high] in the question's own unit, correctly rounded."""
-    return float(_exactly(fraction, low, high))
-
-
-def _exactly(fraction: float, low: float, high: float) -> Fraction:
-    part = Fraction(min(1.0, max(0.0, fraction)))
-    return Fraction(low) + (Fraction(high) - Fraction(low)) * part
-
-
-def _in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
-    """The interval in the question's own unit, rounded outwards but not beyond the range."""
-    return Interval(
-        float_below(_exactly(interval.low, low, high)),
-        float_above(_exactly(interval.high, low, high)),
-    )

@@ -90,7 +90,8 @@ class Account:
     """Questions asked, nats leaked, checks made and surprises met so far.
 
     `memory` is what mechanisms remember beside that, each under its own name: folded from offers
-    and releases in `advance`, never written to.
+    and releases in `advance`, never written to. Its values are plain, as JSON has them, so that an
+    account can be written down and read again.
     """
 
     leakage: LeakageAccount = field(default_factory=LeakageAccount)
@@ -101,6 +102,23 @@ class Account:
     def remembering(self, name: str, value: Any) -> Account:
         """The account with one mechanism's memory replaced."""
         return replace(self, memory={**self.memory, name: value})
+
+    def to_dict(self) -> dict[str, Any]:
+        spent = self.leakage.log_beta_spent
+        return {
+            "asked": self.leakage.asked,
+            "nats": self.leakage.nats,
+            "log_beta_spent": None if spent == -math.inf else spent,
+            "checks": self.checks,
+            "surprises": self.surprises,
+            "memory": dict(self.memory),
+        }
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Account:
+        spent = body["log_beta_spent"]
+        leakage = LeakageAccount(body["asked"], body["nats"], -math.inf if spent is None else spent)
+        return cls(leakage, body["checks"], body["surprises"], dict(body["memory"]))
 
     @property
     def asked(self) -> int:

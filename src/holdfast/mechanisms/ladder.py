@@ -70,6 +70,10 @@ class Best:
     def to_dict(self) -> dict[str, Any]:
         return {"best": self.level, "reached_by": self.question}
 
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Best:
+        return cls(body["best"], body["reached_by"])
+
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
@@ -178,7 +182,7 @@ class Ladder:
                 if best is None or level <= best.level:
                     best = Best(level, offer.question)
         after = charged(account, offers, [release.charge for release in releases])
-        return after.remembering(_MEMORY, best)
+        return after.remembering(_MEMORY, None if best is None else best.to_dict())
 
     def _level(self, offer: Offer, release: Release) -> int:
         """The level that a value stands for: the inverse of `_at`."""
@@ -209,8 +213,8 @@ def _charge(symbols: int) -> float:
 
 
 def _best(account: Account) -> Best | None:
-    found: Best | None = account.memory.get(_MEMORY)
-    return found
+    found: dict[str, Any] | None = account.memory.get(_MEMORY)
+    return None if found is None else Best.from_dict(found)
 
 
 def _is_readable(question: Statistic) -> bool:

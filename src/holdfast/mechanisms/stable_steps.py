@@ -62,15 +62,23 @@ class StableSteps:
 
 def steps_of(account: Account) -> StableSteps:
     """The answers so far as typically stable steps."""
-    found: StableSteps = account.memory.get(_MEMORY, StableSteps())
-    return found
+    found: dict[str, Any] | None = account.memory.get(_MEMORY)
+    if found is None:
+        return StableSteps()
+    finest = tuple(
+        (None if key is None else (key[0], key[1]), cells, scale)
+        for key, cells, scale in found["finest"]
+    )
+    return StableSteps(found["count"], finest)
 
 
 def remembering_steps(
     account: Account, offers: Sequence[Offer], noise: Callable[[Offer], tuple[int, int]]
 ) -> Account:
     """The account that knows of these answers too; `noise` gives cells and scale of an offer."""
-    return account.remembering(_MEMORY, steps_of(account).after(offers, noise))
+    after = steps_of(account).after(offers, noise)
+    finest = [[None if key is None else list(key), *noisy] for key, *noisy in after.finest]
+    return account.remembering(_MEMORY, {"count": after.count, "finest": finest})
 
 
 def _key(profile: dict[str, Any] | None) -> tuple[tuple[str, Any], ...] | None:

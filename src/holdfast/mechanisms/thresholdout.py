@@ -132,7 +132,7 @@ class Thresholdout:
             if release.charge > self._least_charge:  # it went over the threshold
                 used, since = used + 1, release.number
         after = charged(account, offers, [release.charge for release in releases])
-        return after.remembering(_MEMORY, (used, since))
+        return after.remembering(_MEMORY, [used, since])
 
     def questions_left(self, terms: Terms, account: Account) -> int:
         used, _ = _state(account)
@@ -151,8 +151,8 @@ class Thresholdout:
 
 def _state(account: Account) -> tuple[int, int]:
     """How many answers went over the threshold, and the number of the last of them."""
-    found: tuple[int, int] = account.memory.get(_MEMORY, (0, 0))
-    return found
+    used, since = account.memory.get(_MEMORY, (0, 0))
+    return used, since
 
 
 def _draws(noise: Noise) -> tuple[int, int, int]:

@@ -1,0 +1,158 @@
+"""What spares reading the whole history: where each answer is, and a checkpoint of the fold.
+
+Both are in the ledger's file, written in the transactions of the entries they follow from, and
+sealed with the secret. They say nothing that the entries do not: an answer is read from its own
+entries, whose text must have the hash that was sealed, and an audit folds everything again. Without
+a checkpoint, or with one of another kind, the entries are folded from the first.
+"""
+
+from __future__ import annotations
+
+import hmac
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from holdfast.errors import LedgerTampered
+from holdfast.ledger.chain import RESTORE, Row, verify
+
+__all__ = [
+    "SCHEMA",
+    "Filed",
+    "Found",
+    "Kept",
+    "Place",
+    "every_place",
+    "file_answers",
+    "find",
+    "keep",
+    "kept",
+    "place_of",
+]
+
+# The digest of a question, its number, the entry that settled it, and what had leaked before.
+Place = tuple[str, int, int, float]
+
+SCHEMA = (
+    "CREATE TABLE answers (question TEXT NOT NULL, number INTEGER NOT NULL, settled INTEGER NOT "
+    "NULL, leaked REAL NOT NULL, seal TEXT NOT NULL, PRIMARY KEY (question, number)) STRICT, "
+    "WITHOUT ROWID",
+    "CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT NOT NULL, seal "
+    "TEXT NOT NULL) STRICT",
+)
+_SEAL = "holdfast filing/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """An answer: its question and number, and what had leaked (nats) before its batch."""
+
+    question: str
+    number: int
+    leaked: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A filed answer with the two entries that say it, in order and as they were sealed."""
+
+    filed: Filed
+    reserved: Row
+    settled: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A checkpoint as it was sealed, and the ledger's first entry."""
+
+    text: str
+    first: Row
+
+
+def file_answers(
+    connection: sqlite3.Connection, secret: bytes, answers: Iterable[Filed], settled: Row
+) -> None:
+    """File the answers that entry `settled` says, in its own transaction."""
+    seq, _, hashed = settled
+    for filed in answers:
+        place = place_of(filed, seq)
+        connection.execute(
+            "INSERT INTO answers VALUES (?, ?, ?, ?, ?)", (*place, _seal(secret, *place, hashed))
+        )
+
+
+def find(connection: sqlite3.Connection, secret: bytes, question: str) -> Found | None:
+    """The newest answer to a question; refused if its entries are not those that were sealed."""
+    row = connection.execute(
+        "SELECT question, number, settled, leaked, seal FROM answers WHERE question = ? "
+        "ORDER BY number DESC LIMIT 1",
+        (_digest(question),),
+    ).fetchone()
+    if row is None:
+        return None
+    digest, number, settled, leaked, stored = row
+    entries: list[Row] = connection.execute(
+        "SELECT seq, text, hash FROM entries WHERE seq BETWEEN ? AND ? ORDER BY seq",
+        (settled - 2, settled),
+    ).fetchall()
+    if len(entries) != 3:
+        raise _otherwise(settled)
+    before, *said = entries
+    hashed = verify(said, before[2], before[0])
+    if stored != _seal(secret, digest, number, settled, leaked, hashed):
+        raise _otherwise(settled)
+    return Found(Filed(question, number, leaked), *said)
+
+
+def place_of(filed: Filed, settled: int) -> Place:
+    """Where an answer is filed that entry `settled` says."""
+    return (_digest(filed.question), filed.number, settled, filed.leaked)
+
+
+def every_place(connection: sqlite3.Connection, secret: bytes | None) -> Iterator[Place]:
+    """Where all answers are filed; each must be as it was sealed."""
+    rows = connection.execute(
+        "SELECT question, number, settled, leaked, answers.seal, hash FROM answers "
+        "LEFT JOIN entries ON seq = settled ORDER BY number"
+    )
+    for *place, stored, hashed in rows:
+        if secret is not None and stored != _seal(secret, *place, hashed):
+            raise _otherwise(place[2])
+        yield (place[0], place[1], place[2], place[3])
+
+
+def keep(connection: sqlite3.Connection, secret: bytes, text: str) -> None:
+    """Put a checkpoint in place of the one before."""
+    connection.execute(
+        "INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)", (text, _seal(secret, text))
+    )
+
+
+def kept(connection: sqlite3.Connection, secret: bytes) -> Kept | None:
+    """The checkpoint; None if there is none, refused if it is not as it was sealed."""
+    row = connection.execute(
+        "SELECT checkpoint.text, seal, seq, entries.text, hash FROM checkpoint "
+        "LEFT JOIN entries ON seq = 1"
+    ).fetchone()
+    if row is None:
+        return None
+    text, stored, *first = row
+    if stored != _seal(secret, text):
+        raise LedgerTampered(f"the checkpoint of the ledger was not sealed by it. {RESTORE}")
+    return Kept(text, (first[0], first[1], first[2]))
+
+
+def _digest(question: str) -> str:
+    return sha256(question.encode()).hexdigest()
+
+
+def _seal(secret: bytes, *facts: object) -> str:
+    return hmac.digest(secret, "|".join([_SEAL, *map(str, facts)]).encode(), sha256).hex()
+
+
+def _otherwise(seq: int) -> LedgerTampered:
+    return LedgerTampered(
+        f"entry {seq} of the ledger is not the one under which its answers were filed: one of them "
+        f"was changed. {RESTORE}"
+    )
