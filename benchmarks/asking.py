@@ -106,15 +106,33 @@ def long_ledger(folder: Path) -> list[Row]:
         holdouts.append(holdout)
     short, long = holdouts
     fresh = (f"avg(x1 > {i}e-4)" for i in itertools.count())
+    asks = compare(
+        "ask, 100,000 entries",
+        lambda: long.ask(next(fresh)),
+        "ask, 10 entries",
+        lambda: short.ask(next(fresh)),
+        at_most=1.5,
+        repeats=200,
+    )
+    for holdout, batches in ((short, 50), (long, 50_000)):
+        for number in range(batches):  # those of before are repeats
+            holdout.check(f"avg(x0 > {number}e-9)", guess=0.5)
+        holdout.close()
+
+    def opened(name: str) -> None:
+        with holdfast.open(frame, ledger=folder / f"{name}.ledger") as holdout:
+            holdout.ask("avg(x0 > 3e-9)")
+
     return [
+        asks,
         compare(
-            "ask, 100,000 entries",
-            lambda: long.ask(next(fresh)),
-            "ask, 10 entries",
-            lambda: short.ask(next(fresh)),
-            at_most=1.5,
-            repeats=200,
-        )
+            "open and repeat, 100,000 entries",
+            lambda: opened("long"),
+            "open and repeat, 100 to 500 entries",
+            lambda: opened("short"),
+            at_most=3.0,
+            repeats=50,
+        ),
     ]
 
 

@@ -1,4 +1,4 @@
-"""`holdfast budget | ledger | audit` without a secret, on read-only media, and on tampered ledgers."""
+"""`holdfast budget | ledger | audit` without a secret, on read-only media, and when tampered."""
 
 from __future__ import annotations
 

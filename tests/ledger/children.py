@@ -153,7 +153,7 @@ def arm(holdout: Holdout, point: str) -> None:
             die()
         return found
 
-    Store.append = dying_append  # type: ignore[method-assign]
+    Store.append = dying_append  # type: ignore[assignment, method-assign]
     store_module._insert = dying_insert
     filing.keep = dying_keep
     Witness.note = dying_note  # type: ignore[method-assign]
