@@ -69,7 +69,9 @@ def noise_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.holdout.desk.noise_of_batch", by_number)
 
 
-def made(folder: Path, data: pl.DataFrame | None = None, name: str = "t", **declared: Any) -> Path:
+def made(
+    folder: Path, data: pl.DataFrame | str | None = None, name: str = "t", **declared: Any
+) -> Path:
     """The path of a new ledger with these declarations."""
     facts: dict[str, Any] = {"tolerance": 0.2, "questions": 20, "schema": BOUNDS}
     with opened(folder, table() if data is None else data, name, **(facts | declared)):

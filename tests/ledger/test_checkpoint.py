@@ -74,7 +74,7 @@ class Counted:
     """A store that counts the entries it hands out."""
 
     def __init__(self, store: Store) -> None:
-        self.store, self.read = store, 0
+        self.store, self.read, self.guard = store, 0, store.guard
 
     def kept(self) -> filing.Kept | None:
         self.read += 1

@@ -14,7 +14,8 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument, LedgerBusy, LedgerTampered, LedgerUnavailable
-from holdfast.ledger.store import Store
+from holdfast.ledger.chain import link
+from holdfast.ledger.store import Store, _insert
 from tests.holdout.tables import made, opened, table
 from tests.ledger.reading import rows_of
 
@@ -173,6 +174,43 @@ def test_a_second_maker_keeps_the_first_ledger(tmp_path: Path) -> None:
     before = rows_of(path)
     Store.create(path, lambda _: {"kind": "open/2"}, 1.0)
     assert rows_of(path) == before
+
+
+# Broken files beside it ---------------------------------------------------------------------------
+
+BROKEN = {
+    "nothing": b"",
+    "no text": b"\xff\xfe\x00",
+    "half of it": b'{"files": [',
+    "another kind": b"[1, 2]",
+    "nested deeply": b"[" * 200_000,
+    "nested deeply and closed": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("what", ["files", "newest"])
+def test_a_broken_memory_is_no_memory(tmp_path: Path, what: str, content: bytes) -> None:
+    data = tmp_path / "t.parquet"
+    table().write_parquet(data)
+    made(tmp_path, str(data))
+    (tmp_path / f"t.ledger-{what}").write_bytes(content)
+    with opened(tmp_path, str(data)) as holdout:
+        assert holdout.ask("avg(late)").number == 1
+    (tmp_path / f"t.ledger-{what}").unlink()
+    (tmp_path / f"t.ledger-{what}").mkdir()
+    with opened(tmp_path, str(data)) as holdout:
+        assert holdout.ask("avg(x > 1)").number == 2
+
+
+def test_an_entry_that_is_nested_too_deeply_is_no_entry(ledger: Path) -> None:
+    secret, head = ledger.with_name("t.ledger-secret").read_bytes(), rows_of(ledger)[-1][2]
+    text = "[" * 200_000
+    with closing(sqlite3.connect(ledger)) as connection:
+        _insert(connection, secret, (8, text, link(head, text)))
+        connection.commit()
+    with pytest.raises(LedgerTampered, match="entry 8 of the ledger cannot be read"):
+        holdfast.open(table(), ledger=ledger)
 
 
 # Disk and folder ---------------------------------------------------------------------------------

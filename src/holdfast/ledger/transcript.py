@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -34,6 +34,11 @@ _CHECKPOINT_EVERY = 128  # entries: reading so many takes no longer than opening
 
 class Past(Protocol):
     """Where the entries are, for what a transcript did not fold itself."""
+
+    @property
+    def guard(self) -> AbstractContextManager[Any]:
+        """Held while entries are folded: threads may share a transcript."""
+        ...
 
     def kept(self) -> Kept | None:
         """The newest checkpoint."""
@@ -132,18 +137,23 @@ class Transcript:
 
     def _read_everything(self) -> None:
         """Fold what a checkpoint spared; it must come to the same."""
-        if self._past is None:
+        past = self._past
+        if past is None:
             return
-        whole = Transcript()
-        whole.apply(self._past.news()[: self.count])
-        if (whole.head, whole.account) != (self.head, self.account):
-            raise LedgerTampered(f"the ledger's checkpoint is not what its entries say. {RESTORE}")
-        self._answers, self._abandoned = whole._answers, whole._abandoned
-        self._by_question, self._past = whole._by_question, None
+        with past.guard:
+            whole = Transcript()
+            whole.apply(past.news()[: self.count])
+            if (whole.head, whole.account) != (self.head, self.account):
+                raise LedgerTampered(
+                    f"the ledger's checkpoint is not what its entries say. {RESTORE}"
+                )
+            self._answers, self._abandoned = whole._answers, whole._abandoned
+            self._by_question, self._past = whole._by_question, None
 
     def _recall(self, question: str) -> Recorded | None:
         """An answer that was folded by a checkpoint."""
-        found = None if self._past is None else self._past.found(question)
+        past = self._past
+        found = None if past is None else past.found(question)
         if found is None or found.settled[0] > self._skipped:
             return None
         (reserve, reserved, _), (seq, text, receipt) = found.reserved, found.settled
@@ -273,13 +283,11 @@ class _ByQuestion(Mapping[str, Recorded]):
     transcript: Transcript
 
     def __getitem__(self, question: str) -> Recorded:
-        known = self.transcript._by_question
-        if question not in known:
-            recalled = self.transcript._recall(question)
-            if recalled is None:
-                raise KeyError(question)
-            return recalled
-        return known[question]
+        transcript = self.transcript
+        answer = transcript._by_question.get(question) or transcript._recall(question)
+        if answer is None:
+            return transcript._by_question[question]  # another thread may have read everything now
+        return answer
 
     def __iter__(self) -> Iterator[str]:
         self.transcript._read_everything()

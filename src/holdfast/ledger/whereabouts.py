@@ -64,7 +64,7 @@ def recall(ledger: Path, secret: bytes) -> Whereabouts | None:
         if not hmac.compare_digest(text["seal"], keyed(secret, _PURPOSE, facts)):
             return None
         return _read(json.loads(facts))
-    except (OSError, LookupError, TypeError, ValueError):
+    except (OSError, LookupError, RecursionError, TypeError, ValueError):
         return None
 
 
