@@ -78,7 +78,7 @@ def test_the_demo_session_on_flights(
     flights.session(train, hold, tmp_path)
     told = capsys.readouterr().out
     assert told.count("confirmed") >= 25
-    assert told.count("audit: ok") == 4
+    assert told.count("audit: ok") == 5
     assert "FAILED" not in told
     assert "surprise" in told
     assert (tmp_path / "flights.png").stat().st_size > 10_000
@@ -113,7 +113,7 @@ def test_the_demo_session_on_models(
     train, _, judge = parts
     models.session(train, judge, tmp_path)
     told = capsys.readouterr().out
-    assert told.count("audit: ok") == 4
+    assert told.count("audit: ok") == 5
     assert "FAILED" not in told
     assert (tmp_path / "models.png").stat().st_size > 10_000
 

@@ -9,10 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from holdfast.ledger.addresses import noise_of_batch
+from holdfast.mechanisms.mechanism import Offer
+from holdfast.mechanisms.noise import Noise
 from tests.holdout.tables import Crash, copied, crash, made, noise_by_number, opened, table, watch
 from tests.ledger.reading import folded, rows_of
 
@@ -110,6 +114,20 @@ def test_the_rest_of_a_batch_and_of_the_history_do_not_matter(copies: tuple[Path
     one, two = (folded(ledger).by_question[ABOVE[0]] for ledger in copies)
     assert one.value == two.value
     assert one.receipt != two.receipt
+
+
+def test_the_address_is_the_one_that_was_recorded() -> None:
+    """A crashed entry is finished by another version with the same noise: this never changes."""
+    offer = Offer(7, "avg(b)", 0.25, -9.5, 0.125, 16, 4, None, None, None, -3.0, 0.5)
+    said = (
+        '{"law":"bounded noise/1","offer":{"cells":16,"claim":null,"extra":null,"guess":null,'
+        '"log_p":-9.5,"log_share":-3.0,"number":7,"prior":null,"profile":null,"question":"avg(b)",'
+        '"radius":0.125,"reach":4,"tolerance":0.25,"variance":null,"worst_charge":0.5},"table":"f"}'
+    )
+    noise = noise_of_batch(b"s", "f", "bounded noise/1", [offer])
+    assert noise(7) == Noise(b"s", f"holdfast noise/2 {sha256(said.encode()).hexdigest()}")
+    shared = b'{"law":"bounded noise/1","shared":0,"table":"f"}'
+    assert noise(0) == Noise(b"s", f"holdfast noise/2 {sha256(shared).hexdigest()}")
 
 
 def test_an_unfinished_question_is_finished_with_the_same_noise(copies: tuple[Path, Path]) -> None:

@@ -1,9 +1,9 @@
 """Addressed noise: a function of (secret, address), so that a crashed entry repeats itself.
 
-The stream of an address is HMAC-SHA256(secret, "holdfast noise/2", SHA-256 of the address, block),
-block = 0, 1, ...; whole numbers are taken from it by rejection, so that every value is exactly
-equally likely as far as the generator is. The secret never enters the ledger. What the address of
-a question says is up to who asks: the ledger's is in `ledger.addresses`.
+The stream of an address is HMAC-SHA256(secret, "holdfast noise/1", address, block), block = 0, 1,
+...; whole numbers are taken from it by rejection, so that every value is exactly equally likely as
+far as the generator is. The secret never enters the ledger. What addresses a question is up to who
+asks: in the laboratory its number, in a ledger all that is public about it (`ledger.addresses`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hashlib import sha256
 
 __all__ = ["Noise"]
 
-_PURPOSE = b"holdfast noise/2"
+_PURPOSE = b"holdfast noise/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,10 @@ class Noise:
     address: str
 
     def _blocks(self) -> Iterator[bytes]:
-        block, where = 0, sha256(self.address.encode()).hexdigest().encode()
+        block = 0
         while True:
-            yield hmac.digest(
-                self.secret, b"|".join((_PURPOSE, where, str(block).encode())), sha256
-            )
+            address = b"|".join((_PURPOSE, self.address.encode(), str(block).encode()))
+            yield hmac.digest(self.secret, address, sha256)
             block += 1
 
     def uniform(self, least: int, most: int) -> int:
