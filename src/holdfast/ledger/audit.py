@@ -9,7 +9,7 @@ whatever else differs from the offer that the mechanism makes is found by making
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -21,6 +21,7 @@ from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, sampling_from_dict
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
+from holdfast.ledger.alike import CLOSE, alike
 from holdfast.ledger.chain import Row, canonical
 from holdfast.ledger.entries import Asked, Opening
 from holdfast.ledger.filing import Filed, Kept, place_of
@@ -36,8 +37,6 @@ from holdfast.statistics.table import Table
 
 __all__ = ["Finding", "audit"]
 
-# Numbers of an offer that was made on another machine agree far better than this.
-_CLOSE = 1e-9
 _TOLD_EVERY = 100  # entries
 _FIELDS = {
     "log_p": "level",
@@ -113,7 +112,7 @@ def _follow(transcript: Transcript, entries: Iterable[Row], kept: Kept | None) -
     for entry in entries:
         transcript.apply([entry])
         if unseen is not None and unseen["count"] == transcript.count:
-            if not _alike(unseen, transcript.summary()):
+            if not alike(unseen, transcript.summary()):
                 break
             unseen = None
         pending, (seq, _, _) = transcript.pending, entry
@@ -156,7 +155,7 @@ def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) 
         return "its range is not that of its question"
     if offer.variance is not None:
         known = known_variance(statistic, transcript.by_question)
-        if known is None or not _alike(offer.variance.variance, known.variance):
+        if known is None or not alike(offer.variance.variance, known.variance):
             return "its variance was not declared and does not follow from earlier answers"
     return None
 
@@ -197,27 +196,16 @@ def _made_again(
     try:
         return pending.mechanism.offer(terms, account, wishes)
     except Refused:  # another machine's logarithms may have made the half-width a little smaller
-        wider = [replace(wish, tolerance=wish.tolerance * (1 + _CLOSE)) for wish in wishes]
+        wider = [replace(wish, tolerance=wish.tolerance * (1 + CLOSE)) for wish in wishes]
         return pending.mechanism.offer(terms, account, wider)
 
 
 def _difference(offer: Offer, again: Offer) -> str | None:
     """What of an offer is not as it was made again, in words; its question is that by its text."""
     found, expected = offer.to_dict(), {**again.to_dict(), "question": offer.question}
-    differing = [name for name in found if not _alike(found[name], expected[name])]
+    differing = [name for name in found if not alike(found[name], expected[name])]
     differing.sort(key="profile".__ne__)  # a radius follows from its concentration
     return next((_FIELDS.get(name, name) for name in differing), None)
-
-
-def _alike(one: Any, other: Any) -> bool:
-    """Equal; numbers, as nearly as machines compute them."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_alike, one, other))
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE**2)
-    return bool(one == other)
 
 
 def _failure_probability(transcript: Transcript) -> Finding:
@@ -251,7 +239,7 @@ def _filing(transcript: Transcript, entries: Sequence[Row], reader: Reader) -> F
     except LedgerTampered as error:
         return Finding("filing", False, str(error))
     for mine, theirs in zip_longest(due, filed):
-        if mine is None or theirs is None or not _alike(list(mine), list(theirs)):
+        if mine is None or theirs is None or not alike(list(mine), list(theirs)):
             number = next(place for place in (mine, theirs) if place is not None)[1]
             return Finding("filing", False, f"question {number} is not filed as it was answered")
     return Finding("filing", True, f"{len(due):,} answers are found by their questions")
@@ -280,7 +268,7 @@ def _misstated(opening: Opening, rows: Sample) -> str | None:
         return "rows or columns"
     if isinstance(sampling, Clustered):
         size = effective_size(rows, sampling.column)
-        if sampling.size is None or not _alike(sampling.size, size):
+        if sampling.size is None or not alike(sampling.size, size):
             return "units"
     if stated is not None:
         design = design_of(rows, stated["columns"], unit).to_dict()

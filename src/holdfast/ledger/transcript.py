@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 from holdfast.data.sampling import sampling_from_dict
 from holdfast.errors import LedgerTampered
+from holdfast.ledger.alike import alike
 from holdfast.ledger.chain import GENESIS, RESTORE, Row, canonical, verify
 from holdfast.ledger.entries import Asked, Opening, Recorded, settlement
 from holdfast.ledger.filing import Filed, Found, Kept
@@ -73,7 +74,6 @@ class Transcript:
         self._answers: list[Recorded] = []
         self._abandoned: list[Asked] = []
         self._by_question: dict[str, Recorded] = {}
-        self.by_question: Mapping[str, Recorded] = _ByQuestion(self)
         self.pending: Pending | None = None
 
     @classmethod
@@ -124,6 +124,11 @@ class Transcript:
         ]
 
     @property
+    def by_question(self) -> Mapping[str, Recorded]:
+        """The newest answer of each question."""
+        return _ByQuestion(self)
+
+    @property
     def answers(self) -> Sequence[Recorded]:
         """Every answer, in order."""
         self._read_everything()
@@ -143,7 +148,7 @@ class Transcript:
         with past.guard:
             whole = Transcript()
             whole.apply(past.news()[: self.count])
-            if (whole.head, whole.account) != (self.head, self.account):
+            if not alike(whole.summary(), self.summary()):
                 raise LedgerTampered(
                     f"the ledger's checkpoint is not what its entries say. {RESTORE}"
                 )
