@@ -101,7 +101,7 @@ class Reader:
 
 @contextmanager
 def look(path: Path) -> Iterator[Reader]:
-    """A ledger to be looked at: nothing is written, neither in it nor beside it."""
+    """A ledger to be looked at: no entry, no lock and no witness is written."""
     require_ledger(path)
     secret = None
     with suppress(LedgerUnavailable):
