@@ -65,10 +65,7 @@ def steps_of(account: Account) -> StableSteps:
     found: dict[str, Any] | None = account.memory.get(_MEMORY)
     if found is None:
         return StableSteps()
-    finest = tuple(
-        (None if key is None else (key[0], key[1]), cells, scale)
-        for key, cells, scale in found["finest"]
-    )
+    finest = tuple((_key(profile), cells, scale) for profile, cells, scale in found["finest"])
     return StableSteps(found["count"], finest)
 
 
@@ -77,7 +74,7 @@ def remembering_steps(
 ) -> Account:
     """The account that knows of these answers too; `noise` gives cells and scale of an offer."""
     after = steps_of(account).after(offers, noise)
-    finest = [[None if key is None else list(key), *noisy] for key, *noisy in after.finest]
+    finest = [[None if key is None else dict(key), *noisy] for key, *noisy in after.finest]
     return account.remembering(_MEMORY, {"count": after.count, "finest": finest})
 
 
