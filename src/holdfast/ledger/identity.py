@@ -12,7 +12,7 @@ from holdfast.data.sample import Sample
 from holdfast.ledger.chain import keyed
 from holdfast.ledger.entries import Opening
 
-__all__ = ["is_protected", "keyed_print"]
+__all__ = ["has_shape", "is_protected", "keyed_print"]
 
 _PURPOSE = "holdfast print/1"
 
@@ -22,11 +22,15 @@ def keyed_print(secret: bytes, content: str) -> str:
     return keyed(secret, _PURPOSE, content)
 
 
+def has_shape(opening: Opening, sample: Sample) -> bool:
+    """Whether the sample has the rows, columns and types of the ledger's table."""
+    columns = {column: str(kind) for column, kind in sample.types.items()}
+    return sample.n == opening.rows and columns == opening.columns
+
+
 def is_protected(opening: Opening, secret: bytes, sample: Sample) -> bool:
     """Whether the sample is the very table of the ledger; reads it only if it could be."""
-    columns = {column: str(kind) for column, kind in sample.types.items()}
     return (
-        sample.n == opening.rows
-        and columns == opening.columns
+        has_shape(opening, sample)
         and keyed_print(secret, fingerprint(sample)) == opening.fingerprint
     )

@@ -14,7 +14,7 @@ from holdfast.data.sample import Sample
 from holdfast.data.source import is_query, open_sample
 from holdfast.errors import DataChanged, InvalidArgument
 from holdfast.ledger.entries import Opening
-from holdfast.ledger.identity import keyed_print
+from holdfast.ledger.identity import has_shape, keyed_print
 from holdfast.ledger.store import Store
 from holdfast.ledger.whereabouts import Whereabouts, note, recall
 
@@ -34,10 +34,8 @@ class Rows:
     def of_data(cls, data: Any, table: str | None) -> Rows:
         """A table for a ledger that is not there yet; a query is asked twice."""
         rows = cls(open_sample(data, table=table), _source(data), table)
-        if (
-            is_query(data, rows.sample)
-            and fingerprint(open_sample(data, table=table)) != rows.content
-        ):
+        again = open_sample(data, table=table) if is_query(data, rows.sample) else None
+        if again is not None and fingerprint(again) != rows.content:
             raise InvalidArgument(
                 "the table differs from one reading to the next: it depends on random numbers, the "
                 "clock, the order of sums, or something that is being written. Save it as a file "
@@ -64,12 +62,8 @@ class Rows:
 
     def require_protected(self, store: Store, opening: Opening) -> None:
         """Refuse another table than the ledger's; remember where this one is."""
-        columns = {column: str(kind) for column, kind in self.sample.types.items()}
-        if (
-            self.sample.n != opening.rows
-            or columns != opening.columns
-            or self._print(store.secret) != opening.fingerprint
-        ):
+        same = has_shape(opening, self.sample)
+        if not same or self._print(store.secret) != opening.fingerprint:
             raise DataChanged(
                 f"the table is not the one of the ledger {str(store.path)!r} ({opening.rows:,} "
                 f"rows, {len(opening.columns)} columns): a row, a cell, a column or a type "
