@@ -247,6 +247,6 @@ def test_many_questions_about_few_columns_are_answered_where_asking_runs_dry(
                     holdout.ask(question)
             answered[name] = holdout.budget.asked
             surprises[name] = holdout.budget.account.surprises
-    assert answered["analyst"] < 100
+    assert answered["analyst"] < 150
     assert answered["multiplicative weights"] == len(questions) == 162
     assert surprises["multiplicative weights"] <= 30
