@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         MissingExtra as MissingExtra,
         NotBounded as NotBounded,
         Refused as Refused,
+        SaysNothing as SaysNothing,
         SecondLedger as SecondLedger,
         ToleranceTooTight as ToleranceTooTight,
     )
@@ -78,6 +79,7 @@ _HOMES = {
     "NotBounded": "errors",
     "Plan": "planner.table",
     "Refused": "errors",
+    "SaysNothing": "errors",
     "SecondLedger": "errors",
     "ToleranceTooTight": "errors",
     "accuracy": "statistics.call",

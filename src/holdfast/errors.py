@@ -8,6 +8,7 @@
     ├── Refused                             the promise could not be kept; nothing spent
     │   ├── ToleranceTooTight (also ValueError)   no mechanism reaches this half-width here
     │   └── BudgetExhausted                 requested more than remains
+    ├── SaysNothing (also ValueError)       an answer without a value was used as a number
     ├── InvalidQuestion (also ValueError)   the question cannot be understood or is not allowed
     │   └── NotBounded                      a column has no declared bounds
     ├── DataChanged                         the table is not the one the ledger belongs to
@@ -33,6 +34,7 @@ __all__ = [
     "MissingExtra",
     "NotBounded",
     "Refused",
+    "SaysNothing",
     "SecondLedger",
     "ToleranceTooTight",
 ]
@@ -60,6 +62,10 @@ class ToleranceTooTight(Refused, ValueError):
 
 class BudgetExhausted(Refused):
     """The question costs more than what remains."""
+
+
+class SaysNothing(HoldfastError, ValueError):
+    """The answer's interval is the whole range, so that there is no number to calculate with."""
 
 
 class InvalidQuestion(HoldfastError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import holdfast as library
 from holdfast.cli import whole_app
+from holdfast.errors import ToleranceTooTight
 from tests.cli.run import holdfast
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -94,7 +96,9 @@ def test_every_statistic_of_the_readme_can_be_asked(tmp_path: Path) -> None:
     declared: dict[str, Any] = {"tolerance": 0.1, "schema": BOUNDS, "design": ["late"]}
     with library.open(flights(1), ledger=ledger, **declared) as holdout:
         for question in questions:
-            holdout.ask(question)
+            # It is understood; what so few rows could say nothing of is refused by name.
+            with contextlib.suppress(ToleranceTooTight):
+                holdout.ask(question)
 
 
 @pytest.mark.parametrize("page", ["docs/holdout.md", "docs/planner.md"])

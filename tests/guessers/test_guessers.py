@@ -82,7 +82,7 @@ def test_a_session(tmp_path: Path, name: str) -> None:
             answer = holdout.ask(question, why="because")
             assert answer.status in ("answered", "confirmed", "surprise")
             assert (answer.recorded.guess is None) == (answer.status == "answered")
-            assert answer.interval.low <= answer.value <= answer.interval.high
+            assert answer.interval.low <= answer <= answer.interval.high
             assert answer.cost <= cost.most
             if answer.status == "confirmed":
                 assert answer.cost == cost.least

@@ -62,7 +62,7 @@ def test_only_better_submissions_are_surprises(tmp_path: Path, better: str) -> N
         surprises = [a for a in rest if a.status == "surprise"]
         assert {20, 40} <= {a.number - 1 for a in surprises}
         assert len(surprises) <= 4  # the noise of an early best may be beaten once or twice
-        best = first.value
+        best = float(first)
         for answer in rest:
             low, high = answer.interval
             truth = GOOD.get(answer.number - 1, 0.5)
@@ -73,7 +73,7 @@ def test_only_better_submissions_are_surprises(tmp_path: Path, better: str) -> N
                 assert (low, high) == pytest.approx(end)
             else:
                 assert answer.half_width <= TOLERANCE * 1.001
-                best = (max if higher else min)(best, answer.value)
+                best = (max if higher else min)(best, float(answer))
         late = [a.cost for a in rest[-15:]]
         assert max(late) < 0.2, "almost free"
     assert all(finding.fine for finding in audit(tmp_path / "l.ledger"))
@@ -83,7 +83,7 @@ def test_a_larger_step_is_harder_to_beat(tmp_path: Path) -> None:
     with opened(tmp_path, LastBest(step=0.25)) as holdout:
         answers = [holdout.ask(f"avg(s{j})") for j in (0, 20, 40)]
         assert [answer.status for answer in answers] == ["answered", "confirmed", "surprise"]
-        assert answers[1].interval.high == pytest.approx(answers[0].value + 0.25)
+        assert answers[1].interval.high == pytest.approx(answers[0] + 0.25)
 
 
 def test_one_sided_claims_of_the_analyst_are_no_scores(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_one_sided_claims_of_the_analyst_are_no_scores(tmp_path: Path) -> None:
         assert holdout.check("avg(s0)", at_most=0.9).status == "confirmed"
         assert holdout.ask("avg(s1)").status == "answered"
         assert holdout.check("avg(s2)", guess=0.52).status == "confirmed"
-        best = max(0.52, holdout.ledger[1].value)
+        best = max(0.52, holdout.ledger[1].estimate.value)
         assert holdout.ask("avg(s3)").recorded.guess == pytest.approx(best)
 
 

@@ -27,7 +27,7 @@ def test_an_answer_is_near_the_sample_in_its_own_unit(holdout: Holdout, question
     answer = holdout.ask(question)
     width = 240 if question == "avg(x)" else 1
     assert answer.status == "answered"
-    assert abs(answer.value - sample_value(question)) < 0.2 * width
+    assert abs(answer - sample_value(question)) < 0.2 * width
     assert answer.interval.low <= sample_value(question) <= answer.interval.high
     assert answer.half_width <= 0.2 * width * (1 + 1e-9)
 
@@ -72,20 +72,22 @@ def test_a_constant_question_has_its_value(holdout: Holdout) -> None:
 # Repeats ---------------------------------------------------------------------------------------
 
 
-def test_a_repeat_is_free_in_any_spelling_with_any_guess(holdout: Holdout) -> None:
+def test_a_repeat_is_free_in_any_spelling_with_a_guess_that_is_settled(holdout: Holdout) -> None:
     first = holdout.ask("avg(x > 20 and late)", why="first")
     before = holdout.budget.to_dict()
     watch(holdout, untouchable)
     for again in (
         holdout.ask("AVG( (X > 20.0) AND LATE )"),
         holdout.ask("avg(late and x > 2e1)"),
-        holdout.ask(holdfast.mean("late and 20 < x"), tolerance=0.01),
+        holdout.ask(holdfast.mean("late and 20 < x"), tolerance=0.3),
         holdout.check("avg(late and x > 20)", guess=0.9, why="another guess"),
-        holdout.check("avg(late and x > 20)", at_most=0.1),
+        holdout.check("avg(late and x > 20)", at_most=0.6),
+        holdout.check("avg(late and x > 20)", at_least=0.6),
     ):
         assert (again.status, again.cost) == ("repeated", 0.0)
         assert (again.value, again.interval) == (first.value, first.interval)
         assert (again.number, again.receipt, again.why) == (1, first.receipt, "first")
+        assert f"(half-width {first.half_width:.4g})" in str(again)
     assert holdout.budget.to_dict() == before
     assert len(holdout.ledger) == 1
 

@@ -45,6 +45,10 @@ def test_the_sample_itself_is_in_every_interval(asked: tuple[Holdout, Path], cas
     try:
         answer = holdout.ask(case.question)
         assert holdout.cost(case.question).repeated
+        if answer.value is None:
+            assert answer.interval == answer.recorded.range
+            assert (answer.status, answer.cost) == ("says nothing", 0.0)
+            return
         again = holdout.check(case.question, guess=answer.value)
     finally:
         holdout._desk._sample = watched.sample
@@ -139,15 +143,17 @@ def test_checks(case: Case, tmp_path: Path) -> None:
         if right.recorded.part_of is None and len(one.ledger) == 1:
             assert right.status == "confirmed"
         assert contains(right.interval, truth)
-        assert two.check(case.question, guess=TRAIN).status == "confirmed"
+        silent = case.question.startswith("correlation")  # the spreads are small here
+        first = two.check(case.question, guess=TRAIN)
+        assert first.status == ("says nothing" if silent else "confirmed")
         found = two.check(case.question, guess=TRAIN)
-        assert found.status == "repeated"
+        assert (found.repeated, found.cost) == (True, 0.0)
         assert contains(found.interval, truth)
     with opened(tmp_path, HOLD, "v", **FACTS) as three:
         low, high = right.recorded.range
         far = low if truth > (low + high) / 2 else high
         wrong = three.check(case.question, guess=far)
-        assert wrong.status in ("surprise", "answered")
+        assert wrong.status in ("surprise", "says nothing" if silent else "answered")
         assert contains(wrong.interval, truth)
 
 

@@ -12,7 +12,13 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, Refused
+from holdfast.errors import (
+    BudgetExhausted,
+    InvalidArgument,
+    InvalidQuestion,
+    Refused,
+    ToleranceTooTight,
+)
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, contains, lower_quantile
@@ -202,6 +208,9 @@ def test_other_assumptions(tmp_path: Path, sampling: Any) -> None:
                 with pytest.raises(InvalidQuestion, match=r"independent rows|means of all rows"):
                     found.ask(case.question)
                 assert found.budget.nats == spent
+            elif case.question.startswith("correlation(k, z)"):
+                with pytest.raises(ToleranceTooTight, match=r"favourable .* nothing was spent"):
+                    found.ask(case.question)
             else:
                 assert contains(found.ask(case.question).interval, case.plain(ROWS))
         assert found.ask("median(k)").interval.low <= lower_quantile("k", 0.5, None)

@@ -95,7 +95,7 @@ def test_a_session(tmp_path: Path, name: str) -> None:
             ):
                 assert answer.status == ("answered" if promises else "no promise")
                 assert answer.cost <= cost.most
-                assert answer.interval.low <= answer.value <= answer.interval.high
+                assert answer.interval.low <= answer <= answer.interval.high
                 low, high = answer.recorded.range
                 widest = holdout.opening.tolerance * (high - low)
                 if promises:  # the cost of one question is that of asking it alone

@@ -161,7 +161,7 @@ def test_a_leaderboard_in_a_ledger(tmp_path: Path) -> None:
         options={"bounds": [0, -math.log(0.01)]},
         questions=9,
     ) as holdout:
-        shown = [holdout.ask(score).value for score in scores]
+        shown = [float(holdout.ask(score)) for score in scores]
         assert shown[0] > shown[1] > shown[2]
     with holdfast.open(frame, ledger=tmp_path / "l.ledger") as again:  # the best is in the ledger
         assert again.ask("log_loss(clip(p, 0.3, 0.7), y)").value == shown[2]

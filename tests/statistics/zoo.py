@@ -294,7 +294,9 @@ def found_exactly(question: str, at: Table, sample: Sample) -> Estimate:
     """The question's value at no noise: the exact values of its parts, joined."""
     bound = bind(question, at)
     if is_derived(bound):
-        return bound.join([exactly(part, sample) for part in parts_of(bound)])
+        found = bound.join([exactly(part, sample) for part in parts_of(bound)])
+        assert found.value is not None
+        return Estimate(found.value, found.interval)
     assert is_single(bound)
     return exactly(bound, sample)
 

@@ -91,7 +91,7 @@ def around(guess: float, tolerance: float) -> Claim:
 def lesson_of(answer: Recorded) -> Lesson:
     """What a finished question of a ledger teaches."""
     low, high = answer.range
-    value = (answer.value - low) / (high - low) if high > low else 0.0
+    value = (answer.estimate.value - low) / (high - low) if high > low else 0.0
     return Lesson(answer.question, answer.range, value, answer.tolerance, answer.revealed)
 
 

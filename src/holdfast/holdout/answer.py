@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
+import math
 from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import SaysNothing
 
 if TYPE_CHECKING:
     from holdfast.holdout.budget import Budget
@@ -16,22 +19,23 @@ __all__ = ["Answer"]
 class Answer(float):
     """The released value. Behaves as a float; everything else is an attribute.
 
-    `status` is answered, confirmed, surprise, no promise or repeated; `cost` is in nats (0 for a
-    repeat); `left` is the budget after this answer; `receipt` is the hash of the ledger entry that
-    settled it.
+    `status` is answered, confirmed, surprise, no promise, says nothing or repeated; `cost` is in
+    nats (0 for a repeat); `left` is the budget after this answer; `receipt` is the hash of the
+    ledger entry that settled it. One that says nothing has no `value`: it calculates as NaN, and
+    `float()` of it is refused.
     """
 
-    __slots__ = ("better", "left", "recorded", "status")
+    __slots__ = ("better", "left", "recorded", "repeated")
     recorded: Recorded
     left: Budget
-    status: str
+    repeated: bool
     better: str | None
 
     def __new__(cls, recorded: Recorded, left: Budget, *, repeated: bool = False) -> Answer:
-        answer = super().__new__(cls, recorded.value)
+        answer = super().__new__(cls, math.nan if recorded.value is None else recorded.value)
         answer.recorded = recorded
         answer.left = left
-        answer.status = "repeated" if repeated else recorded.status
+        answer.repeated = repeated
         answer.better = None
         return answer
 
@@ -39,6 +43,21 @@ class Answer(float):
         """The same answer about a difference, of which `better` says which sign is good."""
         self.better = better
         return self
+
+    def __float__(self) -> float:
+        if self.value is None:
+            raise SaysNothing(
+                f"the answer to {self.question} says nothing: its interval {self.interval} is the "
+                "whole range, and there is no value. Ask with a smaller tolerance=, or use its "
+                ".interval."
+            )
+        return self.value
+
+    @property
+    def status(self) -> str:
+        """What became of the question; a repeat that says nothing still says nothing."""
+        silent = self.value is None
+        return "repeated" if self.repeated and not silent else self.recorded.status
 
     @property
     def verdict(self) -> str | None:
@@ -50,7 +69,7 @@ class Answer(float):
         return "better" if (self.interval.low > 0) == (self.better == "higher") else "worse"
 
     @property
-    def value(self) -> float:
+    def value(self) -> float | None:
         return self.recorded.value
 
     @property
@@ -83,7 +102,7 @@ class Answer(float):
 
     @property
     def cost(self) -> float:
-        return 0.0 if self.status == "repeated" else self.recorded.charge
+        return 0.0 if self.repeated else self.recorded.charge
 
     @property
     def assumes(self) -> str:
@@ -114,7 +133,7 @@ class Answer(float):
 
     def __str__(self) -> str:
         return (
-            f"{self._said}{self.status} {_short(self.value)} {self.interval} · "
+            f"{self._said}{self.status} {self._found} · "
             f"{self.left.together} · {self.left.terms.rows:,} rows · "
             f"question {self.number:,} · {self.left.remaining}"
         )
@@ -126,12 +145,22 @@ class Answer(float):
         """The verdict of a difference, to stand before its number."""
         return f"{self.verdict}: " if self.verdict else ""
 
+    @property
+    def _found(self) -> str:
+        """What is known: value and interval, one side, or that it is nothing."""
+        if self.value is None:
+            return f"{self.interval}, the whole range"
+        if self.recorded.side is not None:
+            return self.recorded.shown
+        width = f" (half-width {self.half_width:.4g})" if self.repeated else ""
+        return f"{self.recorded.shown} {self.interval}{width}"
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.recorded, self.left, self.status == "repeated", self.better)
+        return _again, (self.recorded, self.left, self.repeated, self.better)
 
     def _repr_html_(self) -> str:
         return (
-            f"<div>{self._said}<b>{_short(self.value)}</b> {self.interval} "
+            f"<div>{self._said}<b>{html.escape(self._found)}</b> "
             f"<i>{self.status}</i><br><small>{html.escape(self.question)} &middot; "
             f"{self.left.together} &middot; {self.left.terms.rows:,} rows "
             f"&middot; question {self.number:,} &middot; {self.left.remaining} "
@@ -141,8 +170,3 @@ class Answer(float):
 
 def _again(recorded: Recorded, left: Budget, repeated: bool, better: str | None) -> Answer:
     return Answer(recorded, left, repeated=repeated).judged(better)
-
-
-def _short(number: float) -> str:
-    """Five significant digits."""
-    return f"{number:.5g}"

@@ -14,10 +14,10 @@ from holdfast.data.sample import Sample
 from holdfast.errors import Refused
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import averages, fraction
-from holdfast.holdout.price import Guessed, require_covered
-from holdfast.mechanisms.mechanism import Wish
-from holdfast.statistics.derived import Derived, Estimate, batches, is_derived
+from holdfast.holdout.guess import averages, guess_about
+from holdfast.holdout.price import Guessed, require_covered, thresholds_about
+from holdfast.holdout.vacuous import is_known, is_whole, require_telling, silent_places
+from holdfast.statistics.derived import Derived, Estimate, Joined, batches, is_derived
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
@@ -34,31 +34,44 @@ def answer_all(
     guesses: Guesses,
     why: str | None,
     tolerance: float | None,
+    *,
+    in_table: bool = False,
 ) -> list[Answer]:
-    """Questions chosen together: one batch and one scan for each stage."""
+    """Questions chosen together: one batch and one scan for each stage.
+
+    A question of which public numbers tell that its answer would be the whole range is refused
+    before anything is asked, and is not followed up once its first parts tell it. `in_table` it
+    says nothing beside the others, as far as there is an answer to go by.
+    """
     numbers = guesses if isinstance(guesses, Sequence) else None
     others = None if isinstance(guesses, Sequence) else guesses
     for question, guess in zip(questions, numbers or (), strict=False):
         require.between("guess", guess, question.low, question.high)
+    guessed = Guessed(None if numbers is None else tuple(numbers), others is not None)
+    if any(map(is_derived, questions)):
+        desk.refresh()
+        require_telling(desk, questions, guessed, tolerance, in_table=in_table)
     plans = [batches(question, numbers=numbers is not None) for question in questions]
     depth = max(map(len, plans), default=0)
     if depth > 1:
-        guessed = Guessed(numbers[0] if numbers else None, others is not None)
-        desk.refresh()
         require_covered(desk, questions, guessed, tolerance)
     parts: list[list[Answer]] = [[] for _ in questions]
+    given_up: set[int] = set()
     for level in range(depth):
+        stated = numbers is not None and level == depth - 1
+        given_up |= silent_places(desk, questions, guessed, tolerance)
         # Plans end together: what has one stage is asked in the last batch.
         due = [
             (place, part)
             for place, plan in enumerate(plans)
             if level >= depth - len(plan)
             for part in plan[level - depth + len(plan)]
+            if place not in given_up or (not stated and is_known(desk, part, guessed, tolerance))
         ]
         statistics = [part for _, part in due]
-        if numbers is not None and level == depth - 1:
+        if numbers is not None and stated:
             middles = [
-                _guess_about(part, questions[place], numbers[place], parts[place])
+                guess_about(part, questions[place], numbers[place], _values(parts[place]))
                 for place, part in due
             ]
             wishes = desk.checks(statistics, middles, tolerance)
@@ -69,44 +82,47 @@ def answer_all(
         part_of = {
             part.text: questions[place].text for place, part in due if is_derived(questions[place])
         }
-        found = desk.answer(wishes, why, part_of)
+        found = desk.answer(wishes, why, part_of, stated=stated)
         for (place, _), answer in zip(due, found, strict=True):
             parts[place].append(answer)
     return [
-        _joined(question, own) if is_derived(question) else own[0]
-        for question, own in zip(questions, parts, strict=True)
+        _joined(question, own, given_up=place in given_up) if is_derived(question) else own[0]
+        for place, (question, own) in enumerate(zip(questions, parts, strict=True))
     ]
 
 
-def _guess_about(
-    part: Statistic, question: Statistic | Derived, guess: float, others: Sequence[Answer]
-) -> float:
-    """What a guess of the whole says about its last part, as a fraction of the part's range."""
-    if is_derived(question):
-        guess = question.last_guess(guess, [float(answer) for answer in others])
-        guess = min(part.high, max(part.low, guess))
-    return fraction("guess", guess, part)
+def _values(parts: Sequence[Answer]) -> list[float]:
+    return [float(part) for part in parts]
 
 
-def _joined(question: Derived, parts: Sequence[Answer]) -> Answer:
-    found = question.join([Estimate(part.value, part.interval) for part in parts])
-    return _whole(question, found, parts)
+def _joined(question: Derived, parts: Sequence[Answer], *, given_up: bool) -> Answer:
+    if given_up:
+        return _whole(question, Joined(None, Interval(question.low, question.high)), parts)
+    return _whole(question, question.join([part.recorded.estimate for part in parts]), parts)
 
 
-def _whole(question: Derived | Quantile, found: Estimate, parts: Sequence[Answer]) -> Answer:
+def _whole(
+    question: Derived | Quantile, found: Joined | Estimate, parts: Sequence[Answer]
+) -> Answer:
     """The answer of a statistic from the answers of its parts."""
     statuses = {part.status for part in parts}
     kinds = ("no promise", "surprise", "answered", "confirmed")
     fresh = [each for each in kinds if each in statuses]
     last = parts[-1]
+    silent = is_whole(found.interval, question) and (
+        found.value is None or last.left.terms.promises
+    )
+    low, high = found.interval
+    middle = low + (high - low) / 2  # of an interval that says something
     recorded = replace(
         last.recorded,
         question=question.text,
-        status=fresh[0] if fresh else last.recorded.status,
-        value=found.value,
+        status="says nothing" if silent else fresh[0] if fresh else last.recorded.status,
+        value=None if silent else middle if found.value is None else found.value,
         interval=found.interval,
         range=Interval(question.low, question.high),
         guess=None,
+        claim=None,
         charge=sum(part.cost for part in parts),
     )
     return Answer(recorded, last.left, repeated=not fresh)
@@ -141,13 +157,13 @@ def answer_quantile(
         return answer.interval
 
     desk.refresh()
-    require_covered(desk, quantile, Guessed(guess, others is not None), tolerance)
+    guessed = Guessed(None if guess is None else (guess,), others is not None)
+    require_covered(desk, quantile, guessed, tolerance)
     if guess is not None:
         answers.update(_thresholds_about(desk, quantile, guess, why, tolerance))
         found = _join(quantile, answers)
-        reach = desk.half_width(tolerance) * (quantile.high - quantile.low)
-        low, high = found.interval
-        if answers and guess - reach <= low and high <= guess + reach:
+        t = desk.half_width(tolerance)
+        if answers and quantile.is_about(guess, found.interval, t):
             return _whole(quantile, replace(found, value=guess), list(answers.values()))
     search = quantile.search()
     try:
@@ -164,18 +180,14 @@ def answer_quantile(
 
 
 def _join(quantile: Quantile, answers: Mapping[float, Answer]) -> Estimate:
-    return quantile.join({v: Estimate(each.value, each.interval) for v, each in answers.items()})
+    return quantile.join({v: each.recorded.estimate for v, each in answers.items()})
 
 
 def _thresholds_about(
     desk: Desk, quantile: Quantile, guess: float, why: str | None, tolerance: float | None
 ) -> dict[float, Answer]:
-    """Is the quantile within the tolerance of a guess? Two one-sided checks, chosen together."""
-    t = desk.half_width(tolerance)
-    wishes = {
-        v: Wish(quantile.threshold(v), t, claim, quantile.level)
-        for v, claim in quantile.claims(guess, t * (quantile.high - quantile.low)).items()
-    }
+    """The one-sided checks of a guess, chosen together."""
+    wishes = thresholds_about(quantile, guess, desk.half_width(tolerance))
     part_of = {wish.question.text: quantile.text for wish in wishes.values()}
-    found = desk.answer(list(wishes.values()), why, part_of) if wishes else []
+    found = desk.answer(list(wishes.values()), why, part_of, stated=True) if wishes else []
     return dict(zip(wishes, found, strict=True))

@@ -11,19 +11,21 @@ import hmac
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 from holdfast import require
 from holdfast.data.files import require_unchanged
 from holdfast.data.sample import Sample
-from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
+from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, LedgerTampered
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget, budget_of
-from holdfast.holdout.guess import averages, fraction, other_rows
+from holdfast.holdout.guess import averages, other_rows
+from holdfast.holdout.repeats import fulfilling
 from holdfast.ledger.addresses import noise_of_batch
-from holdfast.ledger.entries import Asked, Opening, abandonment, reservation, settlement
+from holdfast.ledger.entries import Asked, Opening, Recorded, abandonment, reservation, settlement
 from holdfast.ledger.recording import Pending
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
@@ -43,6 +45,8 @@ __all__ = ["Desk", "checks_and_asks", "now"]
 _NOTHING: Mapping[str, str] = {}
 _TRIES = 2
 _GIVEN_UP = "the question cannot be read again, or the engine cannot evaluate it"
+# What makes wishes of one batch the same: the question, and what the analyst claims of it.
+Key = tuple[str, tuple[float, float] | None]
 
 
 class Desk:
@@ -168,21 +172,6 @@ class Desk:
             for statistic, guess in zip(statistics, guesses, strict=True)
         ]
 
-    def one_sided(
-        self,
-        statistic: Statistic,
-        at_most: float | None,
-        at_least: float | None,
-        tolerance: float | None,
-    ) -> Wish:
-        """To check that a statistic is at most, or at least, this (in its own unit)."""
-        t = self.half_width(tolerance)
-        if at_most is not None:
-            bound = fraction("at_most", at_most, statistic)
-            return Wish(statistic, t, (0.0, bound), bound)
-        bound = fraction("at_least", at_least, statistic)
-        return Wish(statistic, t, (bound, 1.0), bound)
-
     def offers(self, wishes: Sequence[Wish], account: Account) -> tuple[Mechanism, list[Offer]]:
         """The public terms of answering on an account; or a refusal."""
         transcript = self.transcript
@@ -206,46 +195,64 @@ class Desk:
             self._written.add(statistic.text)
 
     def answer(
-        self, wishes: Sequence[Wish], why: str | None, part_of: Mapping[str, str] = _NOTHING
+        self,
+        wishes: Sequence[Wish],
+        why: str | None,
+        part_of: Mapping[str, str] = _NOTHING,
+        *,
+        stated: bool = False,
     ) -> list[Answer]:
-        """The answers, one for each wish; what was asked before is not asked again.
+        """The answers, one for each wish; what stored answers fulfil is not asked again.
 
-        `part_of` tells, for a question's text, the statistic that it is asked for.
+        `part_of` tells, for a question's text, the statistic that it is asked for; `stated` that
+        the claims are the analyst's own.
         """
         if why is not None and not isinstance(why, str):
             raise InvalidArgument(f"why is {why!r}; it must be text.")
-        wanted = {wish.question.text: wish for wish in wishes}
-        asked: list[Wish] = []
-        if self._unknown(wanted):
+        # Named twice in one batch, a question is asked once; another claim is another question.
+        keys = [(wish.question.text, wish.claim if stated else None) for wish in wishes]
+        wanted = dict(zip(keys, wishes, strict=True))
+        unknown = partial(self._unknown, wanted, stated)
+        fresh: dict[Key, Recorded] = {}
+        if unknown():
             with self.store.exclusive(self._timeout):
                 self.refresh()
-                if self._unknown(wanted):
-                    self._finish_pending(wanted)
-                asked = self._unknown(wanted)
-                if asked:
-                    self._ask_afresh(asked, why, part_of)
+                if unknown():
+                    self._finish_pending({wish.question.text: wish for wish in wishes})
+                fresh = self._ask_afresh(unknown(), why, part_of)
         else:
             self.refresh()
-        new = {wish.question.text for wish in asked}
-        left, answers = self.budget(), []
-        for text in (wish.question.text for wish in wishes):
-            recorded = self.transcript.by_question[text]
-            answers.append(Answer(recorded, left, repeated=text not in new))
-            new.discard(text)  # named twice in one batch, it is paid for once
+        left, answers, new = self.budget(), [], set(fresh)
+        for key, wish in zip(keys, wishes, strict=True):
+            recorded = fresh.get(key) or self.stored(wish, stated=stated)
+            if recorded is None:
+                raise LedgerTampered("the ledger has lost an answer; open it again.")
+            answers.append(Answer(recorded, left, repeated=key not in new))
+            new.discard(key)
         return answers
 
-    def _unknown(self, wanted: Mapping[str, Wish]) -> list[Wish]:
+    def stored(self, wish: Wish, *, stated: bool) -> Recorded | None:
+        """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
+        looks = self.transcript.looks.get(wish.question.text, ())
+        return fulfilling(looks, wish, stated=stated)
+
+    def _unknown(self, wanted: Mapping[Key, Wish], stated: bool) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""
-        return [wish for text, wish in wanted.items() if text not in self.transcript.by_question]
+        return {
+            key: wish for key, wish in wanted.items() if self.stored(wish, stated=stated) is None
+        }
 
     def _ask_afresh(
-        self, wishes: Sequence[Wish], why: str | None, part_of: Mapping[str, str]
-    ) -> None:
-        groups = checks_and_asks(wishes)
+        self, wishes: Mapping[Key, Wish], why: str | None, part_of: Mapping[str, str]
+    ) -> dict[Key, Recorded]:
+        groups = checks_and_asks(list(wishes.values()))
         if len(groups) > 1:
             self._require_all(groups)
         for group in groups:
             self._ask_group(group, why, part_of)
+        in_order = sorted(wishes, key=lambda key: wishes[key].claim is None)  # as the groups are
+        answers = self.transcript.answers
+        return dict(zip(in_order, answers[len(answers) - len(in_order) :], strict=True))
 
     def _require_all(self, groups: Iterable[Sequence[Wish]]) -> None:
         """Refuse everything unless the last group is covered whatever the first ones cost."""

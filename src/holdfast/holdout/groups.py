@@ -58,7 +58,10 @@ class Groups:
         import polars
 
         rows = self.to_dicts()
-        return polars.DataFrame([{c: row[c] for c in (self.label, *_COLUMNS)} for row in rows])
+        return polars.DataFrame(
+            [{column: row[column] for column in (self.label, *_COLUMNS)} for row in rows],
+            schema_overrides={"value": polars.Float64},  # what says nothing has none
+        )
 
     @property
     def table(self) -> Any:
@@ -76,7 +79,7 @@ class Groups:
         lines = [f"{self.by:<{width}}  {'value':>9}  interval"]
         for member, answer in self.answers:
             lines.append(
-                f"{member!s:<{width}}  {answer.value:>9.5g}  {answer.interval!s:<24} "
+                f"{member!s:<{width}}  {answer.recorded.shown:>9}  {answer.interval!s:<24} "
                 f"{answer.status}"
             )
         return "\n".join([*lines, self._together])
@@ -92,7 +95,7 @@ class Groups:
 
     def _repr_html_(self) -> str:
         body = "".join(
-            f"<tr><td>{html.escape(str(member))}</td><td>{answer.value:.5g}</td>"
+            f"<tr><td>{html.escape(str(member))}</td><td>{html.escape(answer.recorded.shown)}</td>"
             f"<td>{answer.interval}</td><td>{answer.status}</td></tr>"
             for member, answer in self.answers
         )

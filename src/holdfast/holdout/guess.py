@@ -13,13 +13,24 @@ from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import is_protected
+from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.row import GRID, RowValue, row_value
+from holdfast.statistics.derived import Derived, is_derived
 from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc, TableFunction
+from holdfast.theory.base.intervals import Interval
 
-__all__ = ["averages", "fraction", "guessed_number", "other_rows", "values_of"]
+__all__ = [
+    "averages",
+    "claimed_side",
+    "fraction",
+    "guess_about",
+    "guessed_number",
+    "other_rows",
+    "values_of",
+]
 
 
 def other_rows(data: Any, opening: Opening, secret: bytes) -> Sample:
@@ -82,6 +93,16 @@ def guessed_number(guess: object) -> float:
     return float(guess)
 
 
+def guess_about(
+    part: Statistic, question: Statistic | Derived, guess: float, others: Sequence[float]
+) -> float:
+    """What a guess of the whole says about its last part, as a fraction of the part's range."""
+    if is_derived(question):
+        guess = question.last_guess(guess, others)
+        guess = min(part.high, max(part.low, guess))
+    return fraction("guess", guess, part)
+
+
 def values_of(others: Sample, column: str) -> list[Value]:
     """The values of a column in other rows, in order; missing ones are left out."""
     found: set[Value] = set()
@@ -95,3 +116,17 @@ def fraction(name: str, value: object, statistic: Statistic) -> float:
     number = require.between(name, value, statistic.low, statistic.high)
     width = statistic.high - statistic.low
     return (number - statistic.low) / width if width else 0.0
+
+
+def claimed_side(statistic: Statistic, at_most: object, at_least: object, tolerance: float) -> Wish:
+    """The wish to check one side of a bound; a claim of the whole range is refused."""
+    name, given = ("at_least", at_least) if at_most is None else ("at_most", at_most)
+    bound = fraction(name, given, statistic)
+    claim = (bound, 1.0) if at_most is None else (0.0, bound)
+    if claim == (0.0, 1.0) and statistic.low < statistic.high:
+        raise InvalidArgument(
+            f"{name} is {given!r}, and {statistic.text} is never beyond it: the claim says "
+            f"nothing. Claim less than its range {Interval(statistic.low, statistic.high)}; "
+            "nothing was spent."
+        )
+    return Wish(statistic, tolerance, claim, bound)

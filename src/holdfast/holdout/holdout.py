@@ -14,9 +14,11 @@ from holdfast.holdout.answering import Guesses, answer_all, answer_quantile
 from holdfast.holdout.budget import Budget, Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import Groups
-from holdfast.holdout.guess import guessed_number, values_of
-from holdfast.holdout.price import Guessed, cost_of, require_groups_covered
+from holdfast.holdout.guess import claimed_side, guessed_number, values_of
+from holdfast.holdout.price import Guessed, cost_of, cost_of_claim, require_groups_covered
+from holdfast.holdout.vacuous import require_telling
 from holdfast.ledger.entries import Opening
+from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
 from holdfast.statistics.bind import Labelled, Question, bind, labelled, read_question
@@ -105,9 +107,17 @@ class Holdout:
     ) -> Cost:
         """What a question would cost now, at most. Free; touches no data."""
         self._desk.refresh()
-        number = next((each for each in (at_most, at_least, guess) if isinstance(each, Real)), None)
+        if at_most is not None or at_least is not None:
+            _require_one_claim(guess, at_most, at_least)
+            return cost_of_claim(self._desk, self._side(question, at_most, at_least, tolerance))
         found = self._bound(question, guess)
-        return cost_of(self._desk, found, self._guessed(guess, number), tolerance)
+        if isinstance(found, Labelled):
+            guessed = self._guessed(guess, len(found.members))
+        else:
+            guessed = self._guessed(guess, 1)
+            if not isinstance(found, Quantile):
+                require_telling(self._desk, [found], guessed, tolerance)
+        return cost_of(self._desk, found, guessed, tolerance)
 
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""
@@ -252,20 +262,11 @@ class Holdout:
         `guess` is a number, or a table to compute it from (such as a training split). `at_most` or
         `at_least` instead of a guess checks one side: "is it at most 0.3?".
         """
-        if [guess is None, at_most is None, at_least is None].count(False) != 1:
-            raise InvalidArgument("check takes one of guess=, at_most= and at_least=.")
+        _require_one_claim(guess, at_most, at_least)
         if guess is not None:
             return self._put(question, guess, why, tolerance)
-        found = self._bound(question, None)
-        if isinstance(found, Paired):
-            ((found,),) = batches(found, numbers=True)
-        if not is_single(found):
-            raise InvalidArgument(
-                "one side can be checked of a mean over all rows or over a design group; check "
-                "this with guess=."
-            )
-        wish = self._desk.one_sided(found, at_most, at_least, tolerance)
-        (answer,) = self._desk.answer([wish], why)
+        wish = self._side(question, at_most, at_least, tolerance)
+        (answer,) = self._desk.answer([wish], why, stated=True)
         return answer.judged(_better(question))
 
     def check_many(
@@ -311,9 +312,9 @@ class Holdout:
         questions = [question for _, question in found.members]
         guesses = None if guess is None else self._guesses(guess, len(questions))
         self._desk.refresh()
-        guessed = self._guessed(guess, guess if isinstance(guess, Real) else None)
+        guessed = self._guessed(guess, len(questions))
         require_groups_covered(self._desk, questions, found.by, guessed, tolerance)
-        answers = answer_all(self._desk, questions, guesses, why, tolerance)
+        answers = answer_all(self._desk, questions, guesses, why, tolerance, in_table=True)
         labels = [label for label, _ in found.members]
         return Groups(found.by, tuple(zip(labels, answers, strict=True)), self._frame_kind)
 
@@ -365,9 +366,33 @@ class Holdout:
             )
         return values_of(others, column.name)
 
-    def _guessed(self, guess: Any, number: Real | None) -> Guessed:
-        table = guess is not None and not isinstance(guess, Real)
-        return Guessed(None if number is None else float(number), table)
+    def _guessed(self, guess: Any, count: int) -> Guessed:
+        if isinstance(guess, Real):
+            return Guessed((guessed_number(guess),) * count)
+        return Guessed(rows=guess is not None)
+
+    def _side(
+        self,
+        question: Question | TableCall,
+        at_most: float | None,
+        at_least: float | None,
+        tolerance: float | None,
+    ) -> Wish:
+        """What a claim about one side wishes to know."""
+        found = self._bound(question, None)
+        if isinstance(found, Paired):
+            ((found,),) = batches(found, numbers=True)
+        if not is_single(found):
+            raise InvalidArgument(
+                "one side can be checked of a mean over all rows or over a design group; check "
+                "this with guess=."
+            )
+        return claimed_side(found, at_most, at_least, self._desk.half_width(tolerance))
+
+
+def _require_one_claim(guess: Any, at_most: float | None, at_least: float | None) -> None:
+    if [guess is None, at_most is None, at_least is None].count(False) != 1:
+        raise InvalidArgument("check takes one of guess=, at_most= and at_least=.")
 
 
 def _better(question: Question | TableCall) -> Better | None:

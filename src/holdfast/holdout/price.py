@@ -10,6 +10,7 @@ from itertools import islice
 from holdfast.errors import BudgetExhausted, Refused
 from holdfast.holdout.budget import Cost
 from holdfast.holdout.desk import Desk, checks_and_asks
+from holdfast.holdout.guess import guess_about
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Release, Status, Wish, about
@@ -20,14 +21,23 @@ from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer
 
-__all__ = ["Guessed", "cost_of", "require_covered", "require_groups_covered"]
+__all__ = [
+    "Guessed",
+    "claimed",
+    "cost_of",
+    "cost_of_claim",
+    "require_covered",
+    "require_groups_covered",
+    "thresholds_about",
+    "wish_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Guessed:
-    """What the analyst guesses: a `number` of the question itself, or all parts, from `rows`."""
+    """What the analyst guesses: a number for each question, or all parts, from `rows`."""
 
-    number: float | None = None
+    numbers: tuple[float, ...] | None = None
     rows: bool = False
 
 
@@ -99,14 +109,6 @@ def _checked(
     return mechanism.advance(account, offers, releases)
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """Parts that are asked together, or checked."""
-
-    parts: tuple[Statistic, ...]
-    checked: bool
-
-
 def cost_of(
     desk: Desk,
     question: Statistic | Derived | Quantile | Labelled,
@@ -131,6 +133,15 @@ def cost_of(
     return Cost(text, width, price.least, price.most, price.questions)
 
 
+def cost_of_claim(desk: Desk, wish: Wish) -> Cost:
+    """The cost of checking what the analyst claims of a statistic."""
+    known = desk.stored(wish, stated=True) is not None
+    price = _walk(desk, [] if known else [[wish]], desk.transcript.committed)
+    question = wish.question
+    width = (price.tolerance or wish.tolerance) * (question.high - question.low)
+    return Cost(question.text, width, price.least, price.most, price.questions)
+
+
 def _cost_of_all(
     desk: Desk,
     questions: Sequence[Statistic | Derived],
@@ -138,7 +149,8 @@ def _cost_of_all(
     tolerance: float | None,
 ) -> Price:
     """The cost of questions chosen together, each stage in one batch."""
-    return _walk(desk, _stages(questions, guessed), desk.transcript.committed, tolerance)
+    stages = _stages(desk, questions, guessed, tolerance)
+    return _walk(desk, stages, desk.transcript.committed)
 
 
 def require_covered(
@@ -180,64 +192,121 @@ def require_groups_covered(
     )
 
 
-def _stages(questions: Sequence[Statistic | Derived], guessed: Guessed) -> list[Stage]:
-    """Plans end together: what has one stage is asked in the last batch."""
-    numbers = guessed.number is not None
-    plans = [batches(question, numbers=numbers) for question in questions]
+def _stages(
+    desk: Desk,
+    questions: Sequence[Statistic | Derived],
+    guessed: Guessed,
+    tolerance: float | None,
+) -> list[list[Wish]]:
+    """What is to be asked anew, by stage. Plans end together, as they are asked."""
+    t, numbers = desk.half_width(tolerance), guessed.numbers
+    plans = [batches(question, numbers=numbers is not None) for question in questions]
     depth = max(map(len, plans), default=0)
-    return [
-        Stage(
-            tuple(
-                part
-                for plan in plans
-                if level >= depth - len(plan)
-                for part in plan[level - depth + len(plan)]
-            ),
-            guessed.rows or (numbers and level == depth - 1),
-        )
-        for level in range(depth)
+    seen: set[object] = set()
+    stages: list[list[Wish]] = []
+    for level in range(depth):
+        last, wishes = level == depth - 1, []
+        for place, plan in enumerate(plans):
+            for part in plan[level - depth + len(plan)] if level >= depth - len(plan) else ():
+                if numbers is not None and last:
+                    found = claimed(desk, questions[place], part, numbers[place], tolerance)
+                    wish, key = found or (about(part, t, 0.5), (place, part.text))
+                    known = found is not None and desk.stored(wish, stated=True) is not None
+                else:
+                    wish, key = wish_of(desk, part, guessed.rows, tolerance), part.text
+                    known = desk.stored(wish, stated=False) is not None
+                if not known and key not in seen:
+                    wishes.append(wish)
+                seen.add(key)
+        stages.append(wishes)
+    return stages
+
+
+def wish_of(desk: Desk, part: Statistic, checked: bool, tolerance: float | None) -> Wish:
+    """As it is put to the desk, but for the guess, which matters to no cost."""
+    t = desk.half_width(tolerance)
+    wish = about(part, t, 0.5) if checked or desk.guesses(part) else Wish(part, t)
+    return replace(wish, narrow=tolerance is None)
+
+
+def claimed(
+    desk: Desk,
+    question: Statistic | Derived,
+    last: Statistic,
+    guess: float,
+    tolerance: float | None,
+) -> tuple[Wish, object] | None:
+    """What a guess claims of the last part; None where that follows from parts not yet known."""
+    *earlier, _ = batches(question, numbers=True)
+    known = [
+        desk.stored(wish_of(desk, part, False, tolerance), stated=False)
+        for stage in earlier
+        for part in stage
     ]
+    values = [each.value for each in known if each is not None and each.value is not None]
+    if len(values) < len(known):
+        return None
+    (wish,) = desk.checks([last], [guess_about(last, question, guess, values)], tolerance)
+    return wish, (last.text, wish.claim)
 
 
 def _of_quantile(
     desk: Desk, quantile: Quantile, guessed: Guessed, tolerance: float | None
 ) -> Price:
     """Of a search, by its longest way; of a check, with the search that follows a surprise."""
-    account, known = desk.transcript.committed, _known(desk, quantile)
+    known = _known(desk, quantile, guessed.rows, tolerance)
     places = map(quantile.place, range(quantile.cells))
     fresh = (place for place in places if place not in known)
     most = quantile.most_questions(known)
-    search = [Stage((quantile.threshold(v),), guessed.rows) for v in islice(fresh, most)]
-    if guessed.number is None:
-        return _walk(desk, search, account, tolerance)
-    reach = desk.half_width(tolerance) * (quantile.high - quantile.low)
-    about_it = tuple(quantile.threshold(v) for v in quantile.claims(guessed.number, reach))
-    return _walk(desk, [Stage(about_it, True)], account, tolerance, if_surprised=search)
+    search = [
+        [wish_of(desk, quantile.threshold(v), guessed.rows, tolerance)] for v in islice(fresh, most)
+    ]
+    account = desk.transcript.committed
+    if guessed.numbers is None:
+        return _walk(desk, search, account)
+    t, (guess, *_) = desk.half_width(tolerance), guessed.numbers
+    claims = thresholds_about(quantile, guess, t)
+    stored = {v: desk.stored(wish, stated=True) for v, wish in claims.items()}
+    answers = {v: each.estimate for v, each in stored.items() if each is not None}
+    new = [wish for v, wish in claims.items() if v not in answers]
+    confirmed = not new and quantile.is_about(guess, quantile.join(answers).interval, t)
+    return _walk(desk, [new], account, if_surprised=[] if confirmed else search)
 
 
-def _known(desk: Desk, quantile: Quantile) -> dict[float, Interval]:
-    """The thresholds that have been answered, whatever they were asked for."""
+def thresholds_about(quantile: Quantile, guess: float, t: float) -> dict[float, Wish]:
+    """Is the quantile within the tolerance of a guess? A one-sided claim at each threshold."""
+    return {
+        v: Wish(quantile.threshold(v), t, claim, quantile.level)
+        for v, claim in quantile.claims(guess, t * (quantile.high - quantile.low)).items()
+    }
+
+
+def _known(
+    desk: Desk, quantile: Quantile, checked: bool, tolerance: float | None
+) -> dict[float, Interval]:
+    """The thresholds that need not be asked, whatever they were asked for before."""
     found = {}
-    for recorded in desk.transcript.by_question.values():
-        v = quantile.threshold_of(recorded.question)
+    for text in desk.transcript.by_question:
+        v = quantile.threshold_of(text)
         if v is not None:
-            found[v] = recorded.interval
+            wish = wish_of(desk, quantile.threshold(v), checked, tolerance)
+            stored = desk.stored(wish, stated=False)
+            if stored is not None:
+                found[v] = stored.interval
     return found
 
 
 def _walk(
     desk: Desk,
-    stages: Sequence[Stage],
+    stages: Sequence[Sequence[Wish]],
     account: Account,
-    tolerance: float | None,
-    if_surprised: Sequence[Stage] = (),
+    if_surprised: Sequence[Sequence[Wish]] = (),
 ) -> Price:
     """The stages one after another on an account, with guesses as if confirmed; and at worst.
 
     What is asked only if a guess is refuted costs nothing if it is confirmed, and need not fit.
     """
-    seen: set[str] = set()
-    plans = _batches(desk, stages, tolerance, seen)
+    plans = [group for wishes in stages for group in checks_and_asks(wishes)]
     worst, price = Worst(account, account), Price()
     for wishes in plans:
         try:
@@ -252,26 +321,8 @@ def _walk(
             charges = [release.charge for release in releases]
             account = mechanism.advance(account, offers, releases)
         price += Price(sum(charges), 0.0, len(offers), offers[-1].tolerance)
-    every = [*plans, *_batches(desk, if_surprised, tolerance, seen)]
+    every = [*plans, *(group for wishes in if_surprised for group in checks_and_asks(wishes))]
     return replace(price, most=_at_worst(desk, every, worst), questions=sum(map(len, every)))
-
-
-def _batches(
-    desk: Desk, stages: Sequence[Stage], tolerance: float | None, seen: set[str]
-) -> list[list[Wish]]:
-    """The wishes of the stages as they are put together; none for what was answered or `seen`."""
-    t, answered = desk.half_width(tolerance), desk.transcript.by_question
-    found: list[list[Wish]] = []
-    for stage in stages:
-        parts = {part.text: part for part in stage.parts if part.text not in seen}
-        new = [part for text, part in parts.items() if text not in answered]
-        seen.update(part.text for part in new)
-        wishes = [
-            about(part, t, 0.5) if stage.checked or desk.guesses(part) else Wish(part, t)
-            for part in new
-        ]
-        found.extend(checks_and_asks([replace(wish, narrow=tolerance is None) for wish in wishes]))
-    return found
 
 
 def _at_worst(desk: Desk, plans: Sequence[Sequence[Wish]], worst: Worst) -> float:

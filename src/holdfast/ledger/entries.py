@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol
+from holdfast.statistics.derived import Estimate
 from holdfast.statistics.known import KnownVariance
 from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Asked", "Opening", "Recorded", "abandonment", "reservation", "settlement"]
+
+_ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class Asked:
 class Recorded:
     """A finished question, as the ledger tells it; `value` and `interval` are in its own unit.
 
+    `value` is None where nothing is said. `claim` is what a check claimed, as parts of the range.
     `leaked` is what had leaked (nats) before its batch, `charge` what its own answer added;
     `variance` is the bound that made its interval narrower; `revealed` is where the answer says
     that the sample's value is, as a part of the range.
@@ -91,10 +95,11 @@ class Recorded:
     number: int
     question: str
     status: str
-    value: float
+    value: float | None
     interval: Interval
     range: Interval
     guess: float | None
+    claim: tuple[float, float] | None
     tolerance: float
     charge: float
     leaked: float
@@ -109,6 +114,37 @@ class Recorded:
     @property
     def half_width(self) -> float:
         return (self.interval.high - self.interval.low) / 2
+
+    @property
+    def estimate(self) -> Estimate:
+        """What a statistic that it is a part of goes by."""
+        if self.value is None:
+            raise TypeError(f"{self.question} says nothing and is a part of nothing")
+        return Estimate(self.value, self.interval)
+
+    @property
+    def shown(self) -> str:
+        """The value in five digits; the bound of a one-sided claim that was confirmed."""
+        if self.value is None:
+            return "-"
+        match self.side:
+            case "<=":
+                return f"<= {self.interval.ends[1]}"
+            case ">=":
+                return f">= {self.interval.ends[0]}"
+        return f"{self.value:.5g}"
+
+    @property
+    def side(self) -> Literal["<=", ">="] | None:
+        """Which side of its value a confirmed one-sided claim is about."""
+        if self.status != "confirmed" or self.claim is None or self.guess is None:
+            return None
+        low, high = self.claim
+        if low == 0.0 and self.interval.high - self.guess <= _ROUNDING * self.half_width:
+            return "<="
+        if high == 1.0 and self.guess - self.interval.low <= _ROUNDING * self.half_width:
+            return ">="
+        return None
 
 
 def reservation(at: str, mechanism: str, why: str | None, asked: Sequence[Asked]) -> dict[str, Any]:

@@ -82,16 +82,26 @@ def file_answers(
         )
 
 
-def find(connection: sqlite3.Connection, secret: bytes, question: str) -> Found | None:
-    """The newest answer to a question; refused if its entries are not those that were sealed."""
-    row = connection.execute(
+def find(connection: sqlite3.Connection, secret: bytes, question: str) -> list[Found]:
+    """All answers to a question; refused if their entries are not those that were sealed."""
+    rows = connection.execute(
         "SELECT question, number, settled, leaked, seal FROM answers WHERE question = ? "
-        "ORDER BY number DESC LIMIT 1",
+        "ORDER BY number",
         (_digest(question),),
-    ).fetchone()
-    if row is None:
-        return None
-    digest, number, settled, leaked, stored = row
+    ).fetchall()
+    return [_found(connection, secret, question, *row) for row in rows]
+
+
+def _found(
+    connection: sqlite3.Connection,
+    secret: bytes,
+    question: str,
+    digest: str,
+    number: int,
+    settled: int,
+    leaked: float,
+    stored: str,
+) -> Found:
     entries: list[Row] = connection.execute(
         "SELECT seq, text, hash FROM entries WHERE seq BETWEEN ? AND ? ORDER BY seq",
         (settled - 2, settled),

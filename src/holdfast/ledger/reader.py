@@ -75,10 +75,10 @@ class Reader:
         require_seen(seen, rows, after)
         return rows
 
-    def found(self, question: str) -> filing.Found | None:
-        """The newest answer to a question, without reading the history."""
+    def found(self, question: str) -> list[filing.Found]:
+        """The answers to a question, without reading the history."""
         if self.secret is None:
-            return None
+            return []
         with self.guard, plainly(self.path):
             return filing.find(self._connection, self.secret, question)
 

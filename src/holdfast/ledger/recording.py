@@ -37,6 +37,7 @@ def recorded(
         interval=_in_unit_outwards(release.interval, low, high),
         range=Interval(low, high),
         guess=None if guess is None else in_unit(guess, low, high),
+        claim=asked.offer.claim,
         tolerance=asked.offer.tolerance,
         charge=release.charge,
         leaked=leaked,

@@ -94,7 +94,7 @@ class Store:
         self.require_usable()
         return self._reader.news(after, head)
 
-    def found(self, question: str) -> Found | None:
+    def found(self, question: str) -> list[Found]:
         """The newest answer to a question, without reading the history."""
         self.require_usable()
         return self._reader.found(question)

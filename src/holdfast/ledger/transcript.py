@@ -45,8 +45,8 @@ class Past(Protocol):
         """The newest checkpoint."""
         ...
 
-    def found(self, question: str) -> Found | None:
-        """The newest answer to a question."""
+    def found(self, question: str) -> list[Found]:
+        """The answers to a question, in order."""
         ...
 
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
@@ -73,7 +73,7 @@ class Transcript:
         self.account = Account()
         self._answers: list[Recorded] = []
         self._abandoned: list[Asked] = []
-        self._by_question: dict[str, Recorded] = {}
+        self._looks: dict[str, list[Recorded]] = {}  # every answer, by its question
         self.pending: Pending | None = None
 
     @classmethod
@@ -124,9 +124,14 @@ class Transcript:
         ]
 
     @property
+    def looks(self) -> Mapping[str, Sequence[Recorded]]:
+        """Every answer of each question, in order."""
+        return _Looks(self)
+
+    @property
     def by_question(self) -> Mapping[str, Recorded]:
-        """The newest answer of each question."""
-        return _ByQuestion(self)
+        """The narrowest answer of each question."""
+        return _ByQuestion(self.looks)
 
     @property
     def answers(self) -> Sequence[Recorded]:
@@ -153,14 +158,23 @@ class Transcript:
                     f"the ledger's checkpoint is not what its entries say. {RESTORE}"
                 )
             self._answers, self._abandoned = whole._answers, whole._abandoned
-            self._by_question, self._past = whole._by_question, None
+            self._looks, self._past = whole._looks, None
 
-    def _recall(self, question: str) -> Recorded | None:
-        """An answer that was folded by a checkpoint."""
+    def looks_at(self, question: str) -> Sequence[Recorded]:
+        """The answers to one question, with those that were folded by a checkpoint."""
         past = self._past
-        found = None if past is None else past.found(question)
-        if found is None or found.settled[0] > self._skipped:
-            return None
+        if past is None:
+            return self._looks.get(question, ())
+        with past.guard:  # another thread may be reading everything now
+            earlier = [] if self._past is None else self._recalled(past, question)
+            return (*earlier, *self._looks.get(question, ()))
+
+    def _recalled(self, past: Past, question: str) -> list[Recorded]:
+        """The answers that were folded by the checkpoint."""
+        found = [each for each in past.found(question) if each.settled[0] <= self._skipped]
+        return [self._recall(each, question) for each in found]
+
+    def _recall(self, found: Found, question: str) -> Recorded:
         (reserve, reserved, _), (seq, text, receipt) = found.reserved, found.settled
         with _read(f"entry {seq}"):
             pending = self._batch(reserve, json.loads(reserved))
@@ -170,6 +184,12 @@ class Transcript:
             if (release.number, asked.offer.question) == (found.filed.number, question):
                 return recorded(asked, release, body["at"], receipt, found.filed.leaked, pending)
         raise LedgerTampered(f"entry {seq} of the ledger does not answer {question}. {RESTORE}")
+
+    @property
+    def questions(self) -> Iterable[str]:
+        """Every question that was answered."""
+        self._read_everything()
+        return self._looks
 
     @property
     def committed(self) -> Account:
@@ -265,7 +285,7 @@ class Transcript:
         for asked, release in zip(pending.asked, releases, strict=True):
             answer = recorded(asked, release, body["at"], receipt, leaked, pending)
             self._answers.append(answer)
-            self._by_question[answer.question] = answer
+            self._looks.setdefault(answer.question, []).append(answer)
         offers = [asked.offer for asked in pending.asked]
         self.account = pending.mechanism.advance(self.account, offers, releases)
 
@@ -282,25 +302,38 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class _ByQuestion(Mapping[str, Recorded]):
-    """The newest answer of each question: those folded here, and those looked up in the past."""
+class _Looks(Mapping[str, Sequence[Recorded]]):
+    """The answers of each question: those folded here, and those looked up in the past."""
 
     transcript: Transcript
 
-    def __getitem__(self, question: str) -> Recorded:
-        transcript = self.transcript
-        answer = transcript._by_question.get(question) or transcript._recall(question)
-        if answer is None:
-            return transcript._by_question[question]  # another thread may have read everything now
-        return answer
+    def __getitem__(self, question: str) -> Sequence[Recorded]:
+        found = self.transcript.looks_at(question)
+        if not found:
+            raise KeyError(question)
+        return found
 
     def __iter__(self) -> Iterator[str]:
-        self.transcript._read_everything()
-        return iter(self.transcript._by_question)
+        return iter(self.transcript.questions)
 
     def __len__(self) -> int:
-        self.transcript._read_everything()
-        return len(self.transcript._by_question)
+        return sum(1 for _ in self)
+
+
+@dataclass(frozen=True, slots=True)
+class _ByQuestion(Mapping[str, Recorded]):
+    """The narrowest answer of each question; of several, the newest."""
+
+    looks: Mapping[str, Sequence[Recorded]]
+
+    def __getitem__(self, question: str) -> Recorded:
+        return min(reversed(self.looks[question]), key=lambda look: look.half_width)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.looks)
+
+    def __len__(self) -> int:
+        return len(self.looks)
 
 
 def checkpoint_of(kept: Kept) -> dict[str, Any] | None:

@@ -91,7 +91,7 @@ class LedgerView:
             reason = recorded.why or (recorded.part_of and f"for {recorded.part_of}")
             why = f"  ({reason})" if reason else ""
             lines.append(
-                f"{recorded.number:>4}  {recorded.status:<10}{recorded.value:>11.5g}  "
+                f"{recorded.number:>4}  {recorded.status:<10}{recorded.shown:>11}  "
                 f"{recorded.interval!s:<26} {recorded.question}{why}"
             )
         return "\n".join([*lines, f"all intervals together: {self.together}"])
@@ -133,9 +133,9 @@ def explanation(transcript: Transcript) -> str:
         "",
     ]
     for recorded in transcript.answers:
-        lines.append(
-            f"{recorded.number:>4}. {recorded.question} = {recorded.value:.6g} {recorded.interval}"
-        )
+        found = f"= {recorded.estimate.value:.6g} {recorded.interval}"
+        said = recorded.shown if recorded.side else found
+        lines.append(f"{recorded.number:>4}. {recorded.question} {said}")
         lines.append(
             f"      {recorded.status}; {_REASONS.get(recorded.status, kind.name)}; "
             f"{recorded.leaked:.5g} nats had leaked, this answer adds {recorded.charge:.5g}"

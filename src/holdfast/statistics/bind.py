@@ -25,7 +25,6 @@ from holdfast.statistics.derived import (
     Conditional,
     Derived,
     Difference,
-    F1Score,
     Paired,
     Total,
     counted,
@@ -33,7 +32,7 @@ from holdfast.statistics.derived import (
 from holdfast.statistics.mean import Average, Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance, product_of, square_of
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.scores import LogLoss
+from holdfast.statistics.scores import F1Score, LogLoss
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc, TableFunction

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeGuard, cast
+from typing import Protocol, TypeGuard, TypeVar, cast
 
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
@@ -18,14 +18,14 @@ from holdfast.statistics.mean import Average, Mean, expression_of
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.conditional import conditional_mean_interval
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.propagation import difference_interval, ratio_interval, total_interval
+from holdfast.theory.base.propagation import difference_interval, total_interval
 
 __all__ = [
     "Conditional",
     "Derived",
     "Difference",
     "Estimate",
-    "F1Score",
+    "Joined",
     "Paired",
     "Stages",
     "Total",
@@ -33,9 +33,11 @@ __all__ = [
     "counted",
     "is_derived",
     "is_single",
+    "ratio_value",
 ]
 
 Stages = tuple[tuple[Statistic, ...], ...]
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,20 @@ class Estimate:
             min(high, max(low, self.interval.low)), max(low, min(high, self.interval.high))
         )
         return Estimate(min(interval.high, max(interval.low, self.value)), interval)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What follows from the parts: an interval, and a value where their values have one."""
+
+    value: float | None
+    interval: Interval
+
+    @classmethod
+    def within(cls, value: float | None, interval: Interval, low: float, high: float) -> Joined:
+        """The value and interval found, knowing that the truth is in [low, high]."""
+        found = Estimate(low if value is None else value, interval).within(low, high)
+        return cls(None if value is None else found.value, found.interval)
 
 
 class Derived(Protocol):
@@ -76,8 +92,12 @@ class Derived(Protocol):
         """The parts, by stage; the last part of the last stage is the one a guess is about."""
         ...
 
-    def join(self, parts: Sequence[Estimate]) -> Estimate:
+    def join(self, parts: Sequence[Estimate]) -> Joined:
         """What follows from the answers to all parts, in their order."""
+        ...
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        """Values of all parts by which most would be said, given what is known of some."""
         ...
 
     def last_guess(self, guess: float, others: Sequence[float]) -> float:
@@ -113,9 +133,9 @@ def counted(value: RowValue) -> Expression:
     return build.coalesce([whole, build.constant(value.missing)])
 
 
-def _ratio(pivot: float, rest: Estimate, share: Estimate) -> float:
-    """pivot + rest/share; where the share may be 0 a ratio would be nothing but noise."""
-    return pivot + rest.value / share.value if share.interval.low > 0.0 else pivot
+def ratio_value(pivot: float, rest: Estimate, share: Estimate) -> float | None:
+    """pivot + rest/share; none where no share was seen."""
+    return pivot + rest.value / share.value if share.value > 0.0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +173,17 @@ class Conditional:
         residual = build.case([(self.condition, rest)], build.constant(0.0))
         return ((Mean(row_value(self.condition)),), (Mean(row_value(residual)),))
 
-    def join(self, parts: Sequence[Estimate]) -> Estimate:
+    def join(self, parts: Sequence[Estimate]) -> Joined:
         share, rest = parts
         if share.interval.high <= 0.0:  # there is no such row, so that nothing is claimed
-            return Estimate(self.pivot, Interval(self.low, self.high))
+            return Joined(None, Interval(self.low, self.high))
         found = conditional_mean_interval(self.pivot, *rest.interval, *share.interval)
-        value = _ratio(self.pivot, rest, share)
-        return Estimate(value, found).within(self.low, self.high)
+        return Joined.within(ratio_value(self.pivot, rest, share), found, self.low, self.high)
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        share = 1.0 if known[0] is None else known[0].interval.high
+        reach = share * (self.high - self.low) / 2  # every row of the group at one end
+        return [(share, reach), (share, -reach)]
 
     def last_guess(self, guess: float, others: Sequence[float]) -> float:
         (share,) = others
@@ -191,11 +215,12 @@ class Total:
     def stages(self) -> Stages:
         return ((self.mean,),)
 
-    def join(self, parts: Sequence[Estimate]) -> Estimate:
+    def join(self, parts: Sequence[Estimate]) -> Joined:
         (mean,) = parts
-        return Estimate(
-            self.population * mean.value, total_interval(self.population, *mean.interval)
-        )
+        return Joined(self.population * mean.value, total_interval(self.population, *mean.interval))
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
+        return [(self.mean.low,), (self.mean.high,)]
 
     def last_guess(self, guess: float, others: Sequence[float]) -> float:  # noqa: ARG002
         return guess / self.population
@@ -229,24 +254,43 @@ class Difference:
     def stages(self) -> Stages:
         return tuple(first + second for first, second in self._both())
 
-    def join(self, parts: Sequence[Estimate]) -> Estimate:
+    def join(self, parts: Sequence[Estimate]) -> Joined:
         mine, others = self._divided(parts)
         first, second = _joined(self.first, mine), _joined(self.second, others)
-        return Estimate(
-            first.value - second.value, difference_interval(*first.interval, *second.interval)
-        ).within(self.low, self.high)
+        known = first.value is not None and second.value is not None
+        value = _middle(first) - _middle(second) if known else None
+        found = difference_interval(*first.interval, *second.interval)
+        return Joined.within(value, found, self.low, self.high)
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        mine, others = self._divided(known)
+        return [
+            self._together(first, second)
+            for first in _favourable(self.first, mine)
+            for second in _favourable(self.second, others)
+        ]
+
+    def _together(self, first: Sequence[float], second: Sequence[float]) -> tuple[float, ...]:
+        """The values of both, stage by stage: the other way round than `_divided`."""
+        halves = iter(first), iter(second)
+        return tuple(
+            next(half)
+            for stage in self._both()
+            for half, own in zip(halves, stage, strict=True)
+            for _ in own
+        )
 
     def last_guess(self, guess: float, others: Sequence[float]) -> float:
         mine, rest = self._divided([_exactly(value) for value in (*others, 0.0)])
-        wanted = _joined(self.first, mine).value - guess
+        wanted = _middle(_joined(self.first, mine)) - guess
         wanted = min(self.second.high, max(self.second.low, wanted))
         if isinstance(self.second, Conditional):
             return self.second.last_guess(wanted, [part.value for part in rest[:-1]])
         return wanted
 
-    def _divided(self, parts: Sequence[Estimate]) -> tuple[list[Estimate], list[Estimate]]:
+    def _divided(self, parts: Sequence[Part]) -> tuple[list[Part], list[Part]]:
         """The parts of the first, and those of the second, from both stage by stage."""
-        halves: tuple[list[Estimate], list[Estimate]] = ([], [])
+        halves: tuple[list[Part], list[Part]] = ([], [])
         left = iter(parts)
         for stage in self._both():
             for half, own in zip(halves, stage, strict=True):
@@ -264,8 +308,22 @@ class Difference:
         return list(zip(*padded, strict=True))
 
 
-def _joined(one: Statistic | Conditional, parts: Sequence[Estimate]) -> Estimate:
-    return one.join(parts) if isinstance(one, Conditional) else parts[0]
+def _joined(one: Statistic | Conditional, parts: Sequence[Estimate]) -> Joined:
+    if isinstance(one, Conditional):
+        return one.join(parts)
+    return Joined(parts[0].value, parts[0].interval)
+
+
+def _favourable(
+    one: Statistic | Conditional, known: Sequence[Estimate | None]
+) -> list[tuple[float, ...]]:
+    return one.favourable(known) if isinstance(one, Conditional) else [(one.low,), (one.high,)]
+
+
+def _middle(found: Joined) -> float:
+    """The value, or where there is none the middle of the interval."""
+    low, high = found.interval
+    return low + (high - low) / 2 if found.value is None else found.value
 
 
 def _exactly(value: float) -> Estimate:
@@ -306,54 +364,13 @@ class Paired:
         difference = build.case([(differ, sign)], build.constant(0.0))
         return ((Mean(row_value(differ)),), (Mean(row_value(difference)),))
 
-    def join(self, parts: Sequence[Estimate]) -> Estimate:
+    def join(self, parts: Sequence[Estimate]) -> Joined:
         *share, difference = parts
         most = max(0.0, share[0].interval.high) if share else 1.0
-        return difference.within(-most, most)
+        return Joined.within(difference.value, difference.interval, -most, most)
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        return [(1.0,) * len(known)]
 
     def last_guess(self, guess: float, others: Sequence[float]) -> float:  # noqa: ARG002
         return guess
-
-
-@dataclass(frozen=True, slots=True)
-class F1Score:
-    """2 P(both)/(P(predicted) + P(labelled)), by the residual of the ratio around 1/2."""
-
-    predicted: RowValue
-    labelled: RowValue
-
-    @property
-    def text(self) -> str:
-        return f"f1({self.predicted.text}, {self.labelled.text})"
-
-    @property
-    def low(self) -> float:
-        return 0.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
-
-    @property
-    def stages(self) -> Stages:
-        both = build.conjunction([expression_of(self.predicted), expression_of(self.labelled)])
-        either = build.disjunction([expression_of(self.predicted), expression_of(self.labelled)])
-
-        def scored(hit: float, miss: float) -> Mean:
-            branches = [(both, build.constant(hit)), (either, build.constant(miss))]
-            return Mean(row_value(build.case(branches, build.constant(0.0))))
-
-        # 2 hits - (predicted + labelled)/2: 1 for a hit, -1/2 for a miss.
-        return ((scored(2.0, 1.0),), (scored(1.0, -0.5),))
-
-    def join(self, parts: Sequence[Estimate]) -> Estimate:
-        total, rest = parts
-        if total.interval.high <= 0.0:
-            return Estimate(0.5, Interval(0.0, 1.0))
-        value = _ratio(0.5, rest, total)
-        found = ratio_interval(0.5, *rest.interval, *total.interval)
-        return Estimate(value, found).within(0.0, 1.0)
-
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        (total,) = others
-        return (guess - 0.5) * total

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.derived import Estimate, Stages, counted
+from holdfast.statistics.derived import Estimate, Joined, Stages, counted
 from holdfast.statistics.mean import Average
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import (
@@ -90,13 +90,17 @@ class Variance:
     def stages(self) -> Stages:
         return ((self.mean, self.square),)
 
-    def join(self, parts: Sequence[Estimate]) -> Estimate:
+    def join(self, parts: Sequence[Estimate]) -> Joined:
         mean, square = parts
         variance = _variance(mean, square, self.value)
         if not self.root:
-            return variance
+            return Joined(variance.value, variance.interval)
         found = std_interval(*variance.interval)
-        return Estimate(variance.value**0.5, found).within(0.0, self.high)
+        return Joined.within(variance.value**0.5, found, 0.0, self.high)
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
+        middle = _middle(self.value)
+        return [(middle, self.square.high), (middle, self.square.low)]
 
     def last_guess(self, guess: float, others: Sequence[float]) -> float:
         (mean,) = others
@@ -129,13 +133,22 @@ class Covariance:
     def stages(self) -> Stages:
         return ((*self.means, self.product),)
 
-    def join(self, parts: Sequence[Estimate]) -> Estimate:
+    def join(self, parts: Sequence[Estimate]) -> Joined:
+        found = self.estimate(parts)
+        return Joined(found.value, found.interval)
+
+    def estimate(self, parts: Sequence[Estimate]) -> Estimate:
+        """The covariance from the means and the mean product."""
         x, y = (
             _around_middle(mean, value) for mean, value in zip(parts[:2], self._values, strict=True)
         )
         product = parts[2]
         found = covariance_interval(*x.interval, *y.interval, *product.interval)
         return Estimate(product.value - x.value * y.value, found).within(self.low, self.high)
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
+        middles = (_middle(self.first), _middle(self.second))
+        return [(*middles, self.product.low), (*middles, self.product.high)]
 
     @property
     def _values(self) -> tuple[RowValue, RowValue]:
@@ -169,13 +182,17 @@ class Correlation:
     def stages(self) -> Stages:
         return ((*self.squares, *self.covariance.means, self.covariance.product),)
 
-    def join(self, parts: Sequence[Estimate]) -> Estimate:
+    def join(self, parts: Sequence[Estimate]) -> Joined:
         x, y = self._variances(parts)
-        covariance = self.covariance.join(parts[2:])
+        covariance = self.covariance.estimate(parts[2:])
         found = correlation_interval(*covariance.interval, *x.interval, *y.interval)
         spread = (x.value * y.value) ** 0.5
-        value = covariance.value / spread if spread > 0 else 0.0
-        return Estimate(value, found).within(-1.0, 1.0)
+        value = covariance.value / spread if spread > 0 else None
+        return Joined.within(value, found, -1.0, 1.0)
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        largest = tuple(square.high for square in self.squares)
+        return [(*largest, *rest) for rest in self.covariance.favourable(known[2:])]
 
     def last_guess(self, guess: float, others: Sequence[float]) -> float:
         exactly = [Estimate(value, Interval(value, value)) for value in others]

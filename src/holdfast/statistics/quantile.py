@@ -90,6 +90,11 @@ class Quantile:
         }
         return {v: claim for v, claim in both.items() if self.low <= v < self.high}
 
+    def is_about(self, guess: float, interval: Interval, tolerance: float) -> bool:
+        """Whether an interval says that it is within the tolerance (a part of the range) of it."""
+        reach = tolerance * (self.high - self.low)
+        return guess - reach <= interval.low and interval.high <= guess + reach
+
     def place(self, cell: int) -> float:
         """The threshold after so many steps."""
         return min(self.value.high, self.value.low + cell * self.step)

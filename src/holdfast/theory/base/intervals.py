@@ -42,7 +42,12 @@ class Interval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"[{_digits(self.low, ROUND_FLOOR)}, {_digits(self.high, ROUND_CEILING)}]"
+        return f"[{', '.join(self.ends)}]"
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The texts of both ends."""
+        return _digits(self.low, ROUND_FLOOR), _digits(self.high, ROUND_CEILING)
 
 
 @theorem(

@@ -1,0 +1,78 @@
+"""Repeats: which earlier answer fulfils a wish, so that nothing has to be asked.
+
+Asking again is free, unless more is wanted than the ledger has: a smaller half-width that is named,
+or two ends where only one was claimed. A claim of the analyst's own is settled by the same claim
+made before, and by an interval that lies inside it, or beside it. A guess that was computed, from
+other rows or by a guesser, is a way to ask, and is no claim of the analyst's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from holdfast.ledger.entries import Recorded
+from holdfast.mechanisms.mechanism import Wish
+from holdfast.theory.base.intervals import Interval
+
+__all__ = ["fulfilling"]
+
+# Intervals are rounded outwards, and so a little wider than what was wished.
+_ROUNDING = 1e-9
+
+
+def fulfilling(looks: Iterable[Recorded], wish: Wish, *, stated: bool) -> Recorded | None:
+    """The narrowest of the answers to a question that fulfil a wish; None if it is to be asked.
+
+    `stated` says that the wish's claim is the analyst's own.
+    """
+    found = [look for look in looks if _fulfils(look, wish, stated)]
+    return min(found, key=lambda look: look.half_width, default=None)
+
+
+def _fulfils(look: Recorded, wish: Wish, stated: bool) -> bool:
+    if look.status == "no promise" or look.range.low == look.range.high:
+        return True  # there is nothing more to be told
+    inside = _part_of_range(look)
+    if wish.claim is not None:
+        if _same_claim(look, wish) or _inside(inside, wish.claim):
+            return True
+        if stated:
+            return _beside(inside, wish.claim)
+    if wish.narrow and not _one_sided(look):
+        return True  # no half-width was named
+    return (inside.high - inside.low) / 2 <= wish.tolerance + _ROUNDING
+
+
+def _one_sided(look: Recorded) -> bool:
+    """Whether it is a claim that binds one end only."""
+    if look.status != "confirmed" or look.claim is None:
+        return False
+    return look.claim[0] <= 0.0 or look.claim[1] >= 1.0
+
+
+def _part_of_range(look: Recorded) -> Interval:
+    low, high = look.range
+    first, last = ((end - low) / (high - low) for end in look.interval)
+    return Interval(first, last)
+
+
+def _same_claim(look: Recorded, wish: Wish) -> bool:
+    """Whether this was claimed before; a known variance may have made the claim narrower."""
+    if look.claim is None or wish.claim is None or look.guess is None or wish.guess is None:
+        return False
+    low, high = look.range
+    guess = (look.guess - low) / (high - low)
+    return abs(guess - wish.guess) <= _ROUNDING and _inside(Interval(*look.claim), wish.claim)
+
+
+def _inside(interval: Interval, claim: tuple[float, float]) -> bool:
+    """Whether it is within a claim; the ends of the range bind nothing."""
+    low, high = claim
+    above = low <= 0.0 or interval.low >= low - _ROUNDING
+    return above and (high >= 1.0 or interval.high <= high + _ROUNDING)
+
+
+def _beside(interval: Interval, claim: tuple[float, float]) -> bool:
+    """Whether it excludes a claim."""
+    low, high = claim
+    return interval.high < low or interval.low > high

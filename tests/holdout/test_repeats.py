@@ -1,0 +1,142 @@
+"""Repeats and refinements: what the ledger has is free, what it does not have is asked anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.audit import audit
+from tests.holdout.tables import LATE, made, opened, table, untouchable, watch
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> Any:
+    """Forty questions on 4,000 rows, of half-width 0.2 unless said otherwise."""
+    made(tmp_path, table(4_000), questions=40)
+    with opened(tmp_path, table(4_000)) as holdout:
+        yield holdout
+
+
+def test_a_narrower_question_is_a_new_look(wide: Holdout, tmp_path: Path) -> None:
+    first = wide.check(LATE, at_most=0.5)
+    assert (first.status, *first.interval) == ("confirmed", 0.0, 0.5)
+    cost = wide.cost(LATE, tolerance=0.06)
+    second = wide.ask(LATE, tolerance=0.06)
+    assert (second.status, second.number) == ("answered", 2)
+    assert second.half_width <= 0.06 * (1 + 1e-9)
+    assert second.cost == cost.most > 0
+    third = wide.ask(LATE, tolerance=0.05)
+    assert (third.number, third.status, third.cost > 0) == (3, "answered", True)
+    assert [each.question for each in wide.ledger] == [LATE] * 3
+    assert wide.budget.asked == 3
+    assert wide.budget.nats == pytest.approx(first.cost + second.cost + third.cost)
+    wide.close()
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+def test_the_narrowest_answer_is_the_one_that_is_repeated(wide: Holdout) -> None:
+    narrow = wide.ask(LATE, tolerance=0.05)
+    claimed = wide.check(LATE, at_least=narrow.interval.low + 0.01)  # undecided, so it is asked
+    assert claimed.number == 2
+    watch(wide, untouchable)
+    for again in (wide.ask(LATE), wide.ask(LATE, tolerance=0.06), wide.ask_many([LATE])[0]):
+        assert (again.status, again.cost, again.interval) == ("repeated", 0.0, narrow.interval)
+    same = wide.check(LATE, at_least=narrow.interval.low + 0.01)
+    assert (same.status, same.receipt) == ("repeated", claimed.receipt)
+
+
+def test_an_ask_is_not_answered_by_one_side(wide: Holdout) -> None:
+    wide.check(LATE, at_most=0.5)
+    assert not wide.cost(LATE).repeated  # [0, 0.5] is wider than +- 0.2
+    answer = wide.ask(LATE)
+    assert (answer.status, answer.half_width <= 0.2 * (1 + 1e-9)) == ("answered", True)
+    small = wide.check("avg(late and x > 20)", at_most=0.3)
+    assert wide.ask("avg(late and x > 20)").receipt == small.receipt  # [0, 0.3] is not
+
+
+def test_without_a_half_width_a_wide_answer_is_repeated(wide: Holdout) -> None:
+    wide.ask(LATE, tolerance=0.4)
+    again = wide.ask(LATE)
+    assert again.status == "repeated"
+    assert f"(half-width {again.half_width:.4g})" in str(again)
+    assert wide.ask(LATE, tolerance=0.1).status == "answered"
+
+
+@pytest.mark.parametrize(
+    ("claim", "free"),
+    [
+        ({"at_most": 0.9}, True),  # implied
+        ({"at_least": 0.9}, True),  # excluded
+        ({"guess": 0.9}, True),  # excluded
+        ({"guess": 0.25, "tolerance": 0.3}, True),  # implied
+        ({"at_most": 0.25}, False),
+        ({"guess": 0.3}, False),
+    ],
+)
+def test_a_claim_is_free_where_the_ledger_settles_it(
+    wide: Holdout, claim: dict[str, float], free: bool
+) -> None:
+    wide.ask(LATE, tolerance=0.1 if free else 0.2)
+    assert wide.cost(LATE, **claim).repeated == free
+    before = wide.budget.nats
+    found: Answer = wide.check(LATE, **claim)  # type: ignore[call-overload]
+    assert (found.status == "repeated", wide.budget.nats == before) == (free, free)
+    assert wide.check(LATE, **claim).status == "repeated"  # type: ignore[call-overload]
+    assert wide.cost(LATE, **claim).repeated
+
+
+def test_two_claims_of_one_question_in_one_batch_are_two_checks(wide: Holdout) -> None:
+    truth = 0.25
+    near, far, again = wide.check_many([LATE, LATE, LATE], [truth, 0.9, truth])
+    assert (near.status, far.status, again.status) == ("confirmed", "surprise", "repeated")
+    assert (near.number, far.number, again.number) == (1, 2, 1)
+
+
+def test_parts_are_used_again_where_they_are_narrow_enough(wide: Holdout, tmp_path: Path) -> None:
+    question = "std(x)"
+    first = wide.ask(question)
+    assert wide.cost(question).repeated
+    assert wide.cost(question, tolerance=0.1).questions == 2
+    wide.ask("avg(x)", tolerance=0.06)
+    assert wide.cost(question, tolerance=0.07).questions == 1
+    second = wide.ask(question, tolerance=0.07)
+    assert second.half_width < first.half_width
+    assert [each.tolerance for each in wide.ledger] == [0.2, 0.2, 0.06, 0.07]
+    assert wide.check(question, guess=second.value).status == "repeated"
+    wide.close()
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+def test_a_search_asks_thresholds_of_which_one_side_was_claimed(wide: Holdout) -> None:
+    quantile = holdfast.quantile("late", 0.5)
+    wide.check("avg(coalesce(if(late, 1, 0), 0) <= 0)", at_most=0.95)
+    cost = wide.cost(quantile)
+    answer = wide.ask(quantile)
+    assert 0 < answer.cost <= cost.most * (1 + 1e-9)
+    assert wide.cost(quantile).repeated
+
+
+def test_a_confirmed_quantile_is_confirmed_for_free(wide: Holdout) -> None:
+    wide.check("median(x)", guess=20, tolerance=0.1)
+    assert wide.cost("median(x)", guess=20, tolerance=0.1).repeated
+    assert wide.check("median(x)", guess=20, tolerance=0.1).status == "repeated"
+
+
+def test_a_refined_share_narrows_what_follows_from_it(wide: Holdout, tmp_path: Path) -> None:
+    """The variance that a share implies is that of the narrowest answer about it."""
+    wide.ask("avg(late)")
+    before = wide.cost("avg(late and x > 100)").half_width
+    wide.ask("avg(late)", tolerance=0.05)
+    wide.check("avg(late)", at_most=0.9)  # implied
+    after = wide.cost("avg(late and x > 100)").half_width
+    assert before is not None
+    assert after is not None
+    assert after < before
+    wide.ask("avg(late and x > 100)")
+    wide.close()
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
