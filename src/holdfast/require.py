@@ -7,29 +7,128 @@ Each function returns the checked value, so that a caller can write
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Never
+from pathlib import Path
+from typing import Any, Never
 
-from holdfast.errors import InvalidArgument
+from holdfast.errors import InvalidArgument, MissingExtra
 
 __all__ = [
     "at_least",
     "between",
     "confidence_level",
+    "file",
     "finite",
+    "flag",
+    "installed",
     "integer_at_least",
     "integer_between",
+    "items",
     "log_probability",
+    "mapping",
     "non_negative",
     "positive",
     "positive_integer",
     "probability",
     "surprises",
+    "text",
+    "texts",
 ]
+
+# A file system's limit for one name, with room for what the ledger's other files add to theirs.
+_LONGEST_NAME = 230
+_LONGEST_SHOWN = 100
 
 
 def _reject(name: str, value: object, allowed: str) -> Never:
-    raise InvalidArgument(f"{name} is {value!r}; it must be {allowed}.")
+    raise InvalidArgument(f"{name} is {_shown(value)}; it must be {allowed}.")
+
+
+def _shown(value: object) -> str:
+    """What was given, as Python writes it; long things are cut."""
+    written = repr(value)
+    if len(written) <= _LONGEST_SHOWN:
+        return written
+    return f"a {type(value).__name__} that begins {written[: _LONGEST_SHOWN // 2]}..."
+
+
+@contextmanager
+def installed(what: str, extra: str) -> Iterator[None]:
+    """What is done inside needs libraries that the extra brings."""
+    try:
+        yield
+    except ImportError as missing:
+        raise MissingExtra(
+            f"{what} need {missing.name or 'a library'}, which is not installed; "
+            f"install the extra: pip install 'holdfast[{extra}]'."
+        ) from missing
+
+
+def text(name: str, value: object) -> str:
+    """Text that can be written to a file: without NUL and half characters."""
+    allowed = "text"
+    if not isinstance(value, str) or not value or "\0" in value or not _encodes(value):
+        _reject(name, value, allowed)
+    return value
+
+
+def texts(name: str, value: object) -> list[str]:
+    """A list of texts, not one text."""
+    allowed = "a list of texts"
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        _reject(name, value, allowed)
+    found = items(name, value, allowed)
+    if not all(isinstance(each, str) for each in found):
+        _reject(name, value, allowed)
+    return found
+
+
+def items(name: str, value: object, allowed: str) -> list[Any]:
+    """What an iterable holds; some that say they are iterable are not."""
+    try:
+        return list(value)  # type: ignore[call-overload, no-any-return]
+    except TypeError:
+        _reject(name, value, allowed)
+
+
+def mapping(name: str, value: object) -> Mapping[str, Any]:
+    """Named values."""
+    if not isinstance(value, Mapping):
+        _reject(name, value, "a mapping from names to values")
+    return value
+
+
+def flag(name: str, value: object) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        _reject(name, value, "True or False")
+    return value
+
+
+def file(name: str, value: object) -> Path:
+    """A path that a file system can have."""
+    allowed = f"a path, with names of at most {_LONGEST_NAME} bytes"
+    if not isinstance(value, str | os.PathLike):
+        _reject(name, value, allowed)
+    try:
+        path = Path(value)
+        longest = max((len(os.fsencode(part)) for part in path.parts), default=0)
+    except (TypeError, ValueError):
+        _reject(name, value, allowed)
+    if longest > _LONGEST_NAME or "\0" in str(path):
+        _reject(name, value, allowed)
+    return path
+
+
+def _encodes(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def finite(name: str, value: object, allowed: str = "a finite number") -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from holdfast import require
 from holdfast.cli.app import Json, app, number, sampling_of_text, show_json
 from holdfast.cli.ledgers import Data, Name, Table, opened, resumed
 from holdfast.errors import InvalidArgument, SecondLedger
@@ -115,7 +116,7 @@ def init(
     from holdfast.holdout.open import open as open_holdout
     from holdfast.ledger.naming import is_there
 
-    path = Path(f"{name or Path(data).stem}.ledger")
+    path = require.file("name", f"{name or Path(data).stem}.ledger")
     if is_there(path):
         raise InvalidArgument(
             f"there is already a ledger {str(path)!r}; ask it (holdfast budget {path.stem}), or "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from holdfast import require
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -41,10 +42,9 @@ Table = Annotated[
 
 def ledger_path(name: str) -> Path:
     """The ledger of a name, or the file itself; refused if there is none."""
-    for path in (Path(name), Path(f"{name}.ledger")):
-        with suppress(OSError):  # no name of a file
-            if path.is_file():
-                return path
+    for path in (require.file("name", name), require.file("name", f"{name}.ledger")):
+        if path.is_file():
+            return path
     here = [each.stem for each in sorted(Path().glob("*.ledger"))]
     near = get_close_matches(name, here, n=1)
     hint = f"did you mean {near[0]!r}? Or " if near else ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from holdfast import require
 from holdfast.cli.app import Json, app, show_json
 from holdfast.cli.ledgers import Data, Name, Table, ledger_path, looked_at, where_the_data_is
 from holdfast.cli.progress import progress
@@ -54,7 +55,7 @@ def ledger(
         view = LedgerView(tuple(transcript.answers), budget_of(transcript).together)
         text = explanation(transcript) if explain else str(view)
     if output is not None:
-        _write(view, Path(output))
+        _write(view, require.file("output", output))
     if as_json:
         show_json(view.to_dicts())
         return

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holdfast import require
 from holdfast.data.files import FileSample, file_stamps
 from holdfast.data.sample import (
     BATCH_ROWS,
@@ -19,7 +20,7 @@ from holdfast.data.sample import (
     row_moments,
     split_squares,
 )
-from holdfast.errors import InvalidArgument, MissingExtra
+from holdfast.errors import InvalidArgument
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
 from holdfast.question.sql import SqlLanguage, double, quoted_name
@@ -125,13 +126,9 @@ class _Stream:
 
 def _library() -> Any:
     """DuckDB; or which extra brings it."""
-    try:
+    with require.installed("DuckDB files", "duckdb"):
         import duckdb
-    except ImportError as missing:
-        raise MissingExtra(
-            "DuckDB files need duckdb, which is not installed; install the extra: "
-            "pip install 'holdfast[duckdb]'."
-        ) from missing
+
     return duckdb
 
 

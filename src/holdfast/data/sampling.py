@@ -151,7 +151,7 @@ def sampling_of(value: str | Sampling) -> Sampling:
     """A sampling value from what a user may write."""
     if isinstance(value, Sampling):
         return value
-    if value == "independent":
+    if isinstance(value, str) and value == "independent":
         return Independent()
     raise InvalidArgument(
         f"sampling is {value!r}; it must be 'independent', holdfast.clustered(column), "

@@ -36,7 +36,7 @@ def guessers_of(wanted: str | Guesser | None, *, with_training: bool) -> tuple[G
     training = (TrainingMean(),) if with_training else ()
     if wanted is None:
         return training
-    if wanted == ANALYST:
+    if isinstance(wanted, str) and wanted == ANALYST:
         return ()
     chosen = GUESSERS.get(wanted) if isinstance(wanted, str) else wanted
     if not isinstance(chosen, Guesser):

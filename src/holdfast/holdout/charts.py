@@ -8,7 +8,8 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import InvalidArgument, MissingExtra
+from holdfast import require
+from holdfast.errors import InvalidArgument
 from holdfast.theory.planning import Method, check_method, methods
 from holdfast.wording import percent, plural
 
@@ -61,7 +62,7 @@ def save(chart: Any, path: str | Path) -> Path:
 
 def require_file(path: str | Path) -> Path:
     """Where a chart can be written: a folder that is there, a name that says the format."""
-    target = Path(path)
+    target = require.file("the chart's file", path)
     if target.suffix.lower() not in _FORMATS:
         raise InvalidArgument(
             f"the chart's file is {str(path)!r}; its name must end in {', '.join(_FORMATS)}."
@@ -182,14 +183,9 @@ def _domain(shown: list[Recorded]) -> list[float]:
 
 def drawing_library() -> Any:
     """Altair, with what it needs to write pictures; or which extra brings them."""
-    try:
+    with require.installed("charts", "charts"):
         import altair
         import vl_convert  # noqa: F401 - Altair needs it to write pictures
-    except ImportError as missing:
-        raise MissingExtra(
-            f"charts need {missing.name}, which is not installed; "
-            "install the extra: pip install 'holdfast[charts]'."
-        ) from missing
     return altair
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from holdfast import require
 from holdfast.data.design import Value
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
@@ -38,10 +39,13 @@ class Groups:
 
     def __getitem__(self, member: Value) -> Answer:
         found = dict(self.answers)
-        if member not in found:
+        try:
+            return found[member]
+        except (KeyError, TypeError):
             known = ", ".join(repr(each) for each in found)
-            raise InvalidArgument(f"there is no group {member!r}; the groups are {known}.")
-        return found[member]
+            raise InvalidArgument(
+                f"there is no group {member!r}; the groups are {known}."
+            ) from None
 
     @property
     def label(self) -> str:
@@ -67,11 +71,12 @@ class Groups:
     def table(self) -> Any:
         """A frame of the kind that the holdout was opened with: pandas or pyarrow, else Polars."""
         frame = self.to_polars()
-        match self.frame_kind:
-            case "pandas":
-                return frame.to_pandas()
-            case "pyarrow":
-                return frame.to_arrow()
+        with require.installed("frames of this kind", "data"):
+            match self.frame_kind:
+                case "pandas":
+                    return frame.to_pandas()
+                case "pyarrow":
+                    return frame.to_arrow()
         return frame
 
     def __str__(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from numbers import Real
 from typing import Any
 
 from holdfast import require
@@ -88,9 +87,7 @@ def _require_columns(others: Sample, columns: Iterable[str], table: Table) -> No
 
 def guessed_number(guess: object) -> float:
     """A guess that must be a number."""
-    if isinstance(guess, bool) or not isinstance(guess, Real):
-        raise InvalidArgument(f"guess is {guess!r}; it must be a number here.")
-    return float(guess)
+    return require.finite("guess", guess)
 
 
 def guess_about(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from holdfast import require
 from holdfast.data.design import Value
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerUnavailable
@@ -404,4 +405,4 @@ def _several(questions: Iterable[Question]) -> list[Question]:
         raise InvalidArgument(
             f"questions is the one text {questions!r}; give a list, or use ask or check for one."
         )
-    return list(questions)
+    return require.items("questions", questions, "a list of questions")

@@ -86,6 +86,7 @@ def open(
     weights" (see docs/guessers.md) or a value of `holdfast.guessers`. `train` attaches other rows;
     left to themselves ("training mean"), they guess. The ledger does not depend on either.
     """
+    name = None if name is None else require.text("name", name)
     path = _ledger_path(data, name, ledger)
     timeout = require.between("timeout", timeout, 0.0, 1e6)
     declared = {
@@ -96,10 +97,10 @@ def open(
         "confidence_level": confidence_level,
         "sampling": None if sampling is None else sampling_of(sampling),
         "schema": schema,
-        "design": design,
-        "mechanism": mechanism,
-        "options": options or {},
-        "private": private,
+        "design": None if design is None else require.texts("design", design),
+        "mechanism": None if mechanism is None else require.text("mechanism", mechanism),
+        "options": {} if options is None else require.mapping("options", options),
+        "private": require.flag("private", private),
     }
     guessers = guessers_of(guesser, with_training=train is not None)
     rows = None if is_there(path) else _made(path, declared, data, table, timeout)
@@ -143,16 +144,13 @@ def _by_path(how: dict[str, Any], timeout: float) -> dict[str, Any] | None:
 
 
 def _ledger_path(data: Any, name: str | None, ledger: str | Path | None) -> Path:
-    for what, value in (("ledger", ledger), ("name", name)):
-        if value is not None and not isinstance(value, str | Path):
-            raise InvalidArgument(f"{what} is {value!r}; it must be text.")
     if ledger is not None:
-        return Path(ledger)
+        return require.file("ledger", ledger)
     if name is None and isinstance(data, str | Path):
         name = Path(data).stem.strip("*") or None
     if name is None:
         raise InvalidArgument("open needs a name= or a ledger=: where its record is kept.")
-    return Path(f"{name}.ledger")
+    return require.file("name", f"{name}.ledger")
 
 
 def _made(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from holdfast import require
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Terms
@@ -81,7 +82,8 @@ class LedgerView:
 
     def to_pandas(self) -> Any:
         """A pandas frame, one row for each question."""
-        return self.to_polars().to_pandas()
+        with require.installed("pandas frames", "data"):
+            return self.to_polars().to_pandas()
 
     def __str__(self) -> str:
         if not self.answers:

@@ -32,7 +32,7 @@ class CallText:
 def read_call(text: str) -> CallText:
     """The text's outermost form; refused when it has another one."""
     tokens = read_tokens(text)
-    while _kind(tokens[0]) == "L_PAREN" and _closing(tokens, 0) == len(tokens) - 1:
+    while tokens and _kind(tokens[0]) == "L_PAREN" and _closing(tokens, 0) == len(tokens) - 1:
         tokens = tokens[1:-1]
     if len(tokens) < 3 or _kind(tokens[1]) != "L_PAREN":
         raise InvalidQuestion(_FORM)

@@ -17,6 +17,7 @@ import difflib
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
@@ -108,12 +109,13 @@ def bounds_pair(bounds: object, what: str = "bounds") -> Range:
     if isinstance(bounds, tuple | list) and len(bounds) == 2:
         low, high = bounds
         if all(isinstance(end, Real) and not isinstance(end, bool) for end in (low, high)):
-            pair = Range(float(low), float(high))
-            if pair.finite and pair.low < pair.high and math.isfinite(pair.high - pair.low):
-                return pair
+            with suppress(OverflowError):
+                pair = Range(float(low), float(high))
+                if pair.finite and pair.low < pair.high and math.isfinite(pair.high - pair.low):
+                    return pair
     raise InvalidArgument(
         f"{what} must be two finite numbers (low, high) with low below high, not "
-        f"{str(bounds)[:60]}."
+        f"{repr(bounds)[:60]}."
     )
 
 
@@ -125,7 +127,7 @@ def _from_toml(path: Path) -> dict[str, Range]:
         raise InvalidArgument(
             f"The schema file {str(path)!r} cannot be read: {error.strerror}."
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (RecursionError, ValueError) as error:
         raise InvalidArgument(f"The schema file {str(path)!r} is not TOML: {error}.") from None
     table = content.get("bounds")
     if not isinstance(table, dict):

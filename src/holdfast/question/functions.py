@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from holdfast import require
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema, bounds_pair
@@ -77,13 +78,13 @@ def row_function(
     """
     if not callable(function):
         raise InvalidArgument("function must be callable with a frame of rows.")
-    if isinstance(columns, str) or not columns:
+    names = require.texts("columns", columns)
+    if not names:
         raise InvalidArgument("columns must be a list with the names of the columns it reads.")
     for what, value in (("name", name), ("version", version)):
         if not isinstance(value, str) or not 0 < len(value) <= 200:
             raise InvalidArgument(f"{what} must be text of 1 to 200 characters.")
-    names = tuple(dict.fromkeys(str(column) for column in columns))
-    return RowFunction(function, names, bounds_pair(bounds), name, version)
+    return RowFunction(function, tuple(dict.fromkeys(names)), bounds_pair(bounds), name, version)
 
 
 def bind_function(function: RowFunction, schema: Schema) -> RowValue:

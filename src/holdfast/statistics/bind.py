@@ -361,7 +361,7 @@ def _number(name: str, value: Any) -> float:
             raise InvalidQuestion(f"{name} is {value[:40]!r}; it must be a number.") from None
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidQuestion(f"{name} is {value!r}; it must be a number.")
-    return require.finite(name, float(value))
+    return require.finite(name, value)
 
 
 _FORMS = {

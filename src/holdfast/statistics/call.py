@@ -7,10 +7,11 @@ Wherever a value of a row is wanted, text (``"arr_delay > 15"``), a Polars expre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
+from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import bounds_pair
 from holdfast.question.expression import Expression
@@ -105,7 +106,7 @@ def mean(
     if by is not None:
         if variance is not None:
             raise InvalidArgument("variance= is declared for a mean of all rows, without by=.")
-        return TableCall("avg", (what,), where, _pair(bounds), by)
+        return TableCall("avg", (what,), where, _pair(bounds), require.text("by", by))
     return Call("avg", (what,), where, _pair(bounds), variance)
 
 
@@ -170,12 +171,11 @@ def median(
 
 def histogram(what: Value, edges: Sequence[float], *, where: str | None = None) -> TableCall:
     """The share of rows in each bin between neighbouring edges; the last bin has both its ends."""
-    given: object = edges
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidArgument(
-            f"edges is {edges!r}; give the ends of all bins in order, such as [0, 10, 20]."
-        )
-    return TableCall("histogram", (what, *edges), where)
+    allowed = "the ends of all bins in order, such as [0, 10, 20]"
+    ends = [] if isinstance(edges, str) else require.items("edges", edges, allowed)
+    if not ends:
+        raise InvalidArgument(f"edges is {edges!r}; it must be {allowed}.")
+    return TableCall("histogram", (what, *ends), where)
 
 
 def difference(
@@ -191,7 +191,7 @@ def difference(
     of groups are not: ``difference(mean(x, where=...), mean(x, where=...))``. With `better`
     ("higher" or "lower") the answer says whether the first is better, worse, or cannot be told.
     """
-    if better not in (None, "higher", "lower"):
+    if better is not None and (not isinstance(better, str) or better not in ("higher", "lower")):
         raise InvalidArgument(f"better is {better!r}; it must be 'higher' or 'lower'.")
     return Call("difference", (first, second), where, better=better)
 
