@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import holdfast
-from tests.holdout.tables import made, table
+from tests.holdout.tables import table
 
 WORDS = (
     "",
@@ -59,9 +59,9 @@ FORMS = (
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here = tmp_path_factory.mktemp("hostile")
-    data = table()
-    data.write_parquet(here / "hold.parquet")
-    made(here, data)
+    table(4_000).write_parquet(here / "hold.parquet")
+    made = holdfast("init", "hold.parquet", "--name", "t", "--tolerance", "0.2", cwd=here)
+    assert made.returncode == 0
     noise = bytes(range(256)) * 12
     (here / "bytes.ledger").write_bytes(noise)
     (here / "bytes.toml").write_bytes(noise)
@@ -80,3 +80,12 @@ def test_every_command_ends_with_a_sentence(folder: Path, form: str) -> None:
         assert (done.returncode == 0) or (done.stdout + done.stderr).strip(), words
         for made_now in folder.glob("n.ledger*"):
             os.remove(made_now)
+
+
+def test_what_says_nothing_says_so(folder: Path) -> None:
+    question = ("ask", "t", "avg(x) where x > 100 and origin = 'JFK'", "--bounds", "-60", "180")
+    told = holdfast(*question, "--tolerance", "0.4", cwd=folder)
+    assert "\n  says nothing [-60, 180], the whole range · simultaneous 95 %" in told.stdout
+    again = holdfast(*question, "--tolerance", "0.4", "--json", cwd=folder)
+    assert again.returncode == 3  # now that it is known, it is refused
+    assert "nothing was spent" in again.stdout

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from holdfast import require
 from holdfast.data.sample import Sample
@@ -59,7 +60,11 @@ def answer_all(
     given_up: set[int] = set()
     for level in range(depth):
         stated = numbers is not None and level == depth - 1
-        given_up |= silent_places(desk, questions, guessed, tolerance)
+        given_up |= {
+            place
+            for place in silent_places(desk, questions, guessed, tolerance)
+            if any(is_known(desk, part, guessed, tolerance) for part in chain(*plans[place]))
+        }
         # Plans end together: what has one stage is asked in the last batch.
         due = [
             (place, part)

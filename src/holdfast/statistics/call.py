@@ -172,7 +172,8 @@ def median(
 def histogram(what: Value, edges: Sequence[float], *, where: str | None = None) -> TableCall:
     """The share of rows in each bin between neighbouring edges; the last bin has both its ends."""
     allowed = "the ends of all bins in order, such as [0, 10, 20]"
-    ends = [] if isinstance(edges, str) else require.items("edges", edges, allowed)
+    given: object = edges
+    ends = [] if isinstance(given, str) else require.items("edges", given, allowed)
     if not ends:
         raise InvalidArgument(f"edges is {edges!r}; it must be {allowed}.")
     return TableCall("histogram", (what, *ends), where)
