@@ -187,3 +187,16 @@ def test_one_informative_end_keeps_a_value_inside() -> None:
     assert found.interval.low <= found.value <= found.interval.high
     unseen = group.join([Estimate(0.0, Interval(0.0, 0.3)), Estimate(0.0, Interval(-1.0, 1.0))])
     assert unseen.value is None
+
+
+def test_a_claim_that_a_known_share_narrows_is_not_given_up(tmp_path: Path) -> None:
+    """At the declared half-width its confirmation would say nothing, at its own it does."""
+    facts = FACTS | {"tolerance": 0.3}
+    with opened(tmp_path, table(40_000), **facts) as holdout:
+        group = "avg(x) where x > 20"
+        holdout.ask("avg(x > 20)", tolerance=0.03)
+        answer = holdout.check(group, guess=52)
+        assert answer.status == "confirmed"
+        assert answer.interval.high < 180
+        with pytest.raises(ToleranceTooTight):  # a half-width that is named is not narrowed
+            holdout.check("avg(x + 1) where x > 20", guess=52, tolerance=0.3)

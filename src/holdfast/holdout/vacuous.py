@@ -13,7 +13,7 @@ from holdfast.errors import HoldfastError, ToleranceTooTight
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.price import Guessed, claimed, wish_of
 from holdfast.ledger.recording import in_unit
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
 from holdfast.statistics.derived import Derived, Estimate, batches, is_derived
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
@@ -86,16 +86,15 @@ def _is_silent(
     parts = [part for stage in stages for part in stage]
     wishes = [wish_of(desk, part, rows, tolerance) for part in parts]
     looks = [desk.stored(wish, stated=False) for wish in wishes]
-    known = [None if look is None else look.estimate for look in looks]
-    if guess is not None:
-        claim = claimed(desk, question, parts[-1], guess, tolerance)
-        if claim is not None:
-            look = desk.stored(claim[0], stated=True)
-            known[-1] = _as_claimed(claim[0]) if look is None else look.estimate
-            looks[-1] = look
+    claim = None if guess is None else claimed(desk, question, parts[-1], guess, tolerance)
+    if claim is not None:
+        looks[-1] = desk.stored(claim[0], stated=True)
     if None not in looks:
         return False  # a repeat, and free
+    known = [None if look is None else look.estimate for look in looks]
     try:
+        if claim is not None:
+            known[-1] = known[-1] or _confirmed(desk, claim[0])
         offers = [
             None if estimate is not None else _offered(desk, wish)
             for wish, estimate in zip(wishes, known, strict=True)
@@ -138,9 +137,10 @@ def _answered(value: float, part: Statistic, offered: tuple[Mechanism, Offer] | 
     return _in_unit(part, place - offer.tolerance, place + offer.tolerance)
 
 
-def _as_claimed(wish: Wish) -> Estimate:
-    low, high = wish.claim or (0.0, 1.0)
-    return _in_unit(wish.question, low, high)
+def _confirmed(desk: Desk, wish: Wish) -> Estimate:
+    """What the analyst claims, as if confirmed; a known variance may make the claim narrower."""
+    mechanism, offer = _offered(desk, wish)
+    return _in_unit(wish.question, *mechanism.settle(offer, CONFIRMED).interval)
 
 
 def _in_unit(part: Statistic, low: float, high: float) -> Estimate:
