@@ -6,11 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 import holdfast
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
+from holdfast.ledger.entries import Recorded
+from holdfast.mechanisms.mechanism import Wish
+from holdfast.repeats import fulfilling
+from holdfast.statistics.bind import bind
+from holdfast.statistics.table import Table
+from holdfast.theory.base.intervals import Interval
 from tests.holdout.tables import LATE, made, opened, table, untouchable, watch
 
 
@@ -140,3 +147,63 @@ def test_a_refined_share_narrows_what_follows_from_it(wide: Holdout, tmp_path: P
     wide.ask("avg(late and x > 100)")
     wide.close()
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+# The rule as a law --------------------------------------------------------------------------------
+
+LATE_MEAN: Any = bind(LATE, Table.declared({"late": "boolean"}, {}, None))
+ends = st.floats(0, 1)
+
+
+def look(low: float, high: float, claim: tuple[float, float] | None = None) -> Recorded:
+    return Recorded(
+        number=1,
+        question=LATE,
+        status="answered" if claim is None else "confirmed",
+        value=low,
+        interval=Interval(low, high),
+        range=Interval(0.0, 1.0),
+        guess=None if claim is None else low,
+        claim=claim,
+        tolerance=0.1,
+        charge=0.0,
+        leaked=0.0,
+        at="",
+        why=None,
+        part_of=None,
+        mechanism="",
+        receipt="",
+        variance=None,
+        revealed=Interval(0.0, 1.0),
+    )
+
+
+@given(low=ends, high=ends, t=st.floats(0.001, 0.499))
+def test_a_named_half_width_is_fulfilled_by_what_is_no_wider(
+    low: float, high: float, t: float
+) -> None:
+    low, high = sorted((low, high))
+    stored = look(low, high)
+    found = fulfilling([stored], Wish(LATE_MEAN, t), stated=False)
+    assert (found is stored) == ((high - low) / 2 <= t + 1e-9)
+    assert fulfilling([stored], Wish(LATE_MEAN, t, narrow=True), stated=False) is stored
+    one_sided = look(0.0, high, (0.0, high))
+    found = fulfilling([one_sided], Wish(LATE_MEAN, t, narrow=True), stated=False)
+    assert (found is one_sided) == (high / 2 <= t + 1e-9)
+    narrowest = fulfilling([look(0.0, 1.0), stored], Wish(LATE_MEAN, 0.5), stated=False)
+    assert narrowest is stored or (low, high) == (0.0, 1.0)
+
+
+@given(low=ends, high=ends, first=ends, last=ends)
+def test_a_claim_is_settled_from_inside_or_from_outside(
+    low: float, high: float, first: float, last: float
+) -> None:
+    low, high = sorted((low, high))
+    first, last = sorted((first, last))
+    wish = Wish(LATE_MEAN, 0.1, (first, last), (first + last) / 2)
+    found = fulfilling([look(low, high)], wish, stated=True)
+    inside = (first <= 0 or low >= first - 1e-9) and (last >= 1 or high <= last + 1e-9)
+    assert (found is not None) == (inside or high < first or low > last)
+    made_before = look(low, high, (first, last))
+    again = Wish(LATE_MEAN, 0.1, (first, last), low)
+    assert fulfilling([made_before], again, stated=True) is made_before
