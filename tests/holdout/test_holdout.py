@@ -198,7 +198,7 @@ def test_checks_together(holdout: Holdout) -> None:
     assert data.scans == [3]
     assert [answer.status for answer in answers] == ["confirmed"] * 3
     assert answers[2].value == pytest.approx(20)
-    assert holdout.check_many(["avg(x > 0)"], 0.9)[0].guess == pytest.approx(0.9)
+    assert holdout.check_many(iter(["avg(x > 0)"]), 0.9)[0].guess == pytest.approx(0.9)
 
 
 # Guesses from other rows ------------------------------------------------------------------------

@@ -112,12 +112,9 @@ class Holdout:
             _require_one_claim(guess, at_most, at_least)
             return cost_of_claim(self._desk, self._side(question, at_most, at_least, tolerance))
         found = self._bound(question, guess)
-        if isinstance(found, Labelled):
-            guessed = self._guessed(guess, len(found.members))
-        else:
-            guessed = self._guessed(guess, 1)
-            if not isinstance(found, Quantile):
-                require_telling(self._desk, [found], guessed, tolerance)
+        guessed = self._guessed(guess, len(found.members) if isinstance(found, Labelled) else 1)
+        if not isinstance(found, Labelled | Quantile):
+            require_telling(self._desk, [found], guessed, tolerance)
         return cost_of(self._desk, found, guessed, tolerance)
 
     def explain(self) -> str:
@@ -272,14 +269,15 @@ class Holdout:
 
     def check_many(
         self,
-        questions: Sequence[Question],
+        questions: Iterable[Question],
         guesses: Any,
         *,
         why: str | None = None,
         tolerance: float | None = None,
     ) -> list[Answer]:
         """Checks chosen together; `guesses` are as many numbers, or a table to guess from."""
-        bound = [self._one_batch(question) for question in _several(questions)]
+        asked = _several(questions)
+        bound = [self._one_batch(question) for question in asked]
         if isinstance(guesses, Sequence) and not isinstance(guesses, str):
             if len(guesses) != len(bound):
                 raise InvalidArgument(
@@ -292,7 +290,7 @@ class Holdout:
         answers = answer_all(self._desk, bound, found, why, tolerance)
         return [
             answer.judged(_better(question))
-            for question, answer in zip(questions, answers, strict=True)
+            for question, answer in zip(asked, answers, strict=True)
         ]
 
     def _put(
