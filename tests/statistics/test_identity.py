@@ -300,7 +300,7 @@ def test_edges_of_a_histogram_are_in_order(edges: list[Any]) -> None:
 
 @pytest.mark.parametrize("edges", [10, "0, 10", None])
 def test_the_number_of_bins_is_no_edges(edges: Any) -> None:
-    with pytest.raises(InvalidArgument, match="give the ends of all bins"):
+    with pytest.raises(InvalidArgument, match="the ends of all bins"):
         histogram("x", edges)
 
 
