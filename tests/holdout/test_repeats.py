@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from holdfast.repeats import fulfilling
 from hypothesis import given, strategies as st
 
 import holdfast
@@ -14,7 +15,6 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.ledger.entries import Recorded
 from holdfast.mechanisms.mechanism import Wish
-from holdfast.repeats import fulfilling
 from holdfast.statistics.bind import bind
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
