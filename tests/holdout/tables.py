@@ -95,6 +95,9 @@ class Watched:
         self.scans: list[int] = []
         self.n, self.types = sample.n, sample.types
 
+    def prepare(self, rows: Sequence[RowValue]) -> None:
+        self.sample.prepare(rows)
+
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
         self._scan(rows)
         return self.sample.sums(rows)

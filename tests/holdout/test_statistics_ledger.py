@@ -155,8 +155,7 @@ def test_the_audit_knows_what_a_checks_radius_may_use_of_its_share(
         if asked_before is not None:
             found.check(asked_before, at_most=0.1)
         found.check(question, guess, tolerance=0.2)
-        polars = holdfast.mean(pl.col("old"))  # of whose text it is not known what values occur
-        found.check(polars, 0.5)
+        found.check(holdfast.mean(pl.col("old")), 0.5)
         nats = found.ledger.answers[-2].leaked
     path = tmp_path / "t.ledger"
     assert all(each.fine for each in audit(path))

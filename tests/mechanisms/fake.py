@@ -42,6 +42,9 @@ class Sums:
     total: Callable[[RowValue], Moments]
     types: Mapping[str, ColumnType] = field(default_factory=lambda: SCHEMA.types)
 
+    def prepare(self, rows: Sequence[RowValue]) -> None:
+        pass
+
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
         return [self.total(row)[0] for row in rows]
 

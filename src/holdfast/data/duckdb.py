@@ -16,6 +16,7 @@ from holdfast.data.sample import (
     Sample,
     check_names,
     complete,
+    prepare,
     reading,
     row_moments,
     split_squares,
@@ -142,6 +143,7 @@ class DuckDBSample:
         self, relation: DuckDBPyRelation, engine_types: Mapping[str, str] | None = None
     ) -> None:
         self._relation = relation
+        self._empty: DuckDBSample | None = None
         self._engine_types = engine_types or _engine_types(relation)
         self._types = {name: _column_type(dtype) for name, dtype in self._engine_types.items()}
         with reading():
@@ -156,6 +158,12 @@ class DuckDBSample:
     def types(self) -> Mapping[str, ColumnType]:
         """The columns and their types."""
         return self._types
+
+    def prepare(self, rows: Sequence[RowValue]) -> None:
+        """Refuse what DuckDB cannot take."""
+        if self._empty is None:
+            self._empty = DuckDBSample(self._relation.limit(0))
+        prepare(self._empty, rows)
 
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
         """Exact sums of grid units."""
@@ -177,7 +185,7 @@ class DuckDBSample:
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         found = self._run(rows, [f"sum(k{place})" for place in range(len(rows))])
-        return [(int(total), 0) for total in found]
+        return [(total, 0) for total in found]
 
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         wanted: list[str] = []
@@ -189,11 +197,11 @@ class DuckDBSample:
         found = iter(self._run(rows, wanted))
         totals: list[Moments] = []
         for _ in rows:
-            total, *parts = (int(next(found)) for _ in range(4))
+            total, *parts = (next(found) for _ in range(4))
             totals.append((total, split_squares(*parts)))
         return totals
 
-    def _run(self, rows: Sequence[tuple[RowValue, Expression]], aggregates: list[str]) -> list[Any]:
+    def _run(self, rows: Sequence[tuple[RowValue, Expression]], aggregates: list[str]) -> list[int]:
         """One scan: aggregates over the steps k0, k1, ... of every row value."""
         columns = sorted({column for row, _ in rows for column in row.columns})
         names = {column: f"c{place}" for place, column in enumerate(columns)}
@@ -217,25 +225,29 @@ class DuckDBSample:
             ).fetchall()
             if rows_found != self._n:
                 raise EOFError
-            return list(found)
+            return [int(total or 0) for total in found]  # a sum of no rows is NULL
 
     def _cleaned(self, column: str) -> str:
-        """The column as row expressions see it: doubles without NaN, text, naive microseconds."""
+        """The column as row expressions see it: doubles without NaN, text, naive microseconds.
+
+        TRY hides what DuckDB knows of the column. Statistics of a Parquet file leave NaN out, and
+        from them it would conclude that isnan is false in every row; and from the least and the
+        greatest number it would conclude what a condition is, and not compute what stands beside
+        it: how long that takes would tell about the rows.
+        """
         name = quoted_name(column)
         match self._types[column]:
             case ColumnType.INTEGER:
-                return f"CAST({name} AS DOUBLE)"
+                return f"TRY(CAST({name} AS DOUBLE))"
             case ColumnType.FLOAT:
-                # TRY hides the column's statistics: those of a Parquet file leave NaN out, and
-                # from them DuckDB would conclude that isnan is false in every row.
                 value = f"TRY(CAST({name} AS DOUBLE))"
                 return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
-            case ColumnType.TEXT:
-                return f'CAST({name} AS VARCHAR) COLLATE "C"'  # whatever the column's own collation
+            case ColumnType.TEXT:  # whatever the column's own collation
+                return f'TRY(CAST({name} AS VARCHAR)) COLLATE "C"'
             case ColumnType.DATE | ColumnType.DATETIME:
-                return _moment(name, self._engine_types[column])
+                return f"TRY({_moment(name, self._engine_types[column])})"
             case _:
-                return name
+                return f"TRY({name})"
 
 
 def _engine_types(relation: DuckDBPyRelation) -> dict[str, str]:
@@ -278,7 +290,8 @@ def _moment(name: str, dtype: str) -> str:
 
 
 def _condition(code: str) -> str:
-    return f"CASE WHEN {code} THEN 1 ELSE 0 END"
+    # A cast of an AND computes all of it; in a CASE, DuckDB would stop at what decides a row.
+    return f"coalesce(CAST({code} AS INTEGER), 0)"
 
 
 def _steps(row: RowValue, code: str) -> str:

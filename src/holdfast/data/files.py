@@ -74,6 +74,10 @@ class FileSample:
         """The columns and their types."""
         return self.sample.types
 
+    def prepare(self, rows: Sequence[RowValue]) -> None:
+        """Try the engine's form of the rows' values; reads none of them."""
+        self.sample.prepare(rows)
+
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
         """Exact sums of grid units."""
         with self._unchanged():

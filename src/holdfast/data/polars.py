@@ -22,6 +22,7 @@ from holdfast.data.sample import (
     Moments,
     check_names,
     complete,
+    prepare,
     reading,
     row_moments,
     split_squares,
@@ -45,6 +46,7 @@ class PolarsSample:
     def __init__(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
         self._eager = frame.clone() if isinstance(frame, pl.DataFrame) else None
         self._without_nan: dict[str, bool] = {}
+        self._empty: PolarsSample | None = None
         self._frame = frame.lazy()
         with reading():
             self._dtypes = dict(self._frame.collect_schema())
@@ -62,6 +64,12 @@ class PolarsSample:
     def types(self) -> Mapping[str, ColumnType]:
         """The columns and their types."""
         return self._types
+
+    def prepare(self, rows: Sequence[RowValue]) -> None:
+        """Refuse what Polars cannot take."""
+        if self._empty is None:
+            self._empty = PolarsSample(pl.DataFrame(schema=self._dtypes))
+        prepare(self._empty, rows)
 
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
         """Exact sums of grid units."""

@@ -58,12 +58,12 @@ class PolarsLanguage:
         return value.fill_nan(None)
 
 
-def _and(*args: pl.Expr) -> pl.Expr:
-    return functools.reduce(operator.and_, args)
-
-
-def _or(*args: pl.Expr) -> pl.Expr:
-    return functools.reduce(operator.or_, args)
+def _balanced(combine: Callable[[pl.Expr, pl.Expr], pl.Expr], *args: pl.Expr) -> pl.Expr:
+    """The operands combined in pairs: Polars takes a chain of thousands ill."""
+    if len(args) == 1:
+        return args[0]
+    middle = len(args) // 2
+    return combine(_balanced(combine, *args[:middle]), _balanced(combine, *args[middle:]))
 
 
 def _quotient(dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
@@ -104,8 +104,8 @@ _SPELLING: dict[Op, Callable[..., pl.Expr]] = {
     Op.AT_MOST: operator.le,
     Op.ABOVE: operator.gt,
     Op.AT_LEAST: operator.ge,
-    Op.AND: _and,
-    Op.OR: _or,
+    Op.AND: functools.partial(_balanced, operator.and_),
+    Op.OR: functools.partial(_balanced, operator.or_),
     Op.NOT: operator.invert,
     Op.IS_NULL: pl.Expr.is_null,
     Op.LOWER: lambda value: value.str.replace_many(_UPPER, _LOWER),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import BatchFunction, RowValue
 
@@ -26,6 +26,7 @@ __all__ = [
     "Sample",
     "check_names",
     "complete",
+    "prepare",
     "reading",
     "row_moments",
     "silent",
@@ -50,6 +51,13 @@ class Sample(Protocol):
     @property
     def types(self) -> Mapping[str, ColumnType]:
         """The columns and their types, in the table's order."""
+        ...
+
+    def prepare(self, rows: Sequence[RowValue]) -> None:
+        """Make what `sums` and `moments` would run, and run it on no rows; no data is touched.
+
+        Refused where the engine cannot take it: better before a question is paid for.
+        """
         ...
 
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
@@ -83,6 +91,20 @@ def reading() -> Iterator[None]:
     except (Exception, pl.exceptions.PanicException):
         raise HoldfastError(
             "The table could not be read to its end; see that its files are unchanged and readable."
+        ) from None
+
+
+def prepare(empty: Sample, rows: Sequence[RowValue]) -> None:
+    """Refuse row expressions that the engine cannot take; `empty` is the table without its rows."""
+    import polars as pl
+
+    try:
+        empty.sums([row for row in rows if isinstance(row.source, Expression)])
+    except InvalidQuestion:
+        raise
+    except (Exception, pl.exceptions.PanicException):
+        raise InvalidQuestion(
+            "The table's engine cannot compute the question; write it smaller. Nothing was spent."
         ) from None
 
 

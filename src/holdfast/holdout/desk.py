@@ -271,6 +271,7 @@ class Desk:
             Asked(offer, wish.question.low, wish.question.high, part_of.get(offer.question))
             for offer, wish in zip(offers, wishes, strict=True)
         ]
+        sample.prepare([wish.question.row for wish in wishes if wish.question.row is not None])
         self._write(reservation(now(), mechanism.name, why, asked))
         pending = self.transcript.pending
         if pending is not None and not self._settle(pending, lambda: questions):

@@ -31,7 +31,7 @@ from holdfast.ledger.recording import Pending
 from holdfast.ledger.transcript import Transcript, checkpoint_of
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.statistics.known import known_variance
-from holdfast.statistics.recorded import either_way, recorded
+from holdfast.statistics.recorded import recorded
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 
@@ -166,16 +166,15 @@ def _offer_fault(
     """Whether the mechanism makes these offers, of these questions, on the account before them."""
     offers = [asked.offer for asked in pending.asked]
     try:
-        # Of some texts it is not known whether only 0 and 1 occur: the offer is one or the other's.
-        ways = [_made_again(transcript, pending, every) for every in either_way(statistics)]
+        made = _made_again(transcript, pending, statistics)
     except InvalidQuestion:
         return ": its mechanism does not answer such a question"
     except Refused as error:
         return f": it had to be refused ({error})"
-    for place, (offer, *again) in enumerate(zip(offers, *ways, strict=True), start=1):
-        differing = [_difference(offer, each) for each in again]
-        if all(differing):
-            return f", question {place}: its {differing[0]} is not what follows from the ledger"
+    for place, (offer, again) in enumerate(zip(offers, made, strict=True), start=1):
+        differing = _difference(offer, again)
+        if differing:
+            return f", question {place}: its {differing} is not what follows from the ledger"
     return None
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from holdfast.question.expression import Call, Column, Constant, Expression, Kind, Op
+from holdfast.question.expression import Call, Column, Constant, Expression, Kind, Op, bottom_up
 
-__all__ = ["Range", "may_be_nan", "range_of", "shows_column", "unbounded_columns"]
+__all__ = ["ARITHMETIC", "Range", "may_be_nan", "range_of", "shows_column", "unbounded_columns"]
 
 
 class Range(NamedTuple):
@@ -31,6 +31,8 @@ class Range(NamedTuple):
         return other.low <= self.low and self.high <= other.high
 
 
+ARITHMETIC = frozenset({Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE})
+
 _EVERYTHING = Range(-math.inf, math.inf)
 _UNIT = Range(0.0, 1.0)
 _FIXED = {
@@ -45,6 +47,7 @@ _FIXED = {
 }
 
 
+@bottom_up
 def range_of(expression: Expression) -> Range:
     """The range of a number, or [0, 1] for a condition; NULL is not a value and not counted."""
     if expression.kind is Kind.BOOLEAN:
@@ -52,7 +55,7 @@ def range_of(expression: Expression) -> Range:
     if isinstance(expression, Constant):
         value = expression.value
         return Range(value, value) if isinstance(value, float) else _EVERYTHING
-    if isinstance(expression, Column):
+    if isinstance(expression, Column) or expression.kind is not Kind.NUMBER:
         return _EVERYTHING
     if expression.op in _FIXED:
         return _FIXED[expression.op]
@@ -64,9 +67,20 @@ def range_of(expression: Expression) -> Range:
 
 def unbounded_columns(expression: Expression) -> list[str]:
     """The columns whose missing bounds make the expression unbounded, sorted."""
-    return sorted(set(_unbounded(expression)))
+    names: set[str] = set()
+    pending = [expression]
+    while pending:
+        each = pending.pop()
+        if range_of(each).finite:
+            continue
+        if isinstance(each, Column):
+            names.add(each.name)
+        elif isinstance(each, Call) and each.op is not Op.LENGTH:
+            pending += _values(each)
+    return sorted(names)
 
 
+@bottom_up
 def shows_column(expression: Expression) -> bool:
     """Whether a column's own number, not cut by a clip, is among what the value is made of."""
     if not isinstance(expression, Call):
@@ -76,24 +90,19 @@ def shows_column(expression: Expression) -> bool:
     return any(shows_column(value) for value in _values(expression))
 
 
-def may_be_nan(call: Call) -> bool:
-    """Whether infinite operands of + - * / could meet as inf - inf, 0 * inf or inf / inf."""
-    left, right = (range_of(arg) for arg in call.args)
-    if call.op is Op.MULTIPLY:
-        return (not left.finite and right.low <= 0 <= right.high) or (
+@bottom_up
+def may_be_nan(expression: Expression) -> bool:
+    """Whether arithmetic could give NaN: by inf - inf, 0 * inf or inf / inf, here or inside."""
+    if not isinstance(expression, Call) or expression.op not in ARITHMETIC:
+        return False
+    left, right = (range_of(arg) for arg in expression.args)
+    if expression.op is Op.MULTIPLY:
+        here = (not left.finite and right.low <= 0 <= right.high) or (
             not right.finite and left.low <= 0 <= left.high
         )
-    return not left.finite and not right.finite
-
-
-def _unbounded(expression: Expression) -> list[str]:
-    if range_of(expression).finite or isinstance(expression, Constant):
-        return []
-    if isinstance(expression, Column):
-        return [expression.name]
-    if expression.op is Op.LENGTH:
-        return []
-    return [name for value in _values(expression) for name in _unbounded(value)]
+    else:
+        here = not left.finite and not right.finite
+    return here or any(may_be_nan(arg) for arg in expression.args)
 
 
 def _values(call: Call) -> list[Expression]:

@@ -5,9 +5,10 @@ that spellings with the same value in every row (NULL included) are the same tre
 
 * ``15 < a`` is ``a > 15``; ``<>`` is ``!=``; constants stand on the right;
 * AND and OR are flat, sorted, without repetition; NOT is pushed down to what cannot be negated;
-* BETWEEN and IN are comparisons; ``a = true`` is ``a``;
+* BETWEEN and IN are comparisons; ``a = true`` and ``a = 1`` are ``a``;
 * ``- - a`` is ``a``; ``a + -b`` is ``a - b``; sums and products of two are sorted (but never
-  re-associated: that would change the last bits); operations on constants are done;
+  re-associated: that would change the last bits; of long ones the longer comes first);
+  operations on constants are done;
 * a clip of a clip is one clip, and a clip that changes nothing is left out, or, where the bounds
   declared for a column would then apply inside it, written with the value's own range.
 """
@@ -42,6 +43,8 @@ __all__ = [
     "negation",
     "number",
 ]
+
+_LONG = 16  # levels of a sum or product
 
 TRUE = Constant(Kind.BOOLEAN, True)
 FALSE = Constant(Kind.BOOLEAN, False)
@@ -135,6 +138,11 @@ def compare(op: Op, left: Expression, right: Expression) -> Expression:
         return constant(_holds(op, left, right))
     if left.kind is Kind.BOOLEAN and isinstance(right, Constant):
         return left if (op is Op.EQUAL) == bool(right.value) else negation(left)
+    if isinstance(left, Call) and left.op is Op.INDICATOR and isinstance(right, Constant):
+        # Of the numbers 0 and 1 one passes: then it says what the condition, or its opposite, says.
+        passes = [_holds(op, constant(each), right) for each in (0.0, 1.0)]
+        if passes[0] != passes[1]:
+            return left.args[0] if passes[1] else negation(left.args[0])
     return Call(op, (left, right))
 
 
@@ -341,6 +349,10 @@ def _fold(op: Op, left: Expression, right: Expression) -> Constant | None:
 
 
 def _sorted_pair(left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    """By text; but what is long stands first: its text then needs no parentheses around it."""
+    heights = [each.height if isinstance(each, Call) else 0 for each in (left, right)]
+    if max(heights) > _LONG and heights[0] != heights[1]:
+        return (left, right) if heights[0] > heights[1] else (right, left)
     first, second = sorted((left, right), key=_order)
     return first, second
 

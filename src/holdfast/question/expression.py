@@ -18,11 +18,12 @@ form, so that two spellings of one question are one tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from functools import wraps
+from typing import Any, TypeAlias, TypeVar
 
 from holdfast.errors import InvalidQuestion
 
@@ -35,12 +36,14 @@ __all__ = [
     "Expression",
     "Kind",
     "Op",
+    "bottom_up",
     "column_names",
     "walk",
 ]
 
+T = TypeVar("T")
 
-MAX_SIZE = 2_000  # nodes; BETWEEN, IN and NULLIF repeat an operand, so short text can be large
+MAX_SIZE = 10_000  # nodes; BETWEEN, IN and NULLIF repeat an operand, so short text can be large
 
 
 class Kind(StrEnum):
@@ -144,29 +147,57 @@ class Constant:
     value: bool | float | str | datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """An operation on expressions.
 
     CLIP holds (value, low, high); CASE holds (condition, value, ..., condition, value, otherwise);
     LIKE holds (text, pattern); AND, OR, LEAST, GREATEST and COALESCE hold two or more operands.
+
+    A sum of a thousand terms is a thousand levels deep, so nothing here is recursive: `size` counts
+    the nodes and `height` the levels, and `known` holds what `bottom_up` has found.
     """
 
     op: Op
     args: tuple[Expression, ...]
-    size: int = field(init=False, compare=False, repr=False)
+    kind: Kind = field(init=False, repr=False)
+    size: int = field(init=False, repr=False)
+    height: int = field(init=False, repr=False)
+    known: dict[Callable[..., Any], Any] = field(init=False, repr=False)
+    _hash: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        size = 1 + sum(arg.size if isinstance(arg, Call) else 1 for arg in self.args)
+        calls = [arg for arg in self.args if isinstance(arg, Call)]
+        size = 1 + len(self.args) + sum(call.size - 1 for call in calls)
         if size > MAX_SIZE:
             raise InvalidQuestion(
                 f"The question has more than {MAX_SIZE:,} parts when written out; make it smaller."
             )
+        object.__setattr__(self, "kind", self._kind())
         object.__setattr__(self, "size", size)
+        object.__setattr__(self, "height", 1 + max((call.height for call in calls), default=0))
+        object.__setattr__(self, "known", {})
+        object.__setattr__(self, "_hash", hash((self.op, self.args)))
 
-    @property
-    def kind(self) -> Kind:
-        """The kind of the result."""
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        pending: list[tuple[object, object]] = [(self, other)]
+        while pending:
+            left, right = pending.pop()
+            if left is right:
+                continue
+            if not isinstance(left, Call) or not isinstance(right, Call):
+                if isinstance(left, Call) or isinstance(right, Call) or left != right:
+                    return False
+            elif (left._hash, left.op, len(left.args)) != (right._hash, right.op, len(right.args)):
+                return False
+            else:
+                pending += zip(left.args, right.args, strict=True)
+        return True
+
+    def _kind(self) -> Kind:
         if self.op in _BOOLEAN_OPS:
             return Kind.BOOLEAN
         if self.op in _TEXT_OPS:
@@ -189,6 +220,31 @@ def walk(expression: Expression) -> Iterator[Expression]:
         yield node
         if isinstance(node, Call):
             pending.extend(reversed(node.args))
+
+
+def bottom_up(find: Callable[[Any], T]) -> Callable[[Expression], T]:
+    """`find`, done for the parts of an expression before the whole and then remembered.
+
+    However deep the tree, what `find` asks of an operand is known when it asks.
+    """
+
+    @wraps(find)
+    def found(expression: Expression) -> T:
+        if not isinstance(expression, Call):
+            return find(expression)
+        pending = [] if find in expression.known else [expression]
+        while pending:
+            call = pending[-1]
+            unknown = [arg for arg in call.args if isinstance(arg, Call) and find not in arg.known]
+            if unknown:
+                pending += unknown
+            else:
+                call.known[find] = find(call)
+                pending.pop()
+        known: T = expression.known[find]
+        return known
+
+    return found
 
 
 def column_names(expression: Expression) -> list[str]:

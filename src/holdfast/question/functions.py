@@ -18,7 +18,7 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema, bounds_pair
 from holdfast.question.expression import ColumnType
-from holdfast.question.row import BatchFunction, RowValue, check_width
+from holdfast.question.row import RowValue, check_width
 from holdfast.question.text import identifier, number
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["RowFunction", "bind_function", "bounded", "invented_rows", "row_function"]
+__all__ = ["RowFunction", "bind_function", "row_function"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def bind_function(function: RowFunction, schema: Schema) -> RowValue:
     """The function as a row value of this table; tried on invented rows, never on the table's."""
     for column in function.columns:
         schema.column(column, quoted=True)
-    invented = invented_rows(schema, function.columns).drop_nulls()
+    invented = _invented_rows(schema, function.columns).drop_nulls()
     try:
         function.values(invented)
     except Exception as failure:
@@ -103,14 +103,10 @@ def bind_function(function: RowFunction, schema: Schema) -> RowValue:
                 f"Function {function.name!r} fails on invented rows with {type(failure).__name__}: "
                 f"{str(failure)[:200]}"
             ) from failure
-    return bounded(function, function.bounds, is_condition=False)
-
-
-def bounded(source: BatchFunction, bounds: Range, *, is_condition: bool) -> RowValue:
-    """A function of batches as a row value in these bounds."""
-    check_width(bounds)
-    text = f"{source.text} in [{number(bounds.low)}, {number(bounds.high)}]"
-    return RowValue(source, bounds.low, bounds.high, text, is_condition)
+    low, high = function.bounds
+    check_width(function.bounds)
+    text = f"{function.text} in [{number(low)}, {number(high)}]"
+    return RowValue(function, low, high, text, is_condition=False)
 
 
 _INVENTED: dict[ColumnType, list[Any]] = {
@@ -129,7 +125,7 @@ _INVENTED: dict[ColumnType, list[Any]] = {
 }
 
 
-def invented_rows(schema: Schema, columns: Sequence[str]) -> pl.DataFrame:
+def _invented_rows(schema: Schema, columns: Sequence[str]) -> pl.DataFrame:
     """A few rows of the table's types, made up: the first has no missing value."""
     import polars as pl
 

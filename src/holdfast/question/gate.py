@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 __all__ = [
+    "CHAINS",
     "MAX_DEPTH",
     "MAX_LENGTH",
     "MAX_NESTING",
@@ -30,11 +31,11 @@ __all__ = [
     "read_tokens",
 ]
 
-MAX_LENGTH = 10_000  # characters
-MAX_TOKENS = 2_000
+MAX_LENGTH = 50_000  # characters
+MAX_TOKENS = 10_000
 MAX_NESTING = 20  # parentheses and CASEs inside each other: the SQL reader is recursive
 MAX_PREFIXES = 20  # NOTs and signs in a row, for the same reason
-MAX_DEPTH = 100  # levels of the tree: a chain of 100 terms
+MAX_DEPTH = 100  # levels of the tree, not counting the terms of a chain, which are read in a loop
 
 _NOT_HERE = (
     "cannot be used in a question; docs/questions.md says what can, and a column of an unusual "
@@ -52,6 +53,8 @@ _TOKENS = frozenset(
     | {"DATE", "TIMESTAMP", "DOUBLE", "FLOAT", "INT", "BIGINT", "SMALLINT", "TINYINT"}
 )
 _PREFIXES = frozenset({"NOT", "DASH", "PLUS"})
+# What stands in a row without parentheses: a + b + c is read as (a + b) + c.
+CHAINS = frozenset({"And", "Or", "Add", "Sub", "Mul", "Div"})
 _OPENING = frozenset({"L_PAREN", "CASE"})
 _CLOSING = frozenset({"R_PAREN", "END"})
 
@@ -91,7 +94,9 @@ def read_sql(text: str, columns: Collection[str]) -> exp.Expression:
 
 def read_tokens(text: str) -> list[Token]:
     """The words and signs of the text, as they stand; there is at least one."""
-    return _tokens(text, "")
+    tokens = _tokens(text, "")
+    _check_nesting(tokens)
+    return tokens
 
 
 def _tokens(text: str, before: str) -> list[Token]:
@@ -139,11 +144,16 @@ def _check_tokens(tokens: list[Token], columns: Collection[str]) -> None:
             f"The question has {len(tokens):,} words and signs; at most {MAX_TOKENS:,} are read."
         )
     names = {column.casefold() for column in columns}
+    for token in tokens:
+        if token.token_type.name not in _TOKENS and token.text.casefold() not in names:
+            raise InvalidQuestion(f"{_quoted(token.text)} {_NOT_HERE}")
+    _check_nesting(tokens)
+
+
+def _check_nesting(tokens: list[Token]) -> None:
     nesting = prefixes = 0
     for token in tokens:
         name = token.token_type.name
-        if name not in _TOKENS and token.text.casefold() not in names:
-            raise InvalidQuestion(f"{_quoted(token.text)} {_NOT_HERE}")
         nesting += (name in _OPENING) - (name in _CLOSING)
         prefixes = prefixes + 1 if name in _PREFIXES else 0
         if nesting > MAX_NESTING or prefixes > MAX_PREFIXES:
@@ -152,27 +162,25 @@ def _check_tokens(tokens: list[Token], columns: Collection[str]) -> None:
 
 def _check_nodes(expression: exp.Expression) -> None:
     allowed = _allowed_nodes()
-    level = [expression]
-    for _ in range(MAX_DEPTH):
-        below: list[exp.Expression] = []
-        for node in level:
-            arguments = allowed.get(type(node))
-            if arguments is None or node.comments:
-                raise InvalidQuestion(f"{_quoted(_name(node))} {_NOT_HERE}")
-            for name, value in node.args.items():
-                if value and name not in arguments:
-                    if type(node).__name__ == "Column":
-                        raise InvalidQuestion("A column is named without its table.")
-                    raise InvalidQuestion(
-                        f"{_quoted(_name(node))} with {name.replace('_', ' ').strip()} {_NOT_HERE}"
-                    )
-            below.extend(node.iter_expressions())
-        if not below:
-            return
-        level = below
-    raise InvalidQuestion(
-        f"The question is more than {MAX_DEPTH} levels deep; a long 'or' can be written with 'in'."
-    )
+    pending = [(expression, 1)]
+    while pending:
+        node, depth = pending.pop()
+        if depth > MAX_DEPTH:
+            raise InvalidQuestion(f"The question is more than {MAX_DEPTH} levels deep.")
+        arguments = allowed.get(type(node))
+        if arguments is None or node.comments:
+            raise InvalidQuestion(f"{_quoted(_name(node))} {_NOT_HERE}")
+        for name, value in node.args.items():
+            if value and name not in arguments:
+                if type(node).__name__ == "Column":
+                    raise InvalidQuestion("A column is named without its table.")
+                raise InvalidQuestion(
+                    f"{_quoted(_name(node))} with {name.replace('_', ' ').strip()} {_NOT_HERE}"
+                )
+        chain = node.this if type(node).__name__ in CHAINS else None
+        pending += [
+            (each, depth if each is chain else depth + 1) for each in node.iter_expressions()
+        ]
 
 
 def _name(node: exp.Expression) -> str:

@@ -16,14 +16,15 @@ from holdfast.question import build
 from holdfast.question.bounds import range_of
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Constant, Expression, Kind, Op
-from holdfast.question.gate import read_sql
+from holdfast.question.gate import CHAINS, read_sql
 
-__all__ = ["parse_row"]
+__all__ = ["MAX_PATTERN", "column_value", "parse_row"]
 
 MAX_PATTERN = 200  # characters of a LIKE pattern
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 
+_JUNCTIONS = {"And": build.conjunction, "Or": build.disjunction}
 _INFIX = {
     "Add": Op.ADD,
     "Sub": Op.SUBTRACT,
@@ -73,6 +74,13 @@ def parse_row(text: str, schema: Schema, *, bounded: bool = True) -> Expression:
     return _Reader(schema).read(read_sql(text, schema.types), bounded)
 
 
+def column_value(schema: Schema, name: str, *, quoted: bool, bounded: bool) -> Expression:
+    """A column, with `bounded` cut to the bounds that are declared for it."""
+    column = schema.column(name, quoted=quoted)
+    bounds = schema.bounds.get(column.name) if bounded else None
+    return build.clip(column, *bounds) if bounds else column
+
+
 Node: TypeAlias = Any  # a node of sqlglot's tree, its type already checked by the gates
 
 
@@ -84,9 +92,8 @@ class _Reader:
 
     def read(self, node: Node, bounded: bool) -> Expression:
         name = type(node).__name__
-        if name in _INFIX:
-            left, right = self.read(node.this, bounded), self.read(node.expression, bounded)
-            return build.arithmetic(_INFIX[name], left, right)
+        if name in CHAINS:
+            return self._chain(node, bounded)
         if name in _COMPARISONS:
             return self._compare(
                 _COMPARISONS[name], self._raw(node.this), self._raw(node.expression)
@@ -95,6 +102,24 @@ class _Reader:
             op = _FUNCTIONS[name]
             return build.function(op, self.read(node.this, bounded and op is Op.ABS))
         return _READERS[name](self, node, bounded)
+
+    def _chain(self, node: Node, bounded: bool) -> Expression:
+        """Operations in a row, from the left: thousands of them are one loop."""
+        name = type(node).__name__
+        alike = _INFIX if name in _INFIX else {name}
+        steps: list[Node] = []
+        while type(node).__name__ in alike:
+            steps.append(node)
+            node = node.this
+        steps.reverse()
+        if name in _JUNCTIONS:
+            operands = (node, *(step.expression for step in steps))
+            return _JUNCTIONS[name]([self._raw(operand) for operand in operands])
+        value = self.read(node, bounded)
+        for step in steps:
+            right = self.read(step.expression, bounded)
+            value = build.arithmetic(_INFIX[type(step).__name__], value, right)
+        return value
 
     def _raw(self, node: Node) -> Expression:
         return self.read(node, False)
@@ -106,9 +131,8 @@ class _Reader:
         identifier = node.this
         if type(identifier).__name__ != "Identifier":
             raise InvalidQuestion("'*' cannot be used in a question.")
-        column = self.schema.column(identifier.this, quoted=bool(identifier.args.get("quoted")))
-        bounds = self.schema.bounds.get(column.name) if bounded else None
-        return build.clip(column, *bounds) if bounds else column
+        quoted = bool(identifier.args.get("quoted"))
+        return column_value(self.schema, identifier.this, quoted=quoted, bounded=bounded)
 
     def _literal(self, node: Node, _bounded: bool) -> Expression:
         if node.is_string:
@@ -130,12 +154,6 @@ class _Reader:
 
     def _not(self, node: Node, _bounded: bool) -> Expression:
         return build.negation(self._raw(node.this))
-
-    def _and(self, node: Node, _bounded: bool) -> Expression:
-        return build.conjunction([self._raw(node.this), self._raw(node.expression)])
-
-    def _or(self, node: Node, _bounded: bool) -> Expression:
-        return build.disjunction([self._raw(node.this), self._raw(node.expression)])
 
     def _compare(self, op: Op, left: Expression, right: Expression) -> Expression:
         if left.kind is Kind.MOMENT:
@@ -259,8 +277,6 @@ _READERS: dict[str, Callable[[_Reader, Node, bool], Expression]] = {
     "Null": _Reader._null,
     "Neg": _Reader._negate,
     "Not": _Reader._not,
-    "And": _Reader._and,
-    "Or": _Reader._or,
     "Between": _Reader._between,
     "In": _Reader._in,
     "Is": _Reader._is,

@@ -1,132 +1,353 @@
-"""Rows valued by a Polars expression: the same frames as a Python function sees, row by row."""
+"""Polars expressions to row expressions: read from how Polars writes them down, never run.
+
+What Polars says of an expression is not enough to know that a row's value depends on that row
+alone, and to run one may abort the process. So its JSON is read through a list of nodes that mean
+in Polars what they mean here, and becomes the tree that text would have become: the same question,
+on every engine. Whatever is not on the list, in any version of Polars, is refused.
+
+Numbers are doubles, as in text, and NaN is NULL. In Polars, integers have a width: a length, a part
+of a date or a condition is so narrow that arithmetic wraps around, and a clip of integers rounds
+its bounds. Where that could happen, the expression is refused.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
 
-from holdfast.errors import InvalidQuestion, NotBounded
-from holdfast.question.bounds import Range
-from holdfast.question.columns import Schema, bounds_pair
-from holdfast.question.functions import bounded, invented_rows
-from holdfast.question.row import RowValue
+from holdfast.errors import InvalidQuestion
+from holdfast.question import build
+from holdfast.question.bounds import range_of
+from holdfast.question.columns import Schema
+from holdfast.question.expression import ColumnType, Expression, Kind, Op
+from holdfast.question.parse import MAX_PATTERN, column_value
+from holdfast.question.polars_literal import Node, Value, Width, literal, members
 
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
+__all__ = ["from_polars"]
 
-__all__ = ["PolarsRow", "from_polars"]
+MAX_BYTES = 100_000  # of an expression as Polars packs it
+_INSTEAD = (
+    "write it as text (docs/questions.md says what can be written), or use row_function(...)."
+)
 
-# Nodes that Polars may call row by row but that run code of which nothing is known.
-_UNKNOWN_CODE = ("Anonymous", "Python", "Plugin", "Ffi")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PolarsRow:
-    """A Polars expression that gives each row its value by itself.
-
-    Its identity is the expression as Polars writes it down: spelled differently, it is a different
-    question, and it may be a different one in another version of Polars.
-    """
-
-    expression: pl.Expr
-    columns: tuple[str, ...]
-    text: str
-
-    def __eq__(self, other: object) -> bool:
-        # `==` between Polars expressions would make a third one.
-        return isinstance(other, PolarsRow) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-    def values(self, frame: pl.DataFrame) -> NDArray[np.float64]:
-        """The expression's numbers, one for each row."""
-        import polars as pl
-
-        value = self.expression.cast(pl.Float64).alias("value")
-        return frame.select(value).to_series().to_numpy()
-
-
-def from_polars(
-    expression: pl.Expr, schema: Schema, bounds: tuple[float, float] | None = None
-) -> RowValue:
-    """A Polars expression as a row value; a Boolean one needs no bounds.
-
-    Refused unless Polars itself says that it works row by row: aggregations, windows and Python
-    functions do not. Values outside `bounds` count as the nearest bound, NaN and null as missing.
-    """
-    identity = _identity(expression)  # first: of unknown code nothing else can be said
-    row = PolarsRow(expression, _columns(expression, schema), identity)
-    is_condition = _tried(row, schema)
-    if bounds is None and not is_condition:
-        raise NotBounded("A Polars expression that is not Boolean needs bounds=(low, high).")
-    found = Range(0.0, 1.0) if bounds is None else bounds_pair(bounds)
-    return bounded(row, found, is_condition=is_condition and found == (0.0, 1.0))
+_ARITHMETIC = {
+    "Plus": Op.ADD,
+    "Minus": Op.SUBTRACT,
+    "Multiply": Op.MULTIPLY,
+    "TrueDivide": Op.DIVIDE,
+}
+_COMPARISONS = {
+    "Eq": Op.EQUAL,
+    "NotEq": Op.UNEQUAL,
+    "Lt": Op.BELOW,
+    "LtEq": Op.AT_MOST,
+    "Gt": Op.ABOVE,
+    "GtEq": Op.AT_LEAST,
+}
+_JUNCTIONS = {"And": build.conjunction, "Or": build.disjunction}
+_UNARY: dict[tuple[str, str], Callable[[Expression], Expression]] = {
+    ("Boolean", "Not"): build.negation,
+    ("Boolean", "IsNull"): build.is_null,
+    ("Boolean", "IsNotNull"): lambda value: build.negation(build.is_null(value)),
+    ("StringExpr", "LenChars"): partial(build.function, Op.LENGTH),
+    ("TemporalExpr", "Year"): partial(build.function, Op.YEAR),
+    ("TemporalExpr", "Month"): partial(build.function, Op.MONTH),
+    ("TemporalExpr", "Day"): partial(build.function, Op.DAY),
+    ("TemporalExpr", "Hour"): partial(build.function, Op.HOUR),
+    ("TemporalExpr", "Minute"): partial(build.function, Op.MINUTE),
+    ("TemporalExpr", "WeekDay"): partial(build.function, Op.WEEKDAY),
+}
+_HORIZONTAL = {
+    ("Boolean", "AllHorizontal"): build.conjunction,
+    ("Boolean", "AnyHorizontal"): build.disjunction,
+}
+_ENDS = {
+    "Both": (Op.AT_LEAST, Op.AT_MOST),
+    "Left": (Op.AT_LEAST, Op.BELOW),
+    "Right": (Op.ABOVE, Op.AT_MOST),
+    "None": (Op.ABOVE, Op.BELOW),
+}
+_INTEGERS = frozenset({f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)})
 
 
-def _columns(expression: pl.Expr, schema: Schema) -> tuple[str, ...]:
-    meta = expression.meta
-    if meta.has_multiple_outputs():
-        raise InvalidQuestion("The Polars expression must give one value for each row.")
-    names = tuple(sorted(set(meta.root_names())))
-    if not names:
-        raise InvalidQuestion("The Polars expression uses no column.")
-    for name in names:
-        schema.column(name, quoted=True)
-    if not (meta.is_row_separable() and meta.is_length_preserving()):
-        raise InvalidQuestion(
-            "The Polars expression must give each row its value by itself, without aggregations, "
-            "windows or neighbouring rows."
-        )
-    return names
-
-
-def _identity(expression: pl.Expr) -> str:
+def from_polars(expression: object, schema: Schema, *, bounded: bool = True) -> Expression:
+    """The row expression that a Polars expression spells; `bounded` as in `parse_row`."""
+    node = _written(expression)
     try:
-        written = json.loads(expression.meta.undo_aliases().meta.serialize(format="json"))
-    except Exception:  # Polars cannot write Python functions down
-        written = None
-    if written is None or any(mark in word for word in _words(written) for mark in _UNKNOWN_CODE):
+        found = _Reader(schema).read(node, bounded).expression
+    except InvalidQuestion:
+        raise
+    except RecursionError:
+        raise _refused("A Polars expression that is nested so deep") from None
+    except (ValueError, TypeError):  # more or fewer operands than the version known here writes
+        raise _refused("A Polars expression of this form") from None
+    if found is None:
+        raise _refused("A Polars expression that is null")
+    return found
+
+
+def _refused(what: str) -> InvalidQuestion:
+    return InvalidQuestion(f"{what} cannot be read as a value of each row by itself; {_INSTEAD}")
+
+
+def _written(expression: object) -> Node:
+    import polars as pl
+
+    if not isinstance(expression, pl.Expr):
+        raise InvalidQuestion(
+            "A value of a row is text, a Polars expression or a row_function, not "
+            f"{type(expression).__name__}."
+        )
+    try:
+        if len(expression.meta.serialize()) > MAX_BYTES:
+            raise InvalidQuestion(
+                f"The Polars expression takes more than {MAX_BYTES:,} bytes; make it smaller."
+            )
+        return json.loads(expression.meta.serialize(format="json"))
+    except InvalidQuestion:
+        raise
+    except RecursionError:
+        raise _refused("A Polars expression that is nested so deep") from None
+    except (Exception, pl.exceptions.PanicException):  # Polars writes no Python functions down
         raise InvalidQuestion(
             "The Polars expression holds code that cannot be written down; use row_function(...)."
-        )
-    return f"polars {json.dumps(written, sort_keys=True, separators=(',', ':'))}"
-
-
-def _words(written: Any) -> Iterator[str]:
-    """The names of everything the written expression is made of (not the values it holds)."""
-    if isinstance(written, dict):
-        for word, inside in written.items():
-            yield word
-            if word not in ("Literal", "Column"):
-                yield from _words(inside)
-    elif isinstance(written, list):
-        for inside in written:
-            yield from _words(inside)
-    elif isinstance(written, str):
-        yield written
-
-
-def _tried(row: PolarsRow, schema: Schema) -> bool:
-    """Whether the expression is Boolean, found on invented rows, together and one by one."""
-    import polars as pl
-
-    frame = invented_rows(schema, row.columns)
-    value = row.expression.alias("value")
-    try:
-        together = frame.select(value).to_series()
-        one_by_one = pl.concat([each.select(value).to_series() for each in frame.iter_slices(1)])
-    except Exception as failure:
-        raise InvalidQuestion(
-            f"The Polars expression fails on an invented row with {type(failure).__name__}; "
-            "what it does must be defined for every row."
         ) from None
-    if not (together.dtype.is_numeric() or together.dtype == pl.Boolean):
-        raise InvalidQuestion("The Polars expression must give a number or a Boolean for each row.")
-    if not together.equals(one_by_one):
-        raise InvalidQuestion("The Polars expression must give each row its value by itself.")
-    return together.dtype == pl.Boolean
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads nodes; `bounded` says whether declared bounds apply where the node stands."""
+
+    schema: Schema
+
+    def read(self, node: Node, bounded: bool) -> Value:
+        name, inside = _only(node)
+        match name, inside:
+            case "Alias", [aliased, str()]:
+                found = self.read(aliased, bounded)
+            case "Column", str():
+                found = self._column(inside, bounded)
+            case "Literal", _:
+                found = literal(inside)
+            case "BinaryExpr", {"left": left, "op": str(op), "right": right, **more} if not more:
+                found = self._binary(op, left, right, bounded)
+            case "Ternary", _:
+                found = self._ternary(node, bounded)
+            case "Cast", {"expr": value, "dtype": {"Literal": str(to)}, "options": _, **more} if (
+                not more
+            ):
+                found = self._cast(value, to, bounded)
+            case "Function", {"input": list(given), "function": function, **more} if not more:
+                found = self._function(function, given, bounded)
+            case _:
+                raise _refused(f"{_shown(name)} in a Polars expression")
+        return found
+
+    def _some(self, node: Node, bounded: bool = False) -> Value:
+        found = self.read(node, bounded)
+        if found.expression is None:
+            raise _refused("A Polars expression with null outside of then and otherwise")
+        return found
+
+    def _raw(self, node: Node) -> Expression:
+        return _known(self._some(node))
+
+    def _column(self, name: str, bounded: bool) -> Value:
+        found = column_value(self.schema, name, quoted=True, bounded=bounded)
+        column = self.schema.column(name, quoted=True)
+        width = {ColumnType.FLOAT: Width.REAL, ColumnType.INTEGER: Width.WHOLE}
+        return Value(found, width.get(column.type, Width.NARROW))
+
+    def _binary(self, op: str, left: Node, right: Node, bounded: bool) -> Value:
+        if op in _COMPARISONS:
+            found = build.compare(_COMPARISONS[op], self._raw(left), self._raw(right))
+            return Value(found, Width.NARROW)
+        if op in _JUNCTIONS:
+            return Value(_JUNCTIONS[op]([self._raw(left), self._raw(right)]), Width.NARROW)
+        if op == "Xor":
+            sides = [self._raw(left), self._raw(right)]
+            if all(side.kind is Kind.BOOLEAN for side in sides):
+                return Value(build.compare(Op.UNEQUAL, *sides), Width.NARROW)
+        if op in _ARITHMETIC:
+            return self._arithmetic(_ARITHMETIC[op], left, right, bounded)
+        raise _refused(f"The operation {_shown(op)} of a Polars expression")
+
+    def _arithmetic(self, op: Op, left: Node, right: Node, bounded: bool) -> Value:
+        a, b = (_wide(self._some(side, bounded)) for side in (left, right))
+        if op is Op.DIVIDE:
+            divisor = range_of(build.number(_known(b), "'/'"))
+            if divisor.low <= 0 <= divisor.high:
+                raise InvalidQuestion(
+                    "The Polars expression divides by what may be 0, which gives an infinity "
+                    "there and NULL here; write the quotient as text."
+                )
+        width = Width.REAL if op is Op.DIVIDE else max(a.width, b.width)
+        return Value(build.arithmetic(op, _known(a), _known(b)), width)
+
+    def _ternary(self, node: Node, bounded: bool) -> Value:
+        branches: list[tuple[Expression, Value]] = []
+        while _only(node)[0] == "Ternary":
+            match _only(node)[1]:
+                case {"predicate": when, "truthy": then, "falsy": node, **more} if not more:
+                    branches.append((self._raw(when), self.read(then, bounded)))
+                case _:
+                    raise _refused("A choice of this form in a Polars expression")
+        otherwise = self.read(node, bounded)
+        values = [(when, then.expression) for when, then in branches]
+        width = max(each.width for each in (*(then for _, then in branches), otherwise))
+        return Value(build.case(values, otherwise.expression), width)
+
+    def _cast(self, node: Node, to: str, bounded: bool) -> Value:
+        value = self._some(node, bounded)
+        found = _known(value)
+        if found.kind is Kind.BOOLEAN and (to == "Float64" or to in _INTEGERS):
+            width = Width.REAL if to == "Float64" else Width.NARROW
+            return Value(build.number(found, "cast"), width)
+        if found.kind is Kind.NUMBER and to == "Float64":
+            return Value(found, Width.REAL)
+        raise _refused(f"A cast to {_shown(to)} in a Polars expression")
+
+    def _function(self, function: Node, given: list[Node], bounded: bool) -> Value:
+        family, name = _only(function) if isinstance(function, dict) else ("", function)
+        options: Node = None
+        if family in ("Boolean", "StringExpr", "TemporalExpr"):
+            if isinstance(name, dict):
+                name, options = _only(name)
+        elif family:
+            name, options, family = family, name, ""
+        key = (family, name) if isinstance(name, str) else ("", "")
+        if key in _UNARY and options is None:
+            (operand,) = given
+            return Value(_UNARY[key](self._raw(operand)), Width.NARROW)
+        if key in _HORIZONTAL and options is None:
+            return Value(_HORIZONTAL[key]([self._raw(each) for each in given]), Width.NARROW)
+        if key not in _FUNCTIONS:
+            raise _refused(f"The function {_shown(name)} of a Polars expression")
+        return _FUNCTIONS[key](self, given, options, bounded)
+
+    def _negate(self, given: list[Node], _options: Node, bounded: bool) -> Value:
+        (value,) = (_wide(self._some(each, bounded)) for each in given)
+        return Value(build.negate(_number(value)), value.width)
+
+    def _abs(self, given: list[Node], _options: Node, bounded: bool) -> Value:
+        (value,) = (self._some(each, bounded) for each in given)
+        return Value(build.function(Op.ABS, _number(value)), value.width)
+
+    def _clip(self, given: list[Node], options: Node, _bounded: bool) -> Value:
+        value, *ends = (self._some(each) for each in given)
+        bounds = [range_of(_number(end)) for end in ends]
+        if any(bound.low != bound.high for bound in bounds):
+            raise _refused("A clip between bounds that are not numbers")
+        if value.width is not Width.REAL and any(not bound.low.is_integer() for bound in bounds):
+            raise InvalidQuestion(
+                "The Polars expression clips integers between broken numbers, which Polars rounds; "
+                "cast the value to pl.Float64 first."
+            )
+        number = _number(value)
+        match options:
+            case {"has_min": True, "has_max": True, **more} if not more:
+                return Value(build.clip(number, *(bound.low for bound in bounds)), value.width)
+            case {"has_min": bool(low), "has_max": bool(high), **more} if not more and low != high:
+                op = Op.GREATEST if low else Op.LEAST
+                return Value(build.extreme(op, [number, _known(ends[0])]), value.width)
+        raise _refused("A clip of this form in a Polars expression")
+
+    def _coalesce(self, given: list[Node], _options: Node, bounded: bool) -> Value:
+        values = [self._some(each, bounded) for each in given]
+        found = build.coalesce([_known(value) for value in values])
+        return Value(found, max(value.width for value in values))
+
+    def _between(self, given: list[Node], options: Node, _bounded: bool) -> Value:
+        closed = options.get("closed") if isinstance(options, dict) else None
+        if closed not in _ENDS:
+            raise _refused("is_between of this form")
+        value, *ends = (self._raw(each) for each in given)
+        pairs = zip(_ENDS[closed], ends, strict=True)
+        return Value(
+            build.conjunction([build.compare(op, value, end) for op, end in pairs]), Width.NARROW
+        )
+
+    def _in(self, given: list[Node], options: Node, _bounded: bool) -> Value:
+        value, listed = given
+        wanted = members(listed)
+        if options != {"nulls_equal": False} or not wanted:
+            raise _refused("is_in of no values, or of nulls,")
+        subject = self._raw(value)
+        return Value(
+            build.disjunction([build.compare(Op.EQUAL, subject, member) for member in wanted]),
+            Width.NARROW,
+        )
+
+    def _contains(self, given: list[Node], options: Node, _bounded: bool) -> Value:
+        literal = isinstance(options, dict) and options.get("literal") is True
+        return self._like(given, "%", "%", literal=literal)
+
+    def _like(self, given: list[Node], before: str, after: str, *, literal: bool) -> Value:
+        value, wanted = (self._raw(each) for each in given)
+        text = getattr(wanted, "value", None)
+        if not isinstance(text, str) or len(text) > MAX_PATTERN - 2:
+            raise InvalidQuestion(
+                f"Text is looked for in quotes, by at most {MAX_PATTERN - 2} characters."
+            )
+        plain = text if literal else "".join(sign for sign in text if sign.isalnum() or sign == " ")
+        if plain != text or "%" in text or "_" in text:
+            raise InvalidQuestion(
+                "A Polars expression looks for text without signs of its own meaning (regular "
+                "expressions, % and _); write a 'like' as text, or use row_function(...)."
+            )
+        return Value(build.like(value, f"{before}{text}{after}"), Width.NARROW)
+
+
+_FUNCTIONS: dict[tuple[str, str], Callable[[_Reader, list[Node], Node, bool], Value]] = {
+    ("", "Negate"): _Reader._negate,
+    ("", "Abs"): _Reader._abs,
+    ("", "Clip"): _Reader._clip,
+    ("", "FillNull"): _Reader._coalesce,
+    ("", "Coalesce"): _Reader._coalesce,
+    ("Boolean", "IsBetween"): _Reader._between,
+    ("Boolean", "IsIn"): _Reader._in,
+    ("StringExpr", "Contains"): _Reader._contains,
+    ("StringExpr", "StartsWith"): lambda reader, given, _, __: reader._like(
+        given, "", "%", literal=True
+    ),
+    ("StringExpr", "EndsWith"): lambda reader, given, _, __: reader._like(
+        given, "%", "", literal=True
+    ),
+}
+
+
+def _only(node: Node) -> tuple[str, Node]:
+    """The name of a node and what it holds."""
+    if isinstance(node, dict) and len(node) == 1:
+        ((name, inside),) = node.items()
+        return name, inside
+    return (node, None) if isinstance(node, str) else ("", None)
+
+
+def _shown(name: object) -> str:
+    return repr(name[:40]) if isinstance(name, str) and name else "something"
+
+
+def _known(value: Value) -> Expression:
+    if value.expression is None:
+        raise _refused("A Polars expression with null outside of then and otherwise")
+    return value.expression
+
+
+def _number(value: Value) -> Expression:
+    found = _known(value)
+    if found.kind is not Kind.NUMBER:
+        raise InvalidQuestion(f"The Polars expression computes with {found.kind}; cast it first.")
+    return found
+
+
+def _wide(value: Value) -> Value:
+    """A number that arithmetic does not make wrap around."""
+    if value.width is Width.NARROW:
+        raise InvalidQuestion(
+            "The Polars expression computes with a condition, a length or a part of a date, which "
+            "are small integers in Polars; cast it with .cast(pl.Float64) first."
+        )
+    return value

@@ -7,8 +7,9 @@ far: it may gain new operations but never change for an old one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, time
+from typing import TypeAlias
 
 from holdfast.question.expression import Call, Column, Constant, Expression, Op
 
@@ -45,11 +46,31 @@ _INFIX = {
     Op.AT_LEAST: _COMPARE,
     Op.LIKE: _COMPARE,
 }
+_BINDINGS = {
+    **_INFIX,
+    Op.OR: _OR,
+    Op.AND: _AND,
+    Op.NOT: _NOT,
+    Op.IS_NULL: _COMPARE,
+    Op.NEGATE: _NEGATE,
+}
+
+_Piece: TypeAlias = str | Expression  # text, or what is still to be written
 
 
 def text(expression: Expression) -> str:
     """The canonical text of a row expression."""
-    return _render(expression)[0]
+    written: list[str] = []
+    pending: list[_Piece] = [expression]
+    while pending:
+        piece = pending.pop()
+        if isinstance(piece, str):
+            written.append(piece)
+        elif isinstance(piece, Call):
+            pending += reversed(_call(piece))
+        else:
+            written.append(_leaf(piece))
+    return "".join(written)
 
 
 def identifier(name: str) -> str:
@@ -71,77 +92,89 @@ def string(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _constant(constant: Constant) -> tuple[str, int]:
-    value = constant.value
-    if value is None:
-        return "null", _ATOM
-    if isinstance(value, bool):
-        return ("true" if value else "false"), _ATOM
+def _leaf(leaf: Column | Constant) -> str:
+    if isinstance(leaf, Column):
+        return identifier(leaf.name)
+    value = leaf.value
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
     if isinstance(value, float):
-        return number(value), _NEGATE if value < 0 else _ATOM
+        return number(value)
     if isinstance(value, datetime):
         if value.time() == time.min:
-            return f"date '{value.date().isoformat()}'", _ATOM
-        return f"timestamp '{value.isoformat(sep=' ')}'", _ATOM
-    return string(value), _ATOM
+            return f"date '{value.date().isoformat()}'"
+        return f"timestamp '{value.isoformat(sep=' ')}'"
+    return string(value)
 
 
-def _inside(expression: Expression, least: int) -> str:
-    rendered, binding = _render(expression)
-    return rendered if binding >= least else f"({rendered})"
-
-
-def _render(expression: Expression) -> tuple[str, int]:
-    if isinstance(expression, Column):
-        return identifier(expression.name), _ATOM
+def _binding(expression: Expression) -> int:
+    """How tightly the text of an expression binds."""
     if isinstance(expression, Constant):
-        return _constant(expression)
-    return _call(expression)
+        negative = isinstance(expression.value, float) and expression.value < 0
+        return _NEGATE if negative else _ATOM
+    if isinstance(expression, Column):
+        return _ATOM
+    if expression.op is Op.INDICATOR:
+        return _binding(expression.args[0])
+    (operand, *_) = expression.args
+    if expression.op is Op.NOT and isinstance(operand, Call) and operand.op is Op.IS_NULL:
+        return _COMPARE  # "is not null"
+    return _BINDINGS.get(expression.op, _ATOM)
 
 
-def _call(call: Call) -> tuple[str, int]:
+def _inside(expression: Expression, least: int) -> list[_Piece]:
+    return [expression] if _binding(expression) >= least else ["(", expression, ")"]
+
+
+def _joined(operands: Iterable[list[_Piece]], between: str) -> list[_Piece]:
+    first, *rest = operands
+    return [*first, *(piece for operand in rest for piece in (between, *operand))]
+
+
+def _call(call: Call) -> list[_Piece]:
     op, args = call.op, call.args
     if op in _INFIX:
         binding = _INFIX[op]
         # Sums and products are read from the left; comparisons do not chain.
         left = _inside(args[0], binding + (binding == _COMPARE))
-        return f"{left} {op} {_inside(args[1], binding + 1)}", binding
+        return [*left, f" {op} ", *_inside(args[1], binding + 1)]
     if op in _FORMS:
         return _FORMS[op](args)
-    return f"{op}({', '.join(text(arg) for arg in args)})", _ATOM
+    return [f"{op}(", *_joined(([arg] for arg in args), ", "), ")"]
 
 
-def _and(args: tuple[Expression, ...]) -> tuple[str, int]:
-    return " and ".join(_inside(arg, _NOT) for arg in args), _AND
+def _and(args: tuple[Expression, ...]) -> list[_Piece]:
+    return _joined((_inside(arg, _NOT) for arg in args), " and ")
 
 
-def _or(args: tuple[Expression, ...]) -> tuple[str, int]:
-    return " or ".join(_inside(arg, _AND) for arg in args), _OR
+def _or(args: tuple[Expression, ...]) -> list[_Piece]:
+    return _joined((_inside(arg, _AND) for arg in args), " or ")
 
 
-def _not(args: tuple[Expression, ...]) -> tuple[str, int]:
+def _not(args: tuple[Expression, ...]) -> list[_Piece]:
     (operand,) = args
     if isinstance(operand, Call) and operand.op is Op.IS_NULL:
-        return f"{_inside(operand.args[0], _SUM)} is not null", _COMPARE
-    return f"not {_inside(operand, _COMPARE)}", _NOT
+        return [*_inside(operand.args[0], _SUM), " is not null"]
+    return ["not ", *_inside(operand, _COMPARE)]
 
 
-def _case(args: tuple[Expression, ...]) -> tuple[str, int]:
+def _case(args: tuple[Expression, ...]) -> list[_Piece]:
     *branches, otherwise = args
-    pairs = zip(branches[::2], branches[1::2], strict=True)
-    body = " ".join(f"when {text(when)} then {text(then)}" for when, then in pairs)
-    if isinstance(otherwise, Constant) and otherwise.value is None:
-        return f"case {body} end", _ATOM
-    return f"case {body} else {text(otherwise)} end", _ATOM
+    pieces: list[_Piece] = ["case"]
+    for when, then in zip(branches[::2], branches[1::2], strict=True):
+        pieces += [" when ", when, " then ", then]
+    if not (isinstance(otherwise, Constant) and otherwise.value is None):
+        pieces += [" else ", otherwise]
+    return [*pieces, " end"]
 
 
-_FORMS: dict[Op, Callable[[tuple[Expression, ...]], tuple[str, int]]] = {
+_FORMS: dict[Op, Callable[[tuple[Expression, ...]], list[_Piece]]] = {
     Op.AND: _and,
     Op.OR: _or,
     Op.NOT: _not,
-    Op.IS_NULL: lambda args: (f"{_inside(args[0], _SUM)} is null", _COMPARE),
-    Op.NEGATE: lambda args: (f"-{_inside(args[0], _ATOM)}", _NEGATE),
+    Op.IS_NULL: lambda args: [*_inside(args[0], _SUM), " is null"],
+    Op.NEGATE: lambda args: ["-", *_inside(args[0], _ATOM)],
     # A condition where a number is needed is written as the condition itself.
-    Op.INDICATOR: lambda args: _render(args[0]),
+    Op.INDICATOR: list,
     Op.CASE: _case,
 }

@@ -3,7 +3,12 @@
 Some operations mention an operand more than once (a clip: ``case when x < 0 then 0 ... else x``).
 Written out inside each other they would grow exponentially, so such an operand, unless it is a
 column or a constant, is given a name first. Names come in stages: those of a stage are computed
-from the columns and from the names of earlier stages.
+from the columns and from the names of earlier stages. Two more things are named:
+
+* what CASE and COALESCE choose from, and what CASE decides by: an engine may leave out a branch
+  that no row takes, and the time it saves would tell about the rows. Named, every branch is
+  computed for every row, whatever the rows hold, and only the choice is left;
+* every `_LEVELS` levels of a deep tree, so that no engine meets code that is deeper.
 
 The writer decides everything that the meaning of an expression depends on: where NaN is turned
 into NULL, what a division by zero gives, what LEAST does with NULL. A language only says how a
@@ -12,18 +17,21 @@ single step is spelled, so that engines cannot disagree about more than a step.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeGuard, TypeVar
 
+from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.bounds import may_be_nan, range_of
-from holdfast.question.expression import Call, Column, Constant, Expression, Kind, Op
+from holdfast.question.bounds import ARITHMETIC, may_be_nan, range_of
+from holdfast.question.expression import Call, Column, Constant, Expression, Kind, Op, walk
 
 __all__ = ["Language", "Writer"]
 
 T = TypeVar("T")
 
-_ARITHMETIC = frozenset({Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE})
+_LEVELS = 24
+_MOST_STAGES = 300
 _NULL = Constant(Kind.NUMBER, None)
 
 
@@ -65,11 +73,10 @@ class Writer(Generic[T]):
 
     def write(self, expression: Expression) -> T:
         """The code of an expression, to be run after all stages."""
+        if isinstance(expression, Call) and expression.height > _LEVELS:
+            for call in sorted(set(_deep(expression)), key=_height):
+                self._name(call, raw=_is_arithmetic(call))
         return self._write(expression)[0]
-
-    def name(self, expression: Expression) -> T:
-        """The code of an expression, short enough to be mentioned more than once."""
-        return self._name(expression)[0]
 
     def _write(self, expression: Expression) -> tuple[T, int]:
         """Code, and the number of stages it needs."""
@@ -77,10 +84,19 @@ class Writer(Generic[T]):
             return self.language.column(expression.name), 0
         if isinstance(expression, Constant):
             return self.language.constant(expression), 0
-        if expression.op in _ARITHMETIC and may_be_nan(expression):
+        known = self._named.get((expression, False))
+        if known is not None:
+            return known
+        if may_be_nan(expression):
             code, level = self._name(expression, raw=True)
             return self.language.without_nan(code), level
         return self._steps(expression)
+
+    def _raw(self, expression: Expression) -> tuple[T, int]:
+        """Code that may give NaN in place of NULL: in arithmetic they do the same."""
+        if not _is_arithmetic(expression):
+            return self._write(expression)
+        return self._named.get((expression, True)) or self._steps(expression)
 
     def _name(self, expression: Expression, *, raw: bool = False) -> tuple[T, int]:
         """The value under a name; `raw` arithmetic may still be NaN."""
@@ -88,6 +104,11 @@ class Writer(Generic[T]):
             return self._write(expression)
         if (expression, raw) not in self._named:
             code, level = self._steps(expression) if raw else self._write(expression)
+            if level >= _MOST_STAGES:
+                raise InvalidQuestion(
+                    f"The question has more than {_MOST_STAGES} steps that each need the one "
+                    "before, such as quotients of quotients; make it smaller."
+                )
             while len(self.stages) <= level:
                 self.stages.append({})
             name = f"s{level}_{len(self.stages[level])}"
@@ -96,30 +117,50 @@ class Writer(Generic[T]):
         return self._named[expression, raw]
 
     def _steps(self, call: Call) -> tuple[T, int]:
-        if call.op in (Op.LEAST, Op.GREATEST):
-            return self._extreme(call)
-        if call.op is Op.LIKE and isinstance(call.args[1], Constant):
-            value, level = self._write(call.args[0])
-            return self.language.like(value, str(call.args[1].value)), level
-        twice = -1
-        if call.op is Op.CLIP:
-            twice = 0
-        elif call.op is Op.DIVIDE and _may_be_zero(call.args[1]):
-            twice = 1
-        written = [
-            self._name(arg) if place == twice else self._write(arg)
-            for place, arg in enumerate(call.args)
-        ]
-        args, level = [code for code, _ in written], max(level for _, level in written)
-        code = self.language.operation(call.op, args)
-        if call.op is Op.DIVIDE and _may_be_zero(call.args[1]):
-            code = self._when((Op.UNEQUAL, args[1], self.language.constant(_ZERO), code))
-        return code, level
+        match call.op:
+            case Op.LEAST | Op.GREATEST:
+                return self._extreme(call)
+            case Op.LIKE if isinstance(call.args[1], Constant):
+                value, level = self._write(call.args[0])
+                return self.language.like(value, str(call.args[1].value)), level
+            case Op.CASE:
+                written = [self._name(arg) for arg in self._shorter(call).args]
+            case Op.COALESCE:
+                written = [self._name(arg) for arg in call.args]
+            case Op.CLIP:
+                clipped, *ends = call.args
+                written = [self._name(clipped), *(self._write(end) for end in ends)]
+            case Op.DIVIDE:
+                return self._quotient(*call.args)
+            case _:
+                write = self._raw if _is_arithmetic(call) else self._write
+                written = [write(arg) for arg in call.args]
+        args, levels = zip(*written, strict=True)
+        return self.language.operation(call.op, list(args)), max(levels)
+
+    def _quotient(self, dividend: Expression, divisor: Expression) -> tuple[T, int]:
+        # Both by name: Polars plans quotients inside quotients in exponential time.
+        a, level_a = self._name(dividend, raw=_is_arithmetic(dividend))
+        b, level_b = self._name(divisor, raw=_is_arithmetic(divisor))
+        if _may_be_zero(divisor):
+            b = self._when((Op.UNEQUAL, b, self.language.constant(_ZERO), b))
+        return self.language.operation(Op.DIVIDE, [a, b]), max(level_a, level_b)
+
+    def _shorter(self, case: Call) -> Call:
+        """The same CASE, its last branches a named one, and so on, until it has few branches."""
+        while len(case.args) > 2 * _LEVELS + 1:
+            first = (len(case.args) - 2) // 2 // _LEVELS * (2 * _LEVELS)
+            rest = Call(Op.CASE, case.args[first:])
+            self._name(rest)
+            case = Call(Op.CASE, (*case.args[:first], rest))
+        return case
 
     def _extreme(self, call: Call) -> tuple[T, int]:
-        *rest, last = call.args
-        first = rest[0] if len(rest) == 1 else Call(call.op, tuple(rest))
-        (a, level_a), (b, level_b) = self._name(first), self._name(last)
+        middle = len(call.args) // 2
+        halves = (call.args[:middle], call.args[middle:])
+        (a, level_a), (b, level_b) = (
+            self._name(half[0] if len(half) == 1 else Call(call.op, half)) for half in halves
+        )
         least = call.op is Op.LEAST
         chosen = self._when(
             (Op.AT_MOST if least else Op.AT_LEAST, a, b, a),
@@ -136,6 +177,20 @@ class Writer(Generic[T]):
 
 
 _ZERO = build.constant(0.0)
+
+
+def _deep(expression: Expression) -> Iterator[Call]:
+    for each in walk(expression):
+        if isinstance(each, Call) and each.height % _LEVELS == 0:
+            yield each
+
+
+def _is_arithmetic(expression: Expression) -> TypeGuard[Call]:
+    return isinstance(expression, Call) and expression.op in ARITHMETIC
+
+
+def _height(call: Call) -> int:
+    return call.height
 
 
 def _may_be_zero(divisor: Expression) -> bool:

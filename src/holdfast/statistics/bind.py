@@ -18,6 +18,7 @@ from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import build
 from holdfast.question.calls import read_call
 from holdfast.question.expression import Call as Operation, Column, ColumnType, Expression, Kind, Op
+from holdfast.question.functions import RowFunction
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import number, text
 from holdfast.statistics.call import Call, TableCall
@@ -239,7 +240,7 @@ def _covariance(call: Call, table: Table) -> Covariance | Correlation:
 def _quantile(call: Call, table: Table) -> Quantile:
     what, level, *step = _arguments(call, 2, 3)
     value = table.value(what, call.bounds)
-    whole = isinstance(what, str) and _is_whole(table.expression(what))
+    whole = not isinstance(what, RowFunction) and _is_whole(table.expression(what))
     usual = 1.0 if whole else (value.high - value.low) / _STEPS
     if value.high == value.low:
         raise InvalidQuestion(f"{value.text} is always {number(value.low)}; it needs no quantile.")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.errors import InvalidQuestion
@@ -23,12 +22,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["either_way", "recorded", "require_written"]
+__all__ = ["recorded", "require_written"]
 
 _RANGE = r"in \[(\S+), (\S+)\]"
-_OF_ROWS = re.compile(
-    rf"avg\(((?:function|polars) .* {_RANGE})(?:, variance <= (\S+))?\)", re.DOTALL
-)
+_OF_ROWS = re.compile(rf"avg\((function .* {_RANGE})(?:, variance <= (\S+))?\)", re.DOTALL)
 _OF_TABLE = re.compile(
     rf"statistic .* {_RANGE}, (?:change (\S+)|sigma ([^\s,]+)(?:, b (\S+))?)", re.DOTALL
 )
@@ -90,23 +87,6 @@ def _by_python(source: str, otherwise: InvalidQuestion) -> Statistic:
         row = RowValue(Gone(text), float(low), float(high), text, is_condition=False)
         return Mean(row, None if variance is None else float(variance))
     raise otherwise
-
-
-def either_way(statistics: Sequence[Statistic]) -> list[list[Statistic]]:
-    """The statistics as they are; and again as conditions, where some texts leave that open.
-
-    The text of a Polars expression does not say whether only 0 and 1 occur; all others do.
-    """
-    ways = [list(statistics), [_as_condition(statistic) for statistic in statistics]]
-    return ways if ways[0] != ways[1] else ways[:1]
-
-
-def _as_condition(statistic: Statistic) -> Statistic:
-    if not isinstance(statistic, Mean) or not isinstance(statistic.row.source, Gone):
-        return statistic
-    if not statistic.row.source.text.startswith("polars ") or statistic.row.low != 0.0:
-        return statistic
-    return replace(statistic, row=replace(statistic.row, is_condition=statistic.row.high == 1.0))
 
 
 def _gone(_: pl.DataFrame) -> float:

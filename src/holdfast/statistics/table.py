@@ -43,30 +43,24 @@ class Table:
 
     def value(self, what: Any, bounds: tuple[float, float] | None = None) -> RowValue:
         """A value of a row, from whatever may name one."""
-        if isinstance(what, str):
-            what = parse_row(what, self.schema, bounded=bounds is None)
-        if isinstance(what, Expression):
-            return row_value(what if bounds is None else build.clip(what, *bounds))
         if isinstance(what, RowFunction):
             if bounds is not None:
                 raise InvalidQuestion(
                     "The bounds of a row_function are given to row_function itself."
                 )
             return bind_function(what, self.schema)
-        if type(what).__module__.partition(".")[0] == "polars":
-            return from_polars(what, self.schema, bounds)
-        raise InvalidQuestion(
-            "A value of a row is text, a Polars expression or a row_function, not "
-            f"{type(what).__name__}."
-        )
+        found = self.expression(what, bounded=bounds is None)
+        return row_value(found if bounds is None else build.clip(found, *bounds))
 
-    def expression(self, what: Any) -> Expression:
-        """A row expression, with bounds or without."""
-        if isinstance(what, str):
-            return parse_row(what, self.schema, bounded=False)
+    def expression(self, what: Any, *, bounded: bool = False) -> Expression:
+        """A row expression; with `bounded`, declared bounds are applied to its columns."""
         if isinstance(what, Expression):
             return what
-        raise InvalidQuestion(f"This needs a row expression as text, not {type(what).__name__}.")
+        if isinstance(what, str):
+            return parse_row(what, self.schema, bounded=bounded)
+        if isinstance(what, RowFunction):
+            raise InvalidQuestion("This needs a row expression, not a row_function.")
+        return from_polars(what, self.schema, bounded=bounded)
 
     def condition(self, what: Any) -> Expression:
         """A row expression that is true or false."""

@@ -104,6 +104,9 @@ class LabSample:
         source = _OfRows(question, self.table)
         return Mean(RowValue(source, 0.0, 1.0, question.text, question.is_condition))
 
+    def prepare(self, rows: Sequence[RowValue]) -> None:
+        """Nothing: laboratory questions are no row expressions."""
+
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
         self.work += len(rows)
         return [self._moments(row)[0] for row in rows]
