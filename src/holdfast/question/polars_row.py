@@ -16,6 +16,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
@@ -25,9 +26,12 @@ from holdfast.question.expression import ColumnType, Expression, Kind, Op
 from holdfast.question.parse import MAX_PATTERN, column_value
 from holdfast.question.polars_literal import Node, Value, Width, literal, members
 
+if TYPE_CHECKING:
+    import polars as pl
+
 __all__ = ["from_polars"]
 
-MAX_BYTES = 100_000  # of an expression as Polars packs it
+MAX_LENGTH = 500_000  # characters of an expression as Polars writes it down
 _INSTEAD = (
     "write it as text (docs/questions.md says what can be written), or use row_function(...)."
 )
@@ -74,9 +78,8 @@ _INTEGERS = frozenset({f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 
 
 def from_polars(expression: object, schema: Schema, *, bounded: bool = True) -> Expression:
     """The row expression that a Polars expression spells; `bounded` as in `parse_row`."""
-    node = _written(expression)
     try:
-        found = _Reader(schema).read(node, bounded).expression
+        found = _Reader(schema).read(_written(expression), bounded).expression
     except InvalidQuestion:
         raise
     except RecursionError:
@@ -101,19 +104,20 @@ def _written(expression: object) -> Node:
             f"{type(expression).__name__}."
         )
     try:
-        if len(expression.meta.serialize()) > MAX_BYTES:
-            raise InvalidQuestion(
-                f"The Polars expression takes more than {MAX_BYTES:,} bytes; make it smaller."
-            )
-        return json.loads(expression.meta.serialize(format="json"))
-    except InvalidQuestion:
-        raise
-    except RecursionError:
-        raise _refused("A Polars expression that is nested so deep") from None
+        packed = _packed(expression)
     except (Exception, pl.exceptions.PanicException):  # Polars writes no Python functions down
         raise InvalidQuestion(
             "The Polars expression holds code that cannot be written down; use row_function(...)."
         ) from None
+    if len(packed) > MAX_LENGTH:
+        raise InvalidQuestion(
+            f"The Polars expression takes more than {MAX_LENGTH:,} characters; make it smaller."
+        )
+    return json.loads(packed)
+
+
+def _packed(expression: pl.Expr) -> str:
+    return expression.meta.serialize(format="json")
 
 
 @dataclass(frozen=True, slots=True)
