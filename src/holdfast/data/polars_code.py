@@ -69,16 +69,15 @@ def _balanced(combine: Callable[[pl.Expr, pl.Expr], pl.Expr], *args: pl.Expr) ->
 def _quotient(dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
     # Polars multiplies by the reciprocal where a divisor is the same in all rows (49 / 49 < 1):
     # NumPy divides. NULL goes in as NaN and comes out as NULL.
-    quotient = pl.map_batches(
+    return pl.map_batches(
         [dividend, divisor], _divided, return_dtype=pl.Float64, is_elementwise=True
     )
-    return quotient.fill_nan(None)
 
 
 def _divided(operands: Sequence[pl.Series]) -> pl.Series:
     dividend, divisor = (operand.to_numpy() for operand in operands)
     with np.errstate(all="ignore"):
-        return pl.Series(np.divide(dividend, divisor))
+        return pl.Series(np.divide(dividend, divisor), nan_to_null=True)
 
 
 def _case(*args: pl.Expr) -> pl.Expr:

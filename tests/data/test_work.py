@@ -1,0 +1,106 @@
+"""What is computed does not depend on what the rows hold: no branch is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+import polars as pl
+import pytest
+
+from holdfast.data import polars_code
+from holdfast.data.duckdb import DuckDBSample
+from holdfast.data.evaluate import evaluate
+from holdfast.data.polars import PolarsSample
+from holdfast.question import Schema, parse_row, row_value
+from holdfast.question.expression import Call, Op, walk
+from holdfast.question.sql import SqlLanguage
+from holdfast.question.writing import Writer
+
+N = 1_000
+FRAME = pl.DataFrame(
+    {
+        "x": [float(row) for row in range(N)],
+        "k": list(range(N)),
+        "never": [False] * N,
+        "known": ["a"] * N,
+    }
+)
+SCHEMA = Schema(PolarsSample(FRAME).types)
+# Each holds one quotient, in a place where no row needs it.
+UNNEEDED = [
+    "case when never then clip(x / k, 0, 9) else 1 end",
+    "case when x >= 0 then 1 when x / k > 2 then 2 else 3 end",
+    "case when x >= 0 then 1 else clip(x / k, 0, 9) end",
+    "clip(coalesce(x, x / k), 0, 9)",
+    "never and x / k > 2",
+    "x >= 0 or x / k > 2",
+    "coalesce(x >= 0, x / k > 2)",
+    "case when case when never then x / k > 2 else false end then 1 else 0 end",
+]
+
+
+@pytest.mark.parametrize("written", UNNEEDED)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_polars_computes_what_no_row_needs(
+    monkeypatch: pytest.MonkeyPatch, written: str, lazy: bool
+) -> None:
+    seen: list[int] = []
+    divided = polars_code._divided
+
+    def counting(operands: Sequence[pl.Series]) -> pl.Series:
+        seen.append(max(len(operand) for operand in operands))
+        return divided(operands)
+
+    monkeypatch.setattr(polars_code, "_divided", counting)
+    row = row_value(parse_row(written, SCHEMA))
+    sample = PolarsSample(FRAME.lazy() if lazy else FRAME)
+    sample.sums([row])
+    assert sum(seen) == N
+    seen.clear()
+    evaluate(FRAME, [parse_row(written, SCHEMA)])
+    assert sum(seen) == N
+
+
+@pytest.mark.parametrize("written", UNNEEDED)
+def test_choices_are_made_among_values_that_are_there(written: str) -> None:
+    """No engine can leave out a branch that has a name."""
+    chosen: list[str] = []
+
+    class Watching(SqlLanguage):
+        def operation(self, op: Op, args: list[str]) -> str:
+            if op in (Op.CASE, Op.COALESCE):
+                chosen.extend(args)
+            return super().operation(op, args)
+
+    names = {name: f"c{place}" for place, name in enumerate(FRAME.columns)}
+    expression = parse_row(written, SCHEMA)
+    Writer(Watching(names)).write(expression)
+    has_choice = any(
+        isinstance(each, Call) and each.op in (Op.CASE, Op.COALESCE) for each in walk(expression)
+    )
+    assert bool(chosen) >= has_choice
+    for code in chosen:  # a column, a name or a constant; or a name that is compared with zero
+        assert "/" not in code
+        assert "CASE" not in code
+
+
+@pytest.mark.parametrize(
+    ("column", "condition"),
+    [("k", "{} > 1e9"), ("k", "{} IS NULL"), ("known", "{} < 'A'"), ("never", "{} IS NULL")],
+)
+def test_duckdb_does_not_conclude_from_statistics_of_a_column(column: str, condition: str) -> None:
+    with duckdb.connect() as connection:
+        connection.register("frame", FRAME.to_arrow())
+        connection.execute("CREATE TABLE held AS SELECT * FROM frame")
+        sample = DuckDBSample(connection.table("held"))
+
+        def plan(value: str) -> str:
+            relation = connection.table("held").project(f"{value} AS c, known")
+            wanted = f"({condition.format('c')} AND known LIKE '%q%z%') AS k"
+            return str(relation.project(wanted).aggregate("sum(CAST(k AS INT))").explain())
+
+        quoted = f'"{column}"'
+        concluded = "Projections: false"
+        assert concluded in plan(f"CAST({quoted} AS DOUBLE)" if column == "k" else quoted)
+        assert concluded not in plan(sample._cleaned(column))
