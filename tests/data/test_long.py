@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from operator import add, mul, sub
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -45,12 +46,12 @@ def x(place: int) -> str:
     return f"x{place % COLUMNS}"
 
 
-def in_turn(fold, places):  # type: ignore[no-untyped-def]
+def in_turn(fold: Callable[[Any, Any], Any], places: Iterable[int]) -> Any:
     """The terms from the left, one after the other, as doubles; what is missing counts as 0."""
     return np.nan_to_num(reduce(fold, [VALUES[x(place)] for place in places]))
 
 
-def first_above() -> np.ndarray:
+def first_above() -> Any:
     """The place of the first column of the row that is above 0.97."""
     found = np.full(ROWS, -1.0)
     for place in reversed(range(COLUMNS)):
@@ -96,7 +97,7 @@ LONG = {
 
 @pytest.mark.parametrize(("written", "values"), LONG.values(), ids=LONG.keys())
 def test_long_questions_are_the_same_on_every_engine(
-    samples: list[Sample], written: str, values: np.ndarray
+    samples: list[Sample], written: str, values: Any
 ) -> None:
     expression = parse_row(written, SCHEMA)
     assert parse_row(text(expression), SCHEMA) == expression

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidQuestion
-from holdfast.question import build
+from holdfast.question import Schema, build, parse_row
 from holdfast.question.bounds import may_be_nan, range_of, unbounded_columns
 from holdfast.question.expression import (
     MAX_SIZE,
@@ -23,7 +23,7 @@ from holdfast.question.expression import (
     walk,
 )
 from holdfast.question.text import text
-from tests.question.interpreter import conditions, evaluate, numbers, rows
+from tests.question.interpreter import COLUMNS, conditions, evaluate, numbers, rows
 
 X = Column("x", ColumnType.FLOAT)
 NAME = Column("name", ColumnType.TEXT)
@@ -164,3 +164,29 @@ def test_short_text_cannot_make_a_huge_tree() -> None:
     assert len(text(expression)) < 20 * MAX_SIZE
     with pytest.raises(InvalidQuestion, match=f"{MAX_SIZE:,} parts"):
         build.arithmetic(Op.ADD, expression, expression)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "one"),
+    [
+        ("b = true", "b"),
+        ("b = 1", "b"),
+        ("1 = b", "b"),
+        ("b != 0", "b"),
+        ("b > 0", "b"),
+        ("b >= 0.5", "b"),
+        ("b = false", "not b"),
+        ("b = 0", "not b"),
+        ("b <> 1", "not b"),
+        ("b < 1", "not b"),
+        ("(f > 1) = 1", "f > 1"),
+        ("(f > 1) = 0", "f <= 1"),
+        ("cast(b as int) = 1", "b"),
+    ],
+)
+def test_a_condition_beside_a_number_is_the_condition(spelling: str, one: str) -> None:
+    schema = Schema(COLUMNS)
+    assert text(parse_row(spelling, schema)) == one
+    # Where both numbers pass, or none, a NULL is still a NULL.
+    assert text(parse_row("b >= 0", schema)) == "b >= 0"
+    assert text(parse_row("b = 2", schema)) == "b = 2"

@@ -12,8 +12,11 @@ import pytest
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import InvalidQuestion
 from holdfast.question import GRID, ColumnType, Schema
+from holdfast.question.expression import MAX_SIZE
 from holdfast.question.gate import MAX_DEPTH, MAX_LENGTH, MAX_NESTING, MAX_TOKENS
 from holdfast.statistics.call import mean
+from holdfast.statistics.recorded import require_written
+from holdfast.statistics.table import Table
 from tests.statistics.asked import asked
 
 FRAME = pl.DataFrame(
@@ -282,8 +285,16 @@ SIZES = [
     "avg(" + "not " * 2000 + "flag)",
     "avg(" + "- " * 2000 + "x)",
     "avg(" + "+" * 2000 + "x)",
-    "avg(" + "flag and " * 150 + "flag)",
-    "avg(" + " + ".join(["x"] * (MAX_DEPTH + 50)) + ")",
+    "avg(" + " = ".join(["flag"] * (MAX_DEPTH + 50)) + ")",
+    "avg(flag" + " is null" * (MAX_DEPTH + 50) + ")",
+    "avg(" + " + ".join(["x"] * (MAX_SIZE // 4)) + ")",
+    "(" * 10_000 + "avg(x > 1)" + ")" * 10_000,
+    "(" * 10_000,
+    "avg(" + "x" * 250 + " > 1)",
+    'avg("' + "x" * 250 + '" > 1)',
+    "x" * 250 + "(x)",
+    "avg(x > 1) where " + "flag or " * 6_000 + "flag",
+    "avg(" + "coalesce(" * 400 + "x" + ", 1)" * 400 + ")",
     "avg(" + "nullif(" * 15 + "x" + ", 1)" * 15 + " > 1)",
     "avg(" + "(" * 14 + "x" + " between 0 and 1)" * 14 + ")",
     "avg(k in (" + ", ".join(str(each) for each in range(MAX_TOKENS)) + "))",
@@ -389,6 +400,11 @@ def fuzzed(chance: random.Random) -> str:
         else:
             words[place] = chance.choice(SEEDS)
     inside = " ".join(words)
+    if chance.random() < 0.02:  # the same many times over
+        inside = chance.choice([" + ", " * ", " / ", " and ", " or ", " = ", ", "]).join(
+            [inside] * chance.randrange(2, 60)
+        )
+        inside = chance.choice([inside, f"greatest({inside})", f"coalesce({inside})"])
     return f"avg({inside})" if chance.random() < 0.5 else f"avg(clip({inside}, -3, 9))"
 
 
@@ -399,6 +415,7 @@ def test_ten_thousand_fuzzed_questions() -> None:
         text = fuzzed(chance)
         try:
             question = asked(text, SCHEMA)
+            require_written(question, Table(SCHEMA))
         except InvalidQuestion as refusal:
             said = str(refusal)
             assert said.endswith((".", "?"))

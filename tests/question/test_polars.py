@@ -200,7 +200,7 @@ _wholes = st.integers(-9, 9)
 
 
 @st.composite
-def _number(draw: Any, depth: int) -> pl.Expr:
+def _number(draw: Any, depth: int) -> Any:
     """A number that Polars computes as a double."""
     if depth == 0:
         return draw(st.sampled_from([f, x, i.cast(pl.Float64)]))
@@ -232,7 +232,7 @@ def _number(draw: Any, depth: int) -> pl.Expr:
 
 
 @st.composite
-def _condition(draw: Any, depth: int) -> pl.Expr:
+def _condition(draw: Any, depth: int) -> Any:
     if depth == 0:
         return draw(st.sampled_from(_CONDITIONS))
     number, inner = _number(depth - 1), _condition(depth - 1)

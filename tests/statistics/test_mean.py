@@ -220,6 +220,19 @@ def test_functions_are_tried_on_invented_rows_only() -> None:
         asked(mean(function, bounds=(0, 1)), SCHEMA)
 
 
+@pytest.mark.parametrize(("bounds", "missing"), [((-1, 1), 0.0), ((1, 2), 1.0), ((-3, -2), -2.0)])
+def test_a_function_that_fails_on_every_row_gives_missing_values(
+    bounds: tuple[float, float], missing: float
+) -> None:
+    """Counted as all missing values are: as 0, or as the bound nearest to it."""
+
+    def fails(frame: pl.DataFrame) -> list[float]:
+        return [row["nothing"] for row in frame.iter_rows(named=True)]
+
+    function = row_function(fails, columns=["x"], bounds=bounds, name="fails")
+    assert exactly(asked(mean(function), SCHEMA)) == missing
+
+
 def test_polars_expressions() -> None:
     positive = asked(mean(pl.col("x") > 0), SCHEMA)
     assert (positive.low, positive.high, positive.row.is_condition) == (0.0, 1.0, True)

@@ -72,9 +72,10 @@ def row_function(
     """A Python function of a batch of rows (a Polars frame with these columns) as a row value.
 
     It returns one number for each row. Whatever it does with a row, the row has a value: NaN, an
-    infinity or an exception is a missing value, a number outside `bounds` counts as the nearest
-    bound. A function is known by `name` and `version`: change the version whenever its meaning
-    changes, since the same name and version are answered from the ledger.
+    infinity or an exception is a missing value (it counts as 0, or as the bound nearest to 0), a
+    number outside `bounds` counts as the nearest bound. A function is known by `name` and
+    `version`: change the version whenever its meaning changes, since the same name and version are
+    answered from the ledger.
     """
     if not callable(function):
         raise InvalidArgument("function must be callable with a frame of rows.")
