@@ -151,8 +151,7 @@ class _Reader:
 
     def _some(self, node: Node, bounded: bool = False) -> Value:
         found = self.read(node, bounded)
-        if found.expression is None:
-            raise _refused("A Polars expression with null outside of then and otherwise")
+        _known(found)
         return found
 
     def _raw(self, node: Node) -> Expression:
@@ -246,8 +245,8 @@ class _Reader:
             raise _refused("A clip between bounds that are not numbers")
         if value.width is not Width.REAL and any(not bound.low.is_integer() for bound in bounds):
             raise InvalidQuestion(
-                "The Polars expression clips integers between broken numbers, which Polars rounds; "
-                "cast the value to pl.Float64 first."
+                "The Polars expression clips integers at bounds that are not whole, which Polars "
+                "rounds; cast the value to pl.Float64 first."
             )
         number = _number(value)
         match options:
@@ -349,7 +348,7 @@ def _number(value: Value) -> Expression:
 
 def _wide(value: Value) -> Value:
     """A number that arithmetic does not make wrap around."""
-    if value.width is Width.NARROW:
+    if value.width is Width.NARROW and _known(value).kind in (Kind.NUMBER, Kind.BOOLEAN):
         raise InvalidQuestion(
             "The Polars expression computes with a condition, a length or a part of a date, which "
             "are small integers in Polars; cast it with .cast(pl.Float64) first."

@@ -30,8 +30,8 @@ __all__ = ["Language", "Writer"]
 
 T = TypeVar("T")
 
-_LEVELS = 24
-_MOST_STAGES = 300
+_LEVELS = 24  # of a tree, or branches of a CASE: planning what is deeper takes engines too long
+_MOST_STAGES = 300  # a query inside a query for each: engines recurse over them
 _NULL = Constant(Kind.NUMBER, None)
 
 
