@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import pytest
@@ -190,3 +191,17 @@ def test_a_condition_beside_a_number_is_the_condition(spelling: str, one: str) -
     # Where both numbers pass, or none, a NULL is still a NULL.
     assert text(parse_row("b >= 0", schema)) == "b >= 0"
     assert text(parse_row("b = 2", schema)) == "b = 2"
+
+
+def test_trees_are_compared_hashed_and_kept_whatever_their_depth() -> None:
+    written = " + ".join(["f", "g"] * 1_000)
+    first, again = (parse_row(written, Schema(COLUMNS), bounded=False) for _ in range(2))
+    other = parse_row(f"{written} + 1", Schema(COLUMNS), bounded=False)
+    assert first == again
+    assert hash(first) == hash(again)
+    assert first != other
+    assert first != X
+    assert range_of(first) == range_of(other) == (-math.inf, math.inf)
+    small = parse_row("case when b then f + g > 1 end", Schema(COLUMNS))
+    assert text(small) == text(pickle.loads(pickle.dumps(small)))
+    assert pickle.loads(pickle.dumps(small)) == small

@@ -182,6 +182,9 @@ class Call:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[type[Call], tuple[Op, tuple[Expression, ...]]]:
+        return Call, (self.op, self.args)  # what was found out is found out again
+
     def __eq__(self, other: object) -> bool:
         pending: list[tuple[object, object]] = [(self, other)]
         while pending:

@@ -128,10 +128,10 @@ def group_mean(value: RowValue, condition: Expression, group: Group) -> GroupMea
 
 
 def expression_of(value: RowValue) -> Expression:
-    """The row expression of a value; functions of Python and Polars have none."""
+    """The row expression of a value; a Python function has none."""
     if isinstance(value.source, Expression):
         return value.source
     raise InvalidQuestion(
-        "Groups, and statistics made of several means, need a row expression as text, not a Python "
-        "function or a Polars expression."
+        "Groups, and statistics made of several means, need a row expression (text or Polars), "
+        "not a Python function."
     )
