@@ -68,7 +68,9 @@ class PolarsSample:
     def prepare(self, rows: Sequence[RowValue]) -> None:
         """Refuse what Polars cannot take."""
         if self._empty is None:
-            self._empty = PolarsSample(pl.DataFrame(schema=self._dtypes))
+            usable = (name for name, kind in self._types.items() if kind is not ColumnType.OTHER)
+            schema = {name: self._dtypes[name] for name in usable}
+            self._empty = PolarsSample(pl.DataFrame(schema=schema))
         prepare(self._empty, rows)
 
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
