@@ -21,6 +21,7 @@ from holdfast.errors import (
 )
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
+from holdfast.question.gate import MAX_LENGTH
 from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, contains, lower_quantile
 from tests.holdout.tables import opened, untouchable, watch
 from tests.statistics.zoo import CASES
@@ -106,7 +107,7 @@ def test_guesses_out_of_range_touch_no_data(holdout: Holdout, question: str, gue
 @pytest.mark.parametrize(
     ("question", "why"),
     [
-        (f"variance(arm = '{'a' * 5_500}')", "characters; at most"),
+        (f"variance(arm = '{'a' * (MAX_LENGTH * 11 // 20)}')", "characters; at most"),
         (f"avg({'abs(' * 19}x{')' * 19}) where k > 4", "nested more than"),
         (holdfast.mean("new", by="odd"), "invisible character"),
     ],
