@@ -436,7 +436,7 @@ def test_a_file_that_changes_after_the_reservation_is_finished_with_the_right_on
         with pytest.raises(DataChanged):
             holdout.ask("avg(x > 20)")
     with opened(tmp_path, copy) as holdout:
-        assert abs(holdout.ask(LATE).value - sample_value(LATE)) <= 0.2
+        assert abs(float(holdout.ask(LATE)) - sample_value(LATE)) <= 0.2
         assert holdout.budget.asked == 1
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from holdfast.repeats import fulfilling
 from hypothesis import given, strategies as st
 
 import holdfast
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.repeats import fulfilling
 from holdfast.ledger.audit import audit
 from holdfast.ledger.entries import Recorded
 from holdfast.mechanisms.mechanism import Wish

@@ -80,9 +80,10 @@ class Counted:
         self.read += 1
         return self.store.kept()
 
-    def found(self, question: str) -> filing.Found | None:
-        self.read += 2
-        return self.store.found(question)
+    def found(self, question: str) -> list[filing.Found]:
+        found = self.store.found(question)
+        self.read += 2 * len(found)
+        return found
 
     def news(self, after: int = 0, head: str = "0" * 64) -> list[tuple[int, str, str]]:
         rows = self.store.news(after, head)

@@ -162,7 +162,7 @@ class DuckDBSample:
     def prepare(self, rows: Sequence[RowValue]) -> None:
         """Refuse what DuckDB cannot take."""
         if self._empty is None:
-            self._empty = DuckDBSample(self._relation.limit(0))
+            self._empty = DuckDBSample(self._relation.limit(0), self._engine_types)
         prepare(self._empty, rows)
 
     def sums(self, rows: Sequence[RowValue]) -> list[int]:

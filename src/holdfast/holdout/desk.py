@@ -265,13 +265,13 @@ class Desk:
         self, wishes: Sequence[Wish], why: str | None, part_of: Mapping[str, str]
     ) -> None:
         mechanism, offers = self.offers(wishes, self.transcript.account)
-        self._needed_sample()
         questions = [wish.question for wish in wishes]
+        rows = [question.row for question in questions if question.row is not None]
+        self._needed_sample().prepare(rows)  # what the engine cannot take is not paid for
         asked = [
             Asked(offer, wish.question.low, wish.question.high, part_of.get(offer.question))
             for offer, wish in zip(offers, wishes, strict=True)
         ]
-        sample.prepare([wish.question.row for wish in wishes if wish.question.row is not None])
         self._write(reservation(now(), mechanism.name, why, asked))
         pending = self.transcript.pending
         if pending is not None and not self._settle(pending, lambda: questions):

@@ -220,10 +220,7 @@ class Holdout:
         asked = _several(questions)
         bound = [self._one_batch(question) for question in asked]
         answers = answer_all(self._desk, bound, None, why, tolerance)
-        return [
-            answer.judged(_better(question))
-            for question, answer in zip(asked, answers, strict=True)
-        ]
+        return _judged(asked, answers)
 
     @overload
     def check(
@@ -288,10 +285,7 @@ class Holdout:
         else:
             found = self._guesses(guesses, len(bound))
         answers = answer_all(self._desk, bound, found, why, tolerance)
-        return [
-            answer.judged(_better(question))
-            for question, answer in zip(asked, answers, strict=True)
-        ]
+        return _judged(asked, answers)
 
     def _put(
         self, question: Question | TableCall, guess: Any, why: str | None, tolerance: float | None
@@ -396,6 +390,10 @@ def _require_one_claim(guess: Any, at_most: float | None, at_least: float | None
 
 def _better(question: Question | TableCall) -> Better | None:
     return question.better if isinstance(question, Call) else None
+
+
+def _judged(questions: Iterable[Question], answers: Iterable[Answer]) -> list[Answer]:
+    return [answer.judged(_better(one)) for one, answer in zip(questions, answers, strict=True)]
 
 
 def _several(questions: Iterable[Question]) -> list[Question]:
