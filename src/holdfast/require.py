@@ -52,7 +52,7 @@ def _shown(value: object) -> str:
     written = repr(value)
     if len(written) <= _LONGEST_SHOWN:
         return written
-    return f"a {type(value).__name__} that begins {written[: _LONGEST_SHOWN // 2]}..."
+    return f"{written[: _LONGEST_SHOWN // 2]}... ({type(value).__name__})"
 
 
 @contextmanager

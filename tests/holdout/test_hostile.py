@@ -131,13 +131,13 @@ def test_openings(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_ledger_is_a_file_that_can_be_kept() -> None:
-    with pytest.raises(InvalidArgument, match=r"ledger is ':memory:'; it must be a file"):
+    with pytest.raises(InvalidArgument, match=r"':memory:', which cannot be the name of a file"):
         holdfast.open(table(), ledger=":memory:")
 
 
 def test_long_values_are_cut_in_the_text(asked: Holdout) -> None:
     watch(asked, untouchable)
-    with pytest.raises(InvalidArgument, match=r"tolerance is a list that begins \[0, 1.*;"):
+    with pytest.raises(InvalidArgument, match=r"tolerance is \[0, 1, 2.*\.\.\. \(list\);"):
         asked.ask("avg(late)", tolerance=list(range(1_000)))  # type: ignore[call-overload]
 
 

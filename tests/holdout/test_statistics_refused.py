@@ -213,7 +213,12 @@ def test_other_assumptions(tmp_path: Path, sampling: Any) -> None:
                 with pytest.raises(ToleranceTooTight, match=r"favourable .* nothing was spent"):
                     found.ask(case.question)
             else:
-                assert contains(found.ask(case.question).interval, case.plain(ROWS))
+                try:
+                    answer = found.ask(case.question)
+                except ToleranceTooTight:  # by then the group is known to be small
+                    assert " where " in case.question
+                else:
+                    assert contains(answer.interval, case.plain(ROWS))
         assert found.ask("median(k)").interval.low <= lower_quantile("k", 0.5, None)
         assert found.ask(SPREAD).status == "answered"
     assert all(each.fine for each in audit(tmp_path / "t.ledger"))

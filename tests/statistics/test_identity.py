@@ -337,7 +337,7 @@ def test_functions_of_python_have_no_groups_and_no_moments() -> None:
         holdfast.quantile(function, 0.5),
         holdfast.difference(function, "x"),
     ):
-        with pytest.raises(InvalidQuestion, match="need a row expression as text"):
+        with pytest.raises(InvalidQuestion, match="need a row expression"):
             bind(question, PUBLIC)
     with pytest.raises(InvalidArgument, match="without by="):
         holdfast.mean("x", by="arm", variance=3)  # type: ignore[call-overload]

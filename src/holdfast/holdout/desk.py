@@ -251,8 +251,7 @@ class Desk:
         for group in groups:
             self._ask_group(group, why, part_of)
         in_order = sorted(wishes, key=lambda key: wishes[key].claim is None)  # as the groups are
-        answers = self.transcript.answers
-        return dict(zip(in_order, answers[len(answers) - len(in_order) :], strict=True))
+        return dict(zip(in_order, self.transcript.newest(len(in_order)), strict=True))
 
     def _require_all(self, groups: Iterable[Sequence[Wish]]) -> None:
         """Refuse everything unless the last group is covered whatever the first ones cost."""

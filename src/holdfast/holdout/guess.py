@@ -14,7 +14,7 @@ from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import is_protected
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.row import GRID, RowValue, row_value
-from holdfast.statistics.derived import Derived, is_derived
+from holdfast.statistics.derived import Derived, Paired, batches, is_derived, is_single
 from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
@@ -115,8 +115,16 @@ def fraction(name: str, value: object, statistic: Statistic) -> float:
     return (number - statistic.low) / width if width else 0.0
 
 
-def claimed_side(statistic: Statistic, at_most: object, at_least: object, tolerance: float) -> Wish:
+def claimed_side(question: object, at_most: object, at_least: object, tolerance: float) -> Wish:
     """The wish to check one side of a bound; a claim of the whole range is refused."""
+    ((statistic,),) = (
+        batches(question, numbers=True) if isinstance(question, Paired) else ((question,),)
+    )
+    if not is_single(statistic):
+        raise InvalidArgument(
+            "one side can be checked of a mean over all rows or over a design group; check this "
+            "with guess=."
+        )
     name, given = ("at_least", at_least) if at_most is None else ("at_most", at_most)
     bound = fraction(name, given, statistic)
     claim = (bound, 1.0) if at_most is None else (0.0, bound)

@@ -24,7 +24,7 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
 from holdfast.statistics.bind import Labelled, Question, bind, labelled, read_question
 from holdfast.statistics.call import Better, Call, TableCall
-from holdfast.statistics.derived import Derived, Paired, batches, is_single
+from holdfast.statistics.derived import Derived
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
 from holdfast.wording import plural
@@ -373,13 +373,6 @@ class Holdout:
     ) -> Wish:
         """What a claim about one side wishes to know."""
         found = self._bound(question, None)
-        if isinstance(found, Paired):
-            ((found,),) = batches(found, numbers=True)
-        if not is_single(found):
-            raise InvalidArgument(
-                "one side can be checked of a mean over all rows or over a design group; check "
-                "this with guess=."
-            )
         return claimed_side(found, at_most, at_least, self._desk.half_width(tolerance))
 
 

@@ -139,6 +139,10 @@ class Transcript:
         self._read_everything()
         return self._answers
 
+    def newest(self, count: int) -> Sequence[Recorded]:
+        """The last answers that were folded here, so that no past is read for them."""
+        return self._answers[len(self._answers) - count :]
+
     @property
     def abandoned(self) -> Sequence[Asked]:
         """Every question that was given up."""
