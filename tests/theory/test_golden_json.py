@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.theory.base import intervals
 from holdfast.theory.base.concentration import SubExponential, SubGaussian
+from holdfast.theory.direct import mean, paired, quantile, ranking, ratio
 from holdfast.theory.leakage import checks as guess_and_check, codes, nats as leakage
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
 from holdfast.theory.notions import (
@@ -44,6 +45,13 @@ def balanced(composed: typical_composition.Composed) -> tuple[float, float]:
 def pair(eta: float, tau: float, nu: float) -> tuple[float, float, float]:
     stable = typical.oracle_to_pair(eta, tau, nu)
     return stable.eta, stable.tau, stable.nu
+
+
+def five_bets(
+    values: list[float], counts: list[int], lo: float, hi: float, log_p: float, d: float
+) -> float:
+    scaled = [(value - lo) / (hi - lo) for value in values]
+    return lo + (hi - lo) * mean.bet_lower(scaled, d, log_p, counts)
 
 
 CALLS: dict[str, Callable[..., Any]] = {
@@ -112,11 +120,28 @@ CALLS: dict[str, Callable[..., Any]] = {
     "least s for expected error tau (exact TV)": lambda n, k, tau, delta: (
         tv_generalisation.gaussian_scale_for_expected_error(n, k, tau, log(delta))
     ),
+    "lower end by five bets (d: second moment in units of [-1, 1])": five_bets,
+    "ln p of the exact sign test": paired.sign_test_log_p,
+    "smallest observed difference shown by the sign test at a ln level, "
+    "round(n d) differing rows": (
+        lambda n, d, log_level: paired.smallest_shown_difference(n, round(n * d), log_level)
+    ),
+    "ranks [r, s] of the closed interval of a quantile (0, n+1: the declared end), "
+    "two-sided level": quantile.quantile_ranks,
+    "F1 interval from counts": ratio.f1_interval,
+    "AUC interval by KL": ranking.auc_kl_interval,
+    "lower end of a bounded mean by the mixture in odds cells, two-sided level": (
+        lambda values, counts, log_p: mean.bounded_mean_interval(values, log_p, counts).low
+    ),
+    "mass of the outlier floor": mean.outlier_floor_mass,
 }
 
 
 def name(row: dict[str, Any]) -> str:
-    inputs = ", ".join(f"{key}={value:g}" for key, value in row["inputs"].items())
+    inputs = ", ".join(
+        f"{key}={value:g}" if isinstance(value, int | float) else f"{len(value)} {key}"
+        for key, value in row["inputs"].items()
+    )
     return f"{row['section']}: {row['what'][:40]} ({inputs})"
 
 

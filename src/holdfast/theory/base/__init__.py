@@ -1,1 +1,1 @@
-"""What everything stands on: the safe side, concentration, intervals and what follows from them."""
+"""What every room of the theory stands on."""

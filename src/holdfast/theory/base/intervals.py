@@ -27,6 +27,7 @@ __all__ = [
     "empirical_bernstein_radius",
     "kl_interval",
     "kl_upper",
+    "log_binomial_cdf",
 ]
 
 _LN2 = math.log(2.0)
@@ -70,7 +71,7 @@ def clopper_pearson_upper(n: int, successes: int, log_p: float) -> float:
         return 1.0
     if successes == 0:
         return min(1.0, round_up(-math.expm1(log_p / n)))
-    return smallest_true(lambda p: _log_binomial_cdf(n, successes, p) < log_p, successes / n, 1.0)
+    return smallest_true(lambda p: log_binomial_cdf(n, successes, p) < log_p, successes / n, 1.0)
 
 
 @theorem(
@@ -169,15 +170,19 @@ def _kl(mean: float, p: float) -> float:
     return -mean * math.log1p(gap / mean) - (1 - mean) * math.log1p(-gap / (1 - mean))
 
 
-def _log_binomial_cdf(n: int, successes: int, p: float) -> float:
-    """An upper bound on ln P[Bin(n, p) <= successes] for 0 < successes < n and p >= successes/n."""
-    if p >= 1.0:
+def log_binomial_cdf(n: int, successes: int, p: float) -> float:
+    """An upper bound on ln P[Bin(n, p) <= successes], however small."""
+    if successes >= n or p <= 0.0:
+        return 0.0
+    if p >= 1.0 or successes < 0:
         return -math.inf
+    if successes == 0:
+        return min(0.0, round_up(n * math.log1p(-p)))
     a, b = float(n - successes), successes + 1.0
     # I_{1-p}(a, b), asked for through p: 1 - p would lose the digits of a small p.
     plain = float(special.betaincc(b, a, p))
     if plain > math.exp(_DEEP):
-        return math.log(plain) + 1e-9
+        return min(0.0, math.log(plain) + 1e-9)
     terms = (a * math.log1p(-p), b * math.log(p), -math.log(a), -float(special.betaln(a, b)))
     # betaln is a difference of log-gammas, whose size (not its own) sets its error.
     size = sum(abs(term) for term in terms) + float(special.gammaln(a + b))

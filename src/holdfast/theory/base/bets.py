@@ -1,0 +1,305 @@
+"""Bets: confidence bounds from capital that cannot grow on average, at any level, however small.
+
+A bet multiplies its capital by a factor for each unit (a row, a cluster, a block). If the factors
+are not negative and the truth were theta, the expected capital is at most 1, so capital 1/q has
+probability at most q (Markov) and rejects theta at level q. A mixture of bets with public weights
+is a bet. Nothing is assumed of the variance; a sample with little spread rejects more.
+
+Symbols: unit i gains A_i >= 0 and loses B_i in [0, M]; o = sum E A_i / sum E B_i is the truth in
+odds; l in [0, 1] is a stake; q the one-sided level, L = -ln q.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.theory.base.safeside import largest_integer, log_add, round_down, round_up
+from holdfast.theory.base.theorem import theorem
+
+__all__ = [
+    "Array",
+    "Tally",
+    "counted",
+    "first_kept",
+    "fixed_lower_odds",
+    "last_rejected",
+    "level_share",
+    "log_bets",
+    "log_capital",
+    "log_mixture",
+    "lower_odds",
+    "share_above",
+    "share_below",
+    "unit_values",
+]
+
+Array = NDArray[np.float64]
+
+_LN2 = math.log(2.0)
+# Rows lie on this grid inside a bet, so that 1 - x is exact; the grid of the engines is coarser.
+_GRID = 2.0**48
+# Relative error allowed for a factor, for a logarithm and for a sum of logarithms (numpy adds in
+# pairs: a depth below 50 for any sample that fits in memory).
+_SLACK = 2.0**-47
+# Cells [2^k, 2^(k+1)) of odds; the highest is open, and below the lowest nothing is rejected.
+_LOWEST, _HIGHEST = -300, 40
+# So many factors at a time: small samples need few calls, large ones stay in a cache.
+_TOGETHER = 2**16
+_STEPS = [2.0 ** (0.75 * j) for j in range(9)]
+
+
+def unit_values(values: ArrayLike, *, up: bool = False) -> Array:
+    """Numbers in [0, 1], floored (or ceiled) to the grid on which 1 - x is exact."""
+    x = np.asarray(values, dtype=np.float64).ravel()
+    if x.size and not (x.min() >= 0.0 and x.max() <= 1.0):  # false for NaN
+        raise InvalidArgument("a value is not in [0, 1]; scale the column by its declared range.")
+    return np.asarray((np.ceil if up else np.floor)(x * _GRID) / _GRID)
+
+
+def counted(times: ArrayLike | None, *columns: Array) -> tuple[Array, ...]:
+    """The columns and how often each of their values occurred (once unless said), zeros left out.
+
+    A value that did not occur must not be seen by a bet: it could ruin it.
+    """
+    size = columns[0].size
+    counts = np.ones(size) if times is None else np.asarray(times, dtype=np.float64).ravel()
+    if counts.size != size:
+        raise InvalidArgument(
+            f"there are {size} values and {counts.size} counts; give one count for each value."
+        )
+    if not np.all((counts >= 0.0) & (counts == np.rint(counts))):
+        raise InvalidArgument("a count is not a whole number, 0 or above; count the rows.")
+    occurred = counts > 0.0
+    return (*(column[occurred] for column in columns), counts[occurred])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """What independent units gained and lost: A_i >= 0, 0 <= B_i <= M, each so many times.
+
+    `units` is the *public* number of units (those with A = B = 0 need not be listed); the capital
+    is taken to the power 1/root (see `m_dependent_mean_interval` and `auc_block_interval`).
+    """
+
+    gains: Array
+    losses: Array
+    times: Array
+    units: int
+    largest_loss: float = 1.0
+    root: int = 1
+
+    def __post_init__(self) -> None:
+        require.positive("largest_loss", self.largest_loss)
+        require.positive_integer("root", self.root)
+        if not self.gains.size == self.losses.size == self.times.size:
+            raise InvalidArgument(
+                f"there are {self.gains.size} gains, {self.losses.size} losses and "
+                f"{self.times.size} counts; give one of each for a unit."
+            )
+        if not np.all((self.gains >= 0.0) & (self.losses >= 0.0)):
+            raise InvalidArgument("a gain or loss is not a number, 0 or above; correct the values.")
+        if not np.all(self.losses <= self.largest_loss):
+            raise InvalidArgument(
+                f"a loss is above the largest, {self.largest_loss:g}; declare a larger one."
+            )
+        if self.times.sum() > self.units:
+            raise InvalidArgument(
+                f"{self.times.sum():,.0f} units are listed and {self.units:,} declared; "
+                "declare how many there are."
+            )
+
+    @classmethod
+    def of_values(cls, x: Array, times: Array, *, root: int = 1) -> Self:
+        """A row with value x in [0, 1] gains x and loses 1 - x."""
+        return cls(x, 1.0 - x, times, int(times.sum()), root=root)
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 12.2, order-free bets in cells of odds (with 12.9, 12.11)",
+    statement="If independent units gain A_i >= 0 and lose B_i in [0, M], the mixture of nine bets "
+    "prod(1 - l B_i/M + l A_i/(M o)), l of o's cell [2^k, 2^(k+1)), has mean <= 1 at o = "
+    "sum E A_i / sum E B_i; the least o that it does not reject bounds o from below at one-sided "
+    "level e^{log_q}.",
+    domain="0 <= B_i <= M, log_q <= 0; `units` and M public; units need not be alike",
+    slack="Markov: wider than the normal limit by 21 % at level e^-12 and by 11 % at e^-28",
+)
+def lower_odds(tally: Tally, log_q: float) -> float:
+    """A lower bound on sum E A / sum E B; 0 where nothing can be said.
+
+    *E-value.* At the truth the mean factors 1 + (l/M)(E A_i/o - E B_i) average to 1, so their
+    product is at most 1 (arithmetic and geometric mean); the stakes are constants of the cell.
+    *One bound.* Inside a cell capital falls in o. At the tops of two cells k' < k every factor of
+    k' is at least that of k: 1 - l B/M, since stakes rise with k, plus A/M times l/2^(k+1), which
+    falls with k, stakes growing by at most sqrt 2 from cell to cell. So below a cell whose top is
+    rejected all is rejected, and the cell above it holds the bound. (All this is about the floats
+    that stakes are; the tops are powers of 2.)
+    """
+    L = -require.log_probability("log_q", log_q)
+    unit = math.sqrt(2.0 * (L + 2.5) * math.sqrt(2.0) * tally.root / max(tally.units, 1))
+
+    def stakes(cell: int) -> list[float]:
+        return [min(1.0, unit * math.sqrt(2.0**cell) * step) for step in _STEPS]
+
+    return _least_kept(tally, L, stakes, [1 / len(_STEPS)] * len(_STEPS))
+
+
+def fixed_lower_odds(
+    tally: Tally, stakes: Sequence[float], weights: Sequence[float], log_q: float
+) -> float:
+    """As `lower_odds`, with the same public stakes for every o: capital then falls in o."""
+    L = -require.log_probability("log_q", log_q)
+    return _least_kept(tally, L, lambda _: stakes, weights)
+
+
+def log_bets(tally: Tally, stakes: Sequence[float], weights: Sequence[float], odds: float) -> float:
+    """A lower bound on ln of the mixed capital of these bets against the truth `odds`.
+
+    A factor's two parts are sums and products of numbers that are not negative, so its relative
+    error is a few 2^-53.
+    """
+    won, lost = tally.gains / tally.largest_loss / odds, tally.losses / tally.largest_loss
+    kept = (tally.largest_loss - tally.losses) / tally.largest_loss
+    capitals: list[float] = []
+    together = max(1, _TOGETHER // max(1, won.size))
+    for start in range(0, len(stakes), together):
+        stake = np.array(stakes[start : start + together])[:, np.newaxis]
+        factors = lost * (1.0 - stake)
+        factors += kept
+        factors += stake * won
+        capitals.extend(log_capital(factors, tally.times) / tally.root)
+    return log_mixture(capitals, weights)
+
+
+def _least_kept(
+    tally: Tally,
+    L: float,
+    stakes: Callable[[int], Sequence[float]],
+    weights: Sequence[float],
+) -> float:
+    """The bound is in the cell above the highest one whose top is rejected."""
+    gained, lost = ((side * tally.times).sum() for side in (tally.gains, tally.losses))
+    if gained == 0.0:
+        return 0.0
+    # Above the sample's own odds no bet gains: the search starts in their cell.
+    first = min(_HIGHEST, math.frexp(gained / lost)[1] - 1) if lost > 0.0 else _HIGHEST
+
+    @cache
+    def excess(cell: int, odds: float) -> float:
+        return log_bets(tally, stakes(cell), weights, odds) - L
+
+    def kept(step: int) -> bool:
+        return excess(first - step, 2.0 ** (first - step + 1)) < 0.0
+
+    # Tops of cells are kept, then rejected, on the way down.
+    cell = first - largest_integer(kept, most=first - _LOWEST)
+    if cell == _LOWEST:
+        return 0.0
+    bottom = 2.0**cell
+    if excess(cell, bottom) < 0.0:
+        return bottom
+    top = bottom * (2.0 if cell < _HIGHEST else 2.0**20)
+    return last_rejected(partial(excess, cell), bottom, top)
+
+
+def log_capital(factors: Array, times: Array, size: float | Array = 0.0) -> Array:
+    """A lower bound on sum ln z along the last axis, for factors z >= 0.
+
+    They are known to a few units in their own last place or, with a `size`, in the last place of
+    that number, such as 1 + lam |g| for 1 + lam g. A factor that is not above 0 (or no number)
+    leaves no capital.
+    """
+    least, most = (end(axis=-1, initial=1.0) for end in (factors.min, factors.max))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = (np.log(factors) * times).sum(axis=-1)
+        each = np.maximum(np.maximum(-np.log(least), np.log(most)), np.maximum(1.0, size / least))
+        total -= 2.0 * _SLACK * each * times.sum()
+    return np.where(least > 0.0, total, -math.inf)
+
+
+def log_mixture(log_capitals: Sequence[float], weights: Iterable[float]) -> float:
+    """A lower bound on ln sum w_j e^{capital_j}, where the weights add up to at most 1."""
+    parts = [
+        capital + math.log(weight) if capital > -math.inf else capital
+        for capital, weight in zip(log_capitals, weights, strict=True)
+    ]
+    mixed = log_add(-math.inf, *parts)  # without a bet there is no capital
+    return mixed - _SLACK * (1.0 + abs(mixed)) if mixed > -math.inf else mixed
+
+
+def first_kept(excess: Callable[[float], float], kept: float, limit: float, step: float) -> float:
+    """The end of what is not rejected, on the way from `kept` to `limit`; `limit` if all is kept.
+
+    For an excess that only rises on that way. Looks in steps that double, of the size at which a
+    rejection is to be expected, then between the last two.
+    """
+    remembered = cache(excess)
+    while True:
+        further = kept + math.copysign(step, limit - kept)
+        if abs(limit - kept) <= step:
+            further = limit
+        if remembered(further) >= 0.0:
+            return last_rejected(remembered, further, kept, absolute=2.0**-20 * step)
+        if further == limit:
+            return limit
+        kept, step = further, 2.0 * step
+
+
+def last_rejected(
+    excess: Callable[[float], float],
+    rejected: float,
+    kept: float,
+    *,
+    relative: float = 1e-11,
+    absolute: float = 0.0,
+) -> float:
+    """The rejected end of a small bracket: `excess` >= 0 at it, as it was at `rejected`.
+
+    Interpolates (Illinois), with a bisection at every third step and wherever the excess is not
+    finite.
+    """
+    at_rejected, at_kept = excess(rejected), excess(kept)
+    if at_kept >= 0.0:
+        return kept
+    moved = 0  # which end moved last: the other one's excess is halved if it stays twice
+    for step in range(200):
+        if abs(kept - rejected) <= max(absolute, relative * max(abs(kept), abs(rejected))):
+            break
+        middle = 0.5 * (rejected + kept)
+        if step % 3 != 2 and math.isfinite(at_rejected) and math.isfinite(at_kept):
+            share = at_rejected / (at_rejected - at_kept)
+            middle = rejected + (kept - rejected) * min(max(share, 1e-3), 1 - 1e-3)
+        found = excess(middle)
+        if found >= 0.0:
+            rejected, at_rejected = middle, found
+            at_kept *= 0.5 if moved == 1 else 1.0
+            moved = 1
+        else:
+            kept, at_kept = middle, found
+            at_rejected *= 0.5 if moved == -1 else 1.0
+            moved = -1
+    return rejected
+
+
+def level_share(log_p: float, share: float = 0.5) -> float:
+    """ln(share * e^{log_p}), rounded down: a part of a level, half of it unless said."""
+    return round_down(require.log_probability("log_p", log_p) + math.log(share))
+
+
+def share_below(odds: float) -> float:
+    """o/(1 + o), rounded down."""
+    return max(0.0, round_down(odds / (1.0 + odds))) if math.isfinite(odds) else 1.0
+
+
+def share_above(odds: float) -> float:
+    """1/(1 + o), rounded up: the upper bound that mirrored odds stand for."""
+    return min(1.0, round_up(1.0 / (1.0 + odds)))

@@ -1,0 +1,115 @@
+"""The area under the ROC curve: bets on the AUCs of disjoint blocks, and Chernoff's bound on pairs.
+
+Symbols: n1 positives, n0 negatives, m = min(n1, n0); theta = P[a positive scores above a negative]
++ half the ties; B blocks, R public partitions. Labels need not be fixed by design: everything holds
+given their counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.theory.base.bets import (
+    Array,
+    Tally,
+    level_share,
+    lower_odds,
+    share_above,
+    share_below,
+    unit_values,
+)
+from holdfast.theory.base.intervals import Interval, kl_interval
+from holdfast.theory.base.theorem import theorem
+
+__all__ = [
+    "area_under_curve",
+    "auc_block_interval",
+    "auc_interval",
+    "auc_kl_interval",
+    "block_areas",
+    "block_counts",
+]
+
+
+@theorem(
+    source="Literature",
+    place="Hoeffding 1963, section 5, with Chernoff's bound (Theorem 1); section 12.8(a)",
+    statement="For alike rows within each class, {theta : m kl(AUC, theta) <= ln 2 - log_p}, m the "
+    "smaller class, covers with probability >= 1 - e^{log_p}, given the label counts.",
+    domain="0 <= auc <= 1, n1 >= 1, n0 >= 1, log_p <= 0; alike rows within each class",
+    monotone={"auc": "up"},
+    slack="that of m independent pairs: the larger class is not used",
+)
+def auc_kl_interval(auc: float, n1: int, n0: int, log_p: float) -> Interval:
+    """Averaging over all matchings of m pairs does not raise the exponential moment (Jensen)."""
+    pairs = min(require.positive_integer("n1", n1), require.positive_integer("n0", n0))
+    return kl_interval(pairs, auc, log_p)
+
+
+def block_counts(n1: int, n0: int) -> tuple[int, int]:
+    """The two public numbers of blocks, for n1 positives and n0 negatives."""
+    m = min(require.positive_integer("n1", n1), require.positive_integer("n0", n0))
+    few, many = (max(1, min(m, round(c * m ** (2 / 3)))) for c in (2.6, 6.0))
+    return few, many
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 12.8(b), block bets",
+    statement="If each of R partitions, chosen without looking at scores, splits both classes into "
+    "B blocks, the R-th root of the product of the bets of 12.2 on all block AUCs has mean <= 1 at "
+    "theta, so they enclose theta with probability >= 1 - e^{log_p}.",
+    domain="an R x B array of block AUCs in [0, 1], log_p <= 0; alike rows within each class",
+    slack="a block's variance is the projection's plus zeta B/(n1 n0)",
+)
+def auc_block_interval(areas: ArrayLike, log_p: float) -> Interval:
+    """The interval of theta from the AUCs of the blocks, one row of them for each partition.
+
+    *Proof.* Blocks of one partition are independent with mean theta, so each partition's capital
+    has mean at most 1; a geometric mean of such capitals is at most their average.
+    """
+    table = np.asarray(areas, dtype=np.float64)
+    if table.ndim != 2 or table.size == 0:
+        raise InvalidArgument(
+            f"the block AUCs have {table.ndim} dimensions and {table.size} entries; give one row "
+            "of blocks for each partition."
+        )
+    root, side = table.shape[0], level_share(log_p)
+    below, above = (
+        Tally.of_values(values, np.ones(values.size), root=root)
+        for values in (unit_values(table), 1.0 - unit_values(table, up=True))
+    )
+    return Interval(share_below(lower_odds(below, side)), share_above(lower_odds(above, side)))
+
+
+def auc_interval(
+    auc: float, n1: int, n0: int, few: ArrayLike, many: ArrayLike, log_p: float
+) -> Interval:
+    """One event: blocks of both sizes at .4 of the level each, pairs at .2, intersected."""
+    parts = (
+        auc_block_interval(few, level_share(log_p, 0.4)),
+        auc_block_interval(many, level_share(log_p, 0.4)),
+        auc_kl_interval(auc, n1, n0, level_share(log_p, 0.2)),
+    )
+    return Interval(max(part.low for part in parts), min(part.high for part in parts))
+
+
+def area_under_curve(positives: ArrayLike, negatives: ArrayLike) -> float:
+    """The share of pairs ranked rightly, ties counted 1/2, of two classes that are not empty."""
+    s1, s0 = (np.asarray(scores, dtype=np.float64).ravel() for scores in (positives, negatives))
+    ordered = np.sort(s0)
+    below = np.searchsorted(ordered, s1, side="left")
+    up_to = np.searchsorted(ordered, s1, side="right")
+    return int(below.sum() + up_to.sum()) / (2 * s1.size * s0.size)
+
+
+def block_areas(
+    positives: Array, negatives: Array, order1: NDArray[np.intp], order0: NDArray[np.intp], B: int
+) -> list[float]:
+    """The AUCs of B blocks: each class in its public order, cut into parts of nearly equal size."""
+    parts1 = np.array_split(positives[order1], B)
+    parts0 = np.array_split(negatives[order0], B)
+    return [area_under_curve(*pair) for pair in zip(parts1, parts0, strict=True)]

@@ -1,0 +1,104 @@
+"""Means of rows that are not independent or not alike: clusters, groups, and rows in a sequence.
+
+Symbols: unit u has m_u <= M rows with values in [0, 1] that add up to S_u; theta = sum E S_u /
+sum E m_u. A group's mean among unlike rows is the case m_u in {0, 1}.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.theory.base.bets import (
+    Array,
+    Tally,
+    counted,
+    level_share,
+    lower_odds,
+    share_above,
+    share_below,
+    unit_values,
+)
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.theorem import theorem
+
+__all__ = ["group_mean_interval", "m_dependent_mean_interval", "unit_mean_interval"]
+
+# Sums of values lie on this grid inside a bet, and with so many rows in a unit m - S is exact.
+_GRID = 2.0**30
+_MOST_ROWS = 2**20
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 12.11, units",
+    statement="For independent units of at most M rows (M public) with values in [0, 1], whatever "
+    "happens inside a unit, the bets of 12.2 on unit sums enclose theta = sum E S_u / sum E m_u "
+    "with probability >= 1 - e^{log_p}.",
+    domain="0 <= S_u <= m_u <= M <= 2^20, log_p <= 0; independent units",
+    slack="as bets on rows: correlation inside units is measured, not assumed",
+)
+def unit_mean_interval(sums: ArrayLike, sizes: ArrayLike, largest: int, log_p: float) -> Interval:
+    """The mean of all rows, from each unit's sum and size; stakes depend on the number of units.
+
+    A unit gains S and loses m - S; `lower_odds` needs no more.
+    """
+    largest = require.integer_between("largest", largest, 1, _MOST_ROWS)
+    S, m = (np.asarray(side, dtype=np.float64).ravel() for side in (sums, sizes))
+    if S.size != m.size or not np.all((S >= 0.0) & (m >= S) & (m <= largest) & (m == np.rint(m))):
+        raise InvalidArgument(
+            f"a unit's sum is not in [0, its size] or its size is not a whole number up to "
+            f"{largest}; declare the largest unit."
+        )
+    below = Tally(*_parts(np.floor(S * _GRID) / _GRID, m), S.size, largest)
+    losses, gains, times = _parts(np.ceil(S * _GRID) / _GRID, m)
+    return _interval(below, Tally(gains, losses, times, S.size, largest), log_p)
+
+
+def _parts(S: Array, m: Array) -> tuple[Array, Array, Array]:
+    return S, m - S, np.ones(S.size)
+
+
+def _interval(below: Tally, above: Tally, log_p: float) -> Interval:
+    side = level_share(log_p)
+    return Interval(share_below(lower_odds(below, side)), share_above(lower_odds(above, side)))
+
+
+def group_mean_interval(
+    values: ArrayLike, rows: int, log_p: float, times: ArrayLike | None = None
+) -> Interval:
+    """The mean of a random group among `rows` independent rows that need not be alike.
+
+    The truth is E of the group's sum over E of its size. Rows outside the group neither gain nor
+    lose; the stakes may depend on all rows only, never on the group's size. For alike rows
+    `bounded_mean_interval` of the group's own rows is narrower.
+    """
+    low, high, counts = counted(times, unit_values(values), unit_values(values, up=True))
+    return _interval(
+        Tally(low, 1.0 - low, counts, rows), Tally(1.0 - high, high, counts, rows), log_p
+    )
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 12.11, m-dependent rows",
+    statement="If rows further than m apart are independent, prod(1 - l + l x_t/theta)^(1/(m + 1)) "
+    "has mean <= 1 at the average mean theta of rows in [0, 1], so the bets of 12.2 with that root "
+    "enclose theta with probability >= 1 - e^{log_p}.",
+    domain="values in [0, 1], m >= 0, log_p <= 0",
+    slack="none to first order for m + 1 copies of each row; the dependence is not measured",
+)
+def m_dependent_mean_interval(values: ArrayLike, m: int, log_p: float) -> Interval:
+    """The mean of rows in their order, each independent of those further than m away.
+
+    *Proof.* Hoelder's inequality over the m + 1 interleaved subsequences, each of independent
+    rows; then the arithmetic and geometric mean over all rows. Stakes are those of n/(m + 1) rows.
+    """
+    root = require.integer_at_least("m", m, 0) + 1
+    low, high = unit_values(values), unit_values(values, up=True)
+    once = np.ones(low.size)
+    return _interval(
+        Tally.of_values(low, once, root=root), Tally.of_values(1.0 - high, once, root=root), log_p
+    )

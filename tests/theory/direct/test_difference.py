@@ -1,0 +1,89 @@
+"""The difference of two group means: exact coverage, laws, width against the box."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.nuisances import Ladder, log_least_capital
+from holdfast.theory.base.propagation import difference_interval
+from holdfast.theory.direct.difference import group_difference_interval, group_difference_lower
+from holdfast.theory.direct.mean import bounded_mean_interval
+from tests.theory.direct.worlds import World, coin, mean_of, miss, shrunk
+
+LAWS = ("group_difference_lower",)
+
+BINARY = [0.0, 1.0]
+
+
+@pytest.mark.parametrize(("p", "factor"), [(0.1, 0.25), (1e-3, 0.4)])
+def test_exact_coverage(p: float, factor: float) -> None:
+    first, second = coin(12, Fraction(1, 4)), coin(9, Fraction(3, 4))
+    pairs = [((*a, *b), u * w) for a, u in first.samples() for b, w in second.samples()]
+    truth = Fraction(-1, 2)
+    table = {
+        c: group_difference_interval(BINARY, BINARY, math.log(p), c[:2], c[2:]) for c, _ in pairs
+    }
+    assert miss(pairs, table.__getitem__, truth) <= p
+
+    def sabotaged(c: tuple[int, ...]) -> Interval:
+        return shrunk(table[c], c[1] / first.n - c[3] / second.n, factor)
+
+    assert miss(pairs, sabotaged, truth) > p
+
+
+def test_one_product_for_shared_rows_would_be_false() -> None:
+    """Two columns on the same rows: the product's capital grows, a factor for each row does not."""
+    n, kappa = 12, 12.0
+    # Cells: (x, y) = (1, 0), (0, 1), (0, 0), (1, 1).
+    world = World(n, (Fraction(3, 8), Fraction(3, 8), Fraction(1, 8), Fraction(1, 8)))
+    x, y = np.array([1.0, 0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])
+    ladder = Ladder((kappa,), (1.0,))
+
+    def product(counts: tuple[int, ...]) -> float:
+        g = np.concatenate([(x - 0.5) / n, (0.5 - y) / n])
+        return log_least_capital(ladder, [g], np.array(2 * counts, dtype=float), 0.5 / n, 1.0)
+
+    def by_row(counts: tuple[int, ...]) -> float:
+        g = 0.5 * ((x - 0.5) / n + (0.5 - y) / n)
+        return log_least_capital(ladder, [g], np.array(counts, dtype=float), 0.5 / n, 1.0)
+
+    assert mean_of(world.samples(), by_row) == pytest.approx(1.0, abs=1e-9)
+    assert mean_of(world.samples(), product) > 2.0
+
+
+columns = st.lists(st.floats(0, 1), min_size=1, max_size=20)
+
+
+@given(x=columns, y=columns, log_p=st.floats(-40, -0.5))
+@settings(max_examples=25)
+def test_intervals_hold_the_sample_and_mirror(x: list[float], y: list[float], log_p: float) -> None:
+    low, high = group_difference_interval(x, y, log_p)
+    seen = float(np.mean(x) - np.mean(y))
+    assert -1.0 <= low <= seen + 1e-9
+    assert seen - 1e-9 <= high <= 1.0
+    mirrored = group_difference_interval([1 - v for v in x], [1 - v for v in y], log_p)
+    assert mirrored == pytest.approx((-high, -low), abs=1e-5)
+
+
+def test_an_empty_group_says_nothing() -> None:
+    assert group_difference_interval([], [0.5], -3.0) == Interval(-1.0, 1.0)
+    assert group_difference_interval([0.5], [], -3.0) == Interval(-1.0, 1.0)
+    assert group_difference_lower([0.5], [0.5], -3.0, [0], [5]) == -1.0
+
+
+@pytest.mark.parametrize("L", [12.0, 20.0])
+def test_the_joint_bet_is_narrower_than_the_box(L: float) -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.beta(2, 5, 3000), rng.beta(2, 6, 7000)
+    joint = group_difference_interval(x, y, -L)
+    parts = [bounded_mean_interval(column, -L - math.log(2)) for column in (x, y)]
+    box = difference_interval(*parts[0], *parts[1])
+    assert np.ptp(joint) < 0.8 * np.ptp(box)
+    normal = 1.96 * math.sqrt(x.var() / x.size + y.var() / y.size)
+    assert 0.5 * np.ptp(joint) < {12.0: 2.95, 20.0: 3.7}[L] * normal

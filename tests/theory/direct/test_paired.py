@@ -1,0 +1,98 @@
+"""Paired differences and the sign test, exactly."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from holdfast.errors import InvalidArgument
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.direct.paired import (
+    paired_difference_interval,
+    paired_difference_lower,
+    sign_test_log_p,
+    smallest_shown_difference,
+)
+from tests.theory.direct.worlds import World, miss, shrunk
+
+LAWS = ("paired_difference_lower", "sign_test_log_p")
+
+# Cells: better, worse, equal.
+WORLD = World(30, (Fraction(5, 20), Fraction(1, 20), Fraction(14, 20)))
+
+
+@pytest.mark.parametrize(("p", "factor"), [(0.1, 0.4), (1e-3, 0.5), (1e-6, 0.3)])
+def test_exact_coverage(p: float, factor: float) -> None:
+    truth = WORLD.shares[0] - WORLD.shares[1]
+    table = {c: paired_difference_interval(WORLD.n, c[0], c[1], math.log(p)) for c, _ in samples()}
+    assert miss(samples(), table.__getitem__, truth) <= p
+
+    def sabotaged(counts: tuple[int, ...]) -> Interval:
+        return shrunk(table[counts], (counts[0] - counts[1]) / WORLD.n, factor)
+
+    assert miss(samples(), sabotaged, truth) > p
+
+
+def samples() -> list[tuple[tuple[int, ...], Fraction]]:
+    return list(WORLD.samples())
+
+
+@given(n=st.integers(1, 3000), b=st.floats(0, 1), c=st.floats(0, 1), log_p=st.floats(-60, -1))
+@settings(max_examples=50)
+def test_intervals_hold_the_sample_and_mirror(n: int, b: float, c: float, log_p: float) -> None:
+    better = round(b * n)
+    worse = round(c * (n - better))
+    low, high = paired_difference_interval(n, better, worse, log_p)
+    assert -1.0 <= low <= (better - worse) / n + 1e-12
+    assert (better - worse) / n - 1e-12 <= high <= 1.0
+    assert paired_difference_interval(n, worse, better, log_p) == (-high, -low)
+
+
+@pytest.mark.parametrize(
+    ("n", "L", "ratio"), [(1000, 12, 3.14), (10_000, 20, 3.56), (100_000, 28, 4.05)]
+)
+def test_ratio_to_the_normal_half_width(n: int, L: float, ratio: float) -> None:
+    """The independently measured ratios for 5 % differing rows."""
+    b, c = round(0.03 * n), round(0.02 * n)
+    low, high = paired_difference_interval(n, b, c, -L)
+    spread = math.sqrt(((b + c) / n - ((b - c) / n) ** 2) / n)
+    assert 0.5 * (high - low) / (1.96 * spread) == pytest.approx(ratio, abs=0.01)
+
+
+def test_the_sign_test_is_the_exact_tail() -> None:
+    for b in range(15):
+        for c in range(15):
+            tail = sum(math.comb(b + c, k) for k in range(b, b + c + 1)) / 2 ** (b + c)
+            found = sign_test_log_p(b, c)
+            assert math.log(tail) - 1e-12 <= found <= math.log(tail) + 1e-8
+
+
+@pytest.mark.parametrize("p", [0.1, 1e-3, 1e-6])
+def test_a_candidate_that_is_not_better_is_rarely_shown(p: float) -> None:
+    """iid rows of equal chances: exact; twin: the level doubled (three times at 1e-6)."""
+    world = World(60, (Fraction(1, 5), Fraction(1, 5), Fraction(3, 5)))
+    shown = {c: sign_test_log_p(*c[:2]) for c, _ in world.samples()}
+
+    def chance(log_level: float) -> float:
+        return float(sum(w for c, w in world.samples() if shown[c] <= log_level))
+
+    assert chance(math.log(p)) <= p
+    assert chance(math.log(4 * p)) > p
+
+
+def test_what_so_few_rows_can_show() -> None:
+    assert smallest_shown_difference(1000, 50, -21.0) == pytest.approx(0.042)
+    assert smallest_shown_difference(1000, 20, -21.0) is None
+    assert smallest_shown_difference(1000, 0, -1.0) is None
+    b = 46
+    assert sign_test_log_p(b, 50 - b) <= -21.0 < sign_test_log_p(b - 1, 51 - b)
+
+
+def test_counts_are_checked() -> None:
+    with pytest.raises(InvalidArgument, match="b \\+ c"):
+        paired_difference_lower(10, 6, 5, -3.0)
+    with pytest.raises(InvalidArgument, match="b is"):
+        sign_test_log_p(-1, 5)
