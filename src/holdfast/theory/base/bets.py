@@ -29,6 +29,7 @@ __all__ = [
     "Array",
     "Tally",
     "counted",
+    "exact_values",
     "first_kept",
     "fixed_lower_odds",
     "last_rejected",
@@ -59,10 +60,16 @@ _STEPS = [2.0 ** (0.75 * j) for j in range(9)]
 
 def unit_values(values: ArrayLike, *, up: bool = False) -> Array:
     """Numbers in [0, 1], floored (or ceiled) to the grid on which 1 - x is exact."""
+    x = exact_values(values)
+    return np.asarray((np.ceil if up else np.floor)(x * _GRID) / _GRID)
+
+
+def exact_values(values: ArrayLike) -> Array:
+    """Numbers in [0, 1] as they are: for statistics that are not monotone in them."""
     x = np.asarray(values, dtype=np.float64).ravel()
     if x.size and not (x.min() >= 0.0 and x.max() <= 1.0):  # false for NaN
         raise InvalidArgument("a value is not in [0, 1]; scale the column by its declared range.")
-    return np.asarray((np.ceil if up else np.floor)(x * _GRID) / _GRID)
+    return x
 
 
 def counted(times: ArrayLike | None, *columns: Array) -> tuple[Array, ...]:

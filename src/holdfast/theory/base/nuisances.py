@@ -18,14 +18,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.theory.base.bets import Array, log_capital, log_mixture
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = ["Ladder", "log_least_capital", "spread_ladder"]
+__all__ = ["Ladder", "centred", "log_least_capital", "spread_ladder"]
 
 # Part one of the sign guard: no stake can lose more than this share of the capital at one row.
 _MOST_AT_STAKE = 1.0 - 2.0**-10
 # Terms so many nats below the best are not computed and count as 0: the sample may choose them.
 _FAR = 8.0
+_SMALL = 2**13
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,12 @@ class Ladder:
         """Weights in these proportions, their sum rounded down to 1."""
         total = math.fsum(weights) * (1 + 2.0**-40)
         return cls(tuple(stakes), tuple(weight / total for weight in weights))
+
+
+def centred(box: Interval) -> tuple[float, float]:
+    """a0 and w with [a0 - w, a0 + w] around the box."""
+    centre = 0.5 * (box.low + box.high)
+    return centre, round_up(max(centre - box.low, box.high - centre))
 
 
 def spread_ladder(units: int, log_p: float) -> Ladder:
@@ -83,10 +92,13 @@ def log_least_capital(
         for stake, _ in safe
     ]
 
+    # Small samples: all vertices in one call.
+    groups = [np.stack(deviations)] if times.size <= _SMALL else deviations
+
     def capital(place: int) -> float:
         stake = safe[place][0]
         bound = 1.0 + stake * size
-        return min(float(log_capital(1.0 + stake * g, times, bound)) for g in deviations)
+        return min(float(log_capital(1.0 + stake * g, times, bound).min()) for g in groups)
 
     capitals = _near_the_top(capital, int(np.argmax(guessed)), len(safe)) if safe else {}
     return log_mixture(list(capitals.values()), [safe[place][1] for place in capitals])

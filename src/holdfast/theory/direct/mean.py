@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from holdfast import require
 from holdfast.theory.base.bets import (
-    Array,
     Tally,
     counted,
     fixed_lower_odds,
@@ -34,6 +33,7 @@ __all__ = [
     "bet_lower",
     "bounded_mean_interval",
     "bounded_mean_lower",
+    "enclosed_mean_interval",
     "histogram_mean_interval",
     "outlier_floor_mass",
 ]
@@ -69,7 +69,7 @@ def bounded_mean_interval(
     values: ArrayLike, log_p: float, times: ArrayLike | None = None
 ) -> Interval:
     """The two-sided interval, rounded outwards; [0, 1] without rows."""
-    return _both_ends(unit_values(values), unit_values(values, up=True), log_p, times)
+    return enclosed_mean_interval(values, values, log_p, times)
 
 
 def histogram_mean_interval(counts: ArrayLike, log_p: float) -> Interval:
@@ -78,15 +78,18 @@ def histogram_mean_interval(counts: ArrayLike, log_p: float) -> Interval:
     Rows are taken at the left end of their bin for the lower end, at the right for the upper.
     """
     bins = np.asarray(counts).size
-    edges = np.arange(bins + 1) / max(bins, 1)
-    return _both_ends(unit_values(edges[:-1]), unit_values(edges[1:], up=True), log_p, counts)
+    edges = np.arange(bins + 1) / max(bins, 1)  # rounded: see the grid of `unit_values`
+    return enclosed_mean_interval(edges[:-1], edges[1:], log_p, counts)
 
 
-def _both_ends(low: Array, high: Array, log_p: float, times: ArrayLike | None) -> Interval:
+def enclosed_mean_interval(
+    low: ArrayLike, high: ArrayLike, log_p: float, times: ArrayLike | None = None
+) -> Interval:
+    """`bounded_mean_interval` of values known only to lie between `low` and `high`."""
     side = level_share(log_p)
-    low, high, counts = counted(times, low, high)
-    below = lower_odds(Tally.of_values(low, counts), side)
-    above = lower_odds(Tally.of_values(1.0 - high, counts), side)
+    least, most, counts = counted(times, unit_values(low), unit_values(high, up=True))
+    below = lower_odds(Tally.of_values(least, counts), side)
+    above = lower_odds(Tally.of_values(1.0 - most, counts), side)
     return Interval(share_below(below), share_above(above))
 
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import Array, counted, first_kept, level_share, unit_values
+from holdfast.theory.base.bets import Array, counted, exact_values, first_kept, level_share
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.nuisances import log_least_capital, spread_ladder
+from holdfast.theory.base.nuisances import centred, log_least_capital, spread_ladder
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.mean import bounded_mean_interval
@@ -43,13 +42,13 @@ def variance_by_bets(values: ArrayLike, log_p: float, times: ArrayLike | None = 
     by its chord, with vertices (+-w, w^2), (+-w/2, 0). Capital falls in s2 for the lower end and
     rises for the upper one. Levels: box 1/10, each end 9/20.
     """
-    x, counts = counted(times, _checked(values))
+    x, counts = counted(times, exact_values(values))
     n = counts.sum()
     require.log_probability("log_p", log_p)
     if n == 0:
         return Interval(0.0, 0.25)
     box = bounded_mean_interval(x, level_share(log_p, 0.1), counts)
-    a0, w = _centre(box)
+    a0, w = centred(box)
     X = x - a0
     squares = [X * X - 2.0 * alpha * X + A for alpha, A in _around_parabola(w)]
     furthest = (max(1.0 - a0, a0) + w) ** 2
@@ -91,7 +90,7 @@ def covariance_by_bets(
     *Proof.* g is affine in each of a and b when the other is fixed, so ln(1 + lam g) is least over
     the box at a corner. Levels: boxes 1/20 each, each end 9/20.
     """
-    first, second = _checked(x), _checked(y)
+    first, second = exact_values(x), exact_values(y)
     if first.size != second.size:
         raise InvalidArgument(
             f"x has {first.size} values and y has {second.size}; give the same rows of both."
@@ -116,8 +115,8 @@ def covariance_by_bets(
         deviations = [C - product for product in products]
         return log_least_capital(ladder, deviations, counts, round_up(most - C), 2.0) - threshold
 
-    centred = (first - _centre(boxes[0])[0]) * (second - _centre(boxes[1])[0])
-    return _both_ends(low_excess, high_excess, centred, counts, log_p, Interval(-0.25, 0.25))
+    around = (first - centred(boxes[0])[0]) * (second - centred(boxes[1])[0])
+    return _both_ends(low_excess, high_excess, around, counts, log_p, Interval(-0.25, 0.25))
 
 
 def _both_ends(
@@ -138,18 +137,6 @@ def _both_ends(
         first_kept(low_excess, seen, limits.low, step),
         first_kept(high_excess, seen, limits.high, step),
     )
-
-
-def _checked(values: ArrayLike) -> Array:
-    """Values in [0, 1] as they are: a spread is not monotone in them, so no grid is safe."""
-    unit_values(values)
-    return np.asarray(values, dtype=np.float64).ravel()
-
-
-def _centre(box: Interval) -> tuple[float, float]:
-    """a0 and w with [a0 - w, a0 + w] around the box."""
-    centre = 0.5 * (box.low + box.high)
-    return centre, round_up(max(centre - box.low, box.high - centre))
 
 
 def _around_parabola(w: float) -> list[tuple[float, float]]:
