@@ -9,16 +9,17 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.intervals import Interval, clopper_pearson_upper
 from holdfast.theory.direct.paired import (
     paired_difference_interval,
     paired_difference_lower,
     sign_test_log_p,
     smallest_shown_difference,
 )
+from holdfast.theory.direct.paired_exact import exact_paired_lower
 from tests.theory.direct.worlds import World, miss, shrunk
 
-LAWS = ("paired_difference_lower", "sign_test_log_p")
+LAWS = ("exact_paired_lower", "paired_difference_lower", "sign_test_log_p")
 
 # Cells: better, worse, equal.
 WORLD = World(30, (Fraction(5, 20), Fraction(1, 20), Fraction(14, 20)))
@@ -34,6 +35,63 @@ def test_exact_coverage(p: float, factor: float) -> None:
         return shrunk(table[counts], (counts[0] - counts[1]) / WORLD.n, factor)
 
     assert miss(samples(), sabotaged, truth) > p
+
+
+@pytest.mark.parametrize("p", [0.05, 1e-3])
+def test_exact_coverage_of_the_exact_test(p: float) -> None:
+    world = World(30, (Fraction(1, 8), Fraction(1, 10), Fraction(31, 40)))
+    truth = world.shares[0] - world.shares[1]
+    low = {c: exact_paired_lower(world.n, c[0], c[1], math.log(p)) for c, _ in world.samples()}
+    assert miss(world.samples(), lambda c: Interval(low[c], 1.0), truth) <= p
+
+    def sabotaged(c: tuple[int, ...]) -> Interval:
+        return shrunk(Interval(low[c], 1.0), (c[0] - c[1]) / world.n, 0.1)
+
+    assert miss(world.samples(), sabotaged, truth) > p
+
+
+def _tail(n: int, d: float, theta: float, T: int) -> float:
+    """P[S >= T], sample by sample."""
+    better, worse = (d + theta) / 2, (d - theta) / 2
+    return math.fsum(
+        math.comb(n, i) * math.comb(n - i, j) * better**i * worse**j * (1 - d) ** (n - i - j)
+        for i in range(n + 1)
+        for j in range(n + 1 - i)
+        if i - j >= T
+    )
+
+
+@pytest.mark.parametrize(("n", "b", "c", "q"), [(60, 14, 1, 1e-3), (60, 12, 3, 1e-4)])
+def test_at_the_bound_the_tail_is_the_level_and_largest_at_the_largest_d(
+    n: int, b: int, c: int, q: float
+) -> None:
+    low = exact_paired_lower(n, b, c, math.log(q))
+    d = clopper_pearson_upper(n, b + c, math.log(0.05 * q))
+    assert low > -d
+    assert low < (b - c - 2 - math.sqrt(3 * (n * d + 1))) / n  # the tail decides, not the mode
+    tails = [_tail(n, share * d, low, b - c) for share in (0.4, 0.6, 0.8, 0.95, 1.0)]
+    assert tails == sorted(tails)
+    assert tails[-1] == pytest.approx(0.95 * q, rel=1e-6)
+    assert tails[-1] <= 0.95 * q
+
+
+def test_alike_rows_are_narrower_where_there_are_many() -> None:
+    for n, L in ((10_000, 12.0), (100_000, 20.0)):
+        b, c = round(0.03 * n), round(0.02 * n)
+        alike = paired_difference_interval(n, b, c, -L, alike=True)
+        bets = paired_difference_interval(n, b, c, -L)
+        assert alike.high - alike.low < 0.93 * (bets.high - bets.low)
+        mirrored = paired_difference_interval(n, c, b, -L, alike=True)
+        assert mirrored == (-alike.high, -alike.low)
+    few = paired_difference_interval(1000, 30, 20, -12.0)
+    assert paired_difference_interval(1000, 30, 20, -12.0, alike=True) == few
+    deep = paired_difference_interval(10**6, 30, 20, -700.0)
+    assert paired_difference_interval(10**6, 30, 20, -700.0, alike=True) == deep
+
+
+def test_where_the_exact_test_says_nothing() -> None:
+    assert exact_paired_lower(100, 70, 20, -3.0) == -1.0  # too many differ
+    assert exact_paired_lower(10**6, 3000, 0, -601.0) == -1.0
 
 
 def samples() -> list[tuple[tuple[int, ...], Fraction]]:

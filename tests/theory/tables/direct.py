@@ -63,6 +63,13 @@ GOLDEN = [
         1e-8,
         MPMATH,
     ),
+    Golden(
+        "exact_paired_lower",
+        {"n": 200, "b": 24, "c": 6, "log_q": -6.0},
+        -0.0143893391196391006,
+        1e-7,
+        "mpmath, the double binomial sum and both roots, 30 digits",
+    ),
     Golden("sign_test_log_p", {"b": 40, "c": 20}, -4.999006145682472, 1e-9, "golden.json"),
     Golden(
         "group_difference_lower",
