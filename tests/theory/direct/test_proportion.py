@@ -17,6 +17,7 @@ from holdfast.theory.base.intervals import (
     log_binomial_cdf,
 )
 from holdfast.theory.direct.proportion import (
+    bentkus_upper,
     independent_clopper_pearson,
     independent_clopper_pearson_upper,
     share_interval,
@@ -25,7 +26,7 @@ from holdfast.theory.direct.proportion import (
 from holdfast.theory.direct.ratio import f1_interval, f_beta_interval
 from tests.theory.direct.worlds import World, miss, shrunk
 
-LAWS = ("f1_interval", "f_beta_interval", "independent_clopper_pearson_upper")
+LAWS = ("bentkus_upper", "f1_interval", "f_beta_interval", "independent_clopper_pearson_upper")
 
 
 def poisson_binomial(rates: list[float]) -> list[float]:
@@ -98,6 +99,23 @@ def test_log_binomial_cdf_is_an_upper_bound(n: int, k: int, p: Fraction) -> None
     else:
         log_exact = math.log(exact.numerator) - math.log(exact.denominator)
         assert log_exact - 1e-12 <= found <= log_exact + 1e-8
+
+
+@pytest.mark.parametrize(("p", "factor"), [(0.1, 0.5), (1e-3, 0.6)])
+def test_exact_coverage_of_sums(p: float, factor: float) -> None:
+    """Three values, so that the sum is not an integer."""
+    values = [0.0, 0.5, 1.0]
+    world = World(30, (Fraction(3, 10), Fraction(1, 10), Fraction(6, 10)))
+    truth = world.mean(values)
+
+    def upper(counts: tuple[int, ...], factor: float = 1.0) -> Interval:
+        total = 0.5 * counts[1] + counts[2]
+        high = bentkus_upper(world.n, total, math.log(p))
+        return shrunk(Interval(0.0, high), total / world.n, factor)
+
+    assert miss(world.samples(), upper, truth) <= p
+    sabotaged = miss(world.samples(), lambda c: Interval(0.0, upper(c, factor).high), truth)
+    assert sabotaged > p
 
 
 def test_shares_of_the_rows_that_count() -> None:

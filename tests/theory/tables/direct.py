@@ -43,6 +43,13 @@ GOLDEN = [
         "mpmath root of the binomial sum at alpha(1 - alpha)",
     ),
     Golden(
+        "bentkus_upper",
+        {"n": 100, "total": 29.4, "log_q": -2.6888794541139363},
+        0.3998146761808041,
+        1e-6,
+        "golden.json: Clopper-Pearson of 30 of 100 at a level e times smaller",
+    ),
+    Golden(
         "f1_interval",
         {"tp": 300, "fp": 80, "fn": 120, "log_p": -20.0},
         (0.6350828549789485, 0.8406546297958771),
@@ -173,6 +180,7 @@ DOMAINS = {
     "independent_clopper_pearson_upper": Domain(
         {"n": st.just(1000), "successes": st.integers(0, 1000), "log_alpha": log_p}
     ),
+    "bentkus_upper": Domain({"n": st.just(300), "total": st.floats(0, 300), "log_q": log_p}),
     "f1_interval": Domain({"tp": few, "fp": few, "fn": few, "log_p": log_p}),
     "paired_difference_lower": Domain(
         {"n": st.just(600), "b": few, "c": few, "log_q": st.floats(-50, -0.7)}, rel=1e-8

@@ -14,6 +14,7 @@ from holdfast.theory.base.safeside import round_down
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
+    "bentkus_upper",
     "independent_clopper_pearson",
     "independent_clopper_pearson_upper",
     "share_interval",
@@ -53,6 +54,24 @@ def independent_clopper_pearson(n: int, successes: int, log_p: float) -> Interva
     # `clopper_pearson` halves its level again.
     level = round_down(unlike_level(level_share(log_p)) + math.log(2.0))
     return clopper_pearson(n, successes, level)
+
+
+@theorem(
+    source="Literature",
+    place="Bentkus 2004, On Hoeffding's inequalities (at integers); section 12.1",
+    statement="For independent rows in [0, 1], alike or not, with sum S and average mean mu, "
+    "P[S <= k] <= e P[Bin(n, mu) <= k] for every integer k, so Clopper and Pearson's upper bound "
+    "of ceil(S) successes at e^{log_q}/e is below mu with probability at most e^{log_q}.",
+    domain="n >= 1, 0 <= total <= n, log_q <= 0; independent rows",
+    monotone={"total": "up", "log_q": "down"},
+    slack="a factor e in the level; a small variance is not used",
+)
+def bentkus_upper(n: int, total: float, log_q: float) -> float:
+    """An upper bound on the average mean that needs only the rows' sum, rounded up."""
+    n = require.positive_integer("n", n)
+    total = require.between("total", total, 0.0, n)
+    level = round_down(require.log_probability("log_q", log_q) - 1.0)
+    return clopper_pearson_upper(n, math.ceil(total), level)
 
 
 def share_interval(hits: int, misses: int, log_p: float) -> Interval:
