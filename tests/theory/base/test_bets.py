@@ -115,6 +115,9 @@ def test_ends_of_the_range() -> None:
     bound = lower_odds(Tally.of_values(ones, np.ones(50)), -3.0)
     assert 1.0 < bound < 50 / 3
     assert lower_odds(Tally.of_values(np.zeros(0), np.zeros(0)), -3.0) == 0.0
+    # Odds below all cells: nothing was rejected, so nothing is claimed.
+    tiny = Tally(np.array([1e-200, 0.0]), np.array([0.0, 1.0]), np.full(2, 5.0), 10)
+    assert lower_odds(tiny, -3.0) == 0.0
     assert share_below(math.inf) == 1.0
     assert share_above(0.0) == 1.0
     assert share_below(0.0) == 0.0

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
+from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.quantile import (
     band_points,
@@ -85,6 +86,8 @@ def test_the_ends_that_the_rows_do_not_reach_are_declared() -> None:
     low, high = order_statistics_interval(rows, 0.99, -12.0, Interval(0.0, 1.0))
     assert 0.29 < low < 0.3
     assert high == 1.0
+    with pytest.raises(InvalidArgument, match="not a number"):
+        order_statistics_interval([0.5, math.nan], 0.5, -3.0, Interval(0.0, 1.0))
     assert order_statistics_interval([], 0.5, -3.0, Interval(0.0, 2.0)) == Interval(0.0, 2.0)
     assert order_statistics_interval([0.4], 0.5, -3.0, Interval(0.0, 2.0)) == Interval(0.0, 2.0)
 

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer, log_add, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 
@@ -29,6 +30,7 @@ __all__ = [
     "Array",
     "Tally",
     "counted",
+    "counted_pairs",
     "exact_values",
     "first_kept",
     "fixed_lower_odds",
@@ -38,6 +40,7 @@ __all__ = [
     "log_capital",
     "log_mixture",
     "lower_odds",
+    "odds_interval",
     "share_above",
     "share_below",
     "unit_values",
@@ -45,7 +48,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_LN2 = math.log(2.0)
 # Rows lie on this grid inside a bet, so that 1 - x is exact; the grid of the engines is coarser.
 _GRID = 2.0**48
 # Relative error allowed for a factor, for a logarithm and for a sum of logarithms (numpy adds in
@@ -87,6 +89,19 @@ def counted(times: ArrayLike | None, *columns: Array) -> tuple[Array, ...]:
         raise InvalidArgument("a count is not a whole number, 0 or above; count the rows.")
     occurred = counts > 0.0
     return (*(column[occurred] for column in columns), counts[occurred])
+
+
+def counted_pairs(
+    x: ArrayLike, y: ArrayLike, times: ArrayLike | None
+) -> tuple[Array, Array, Array]:
+    """Two columns of the same rows, as they are, and how often each pair occurred."""
+    first, second = exact_values(x), exact_values(y)
+    if first.size != second.size:
+        raise InvalidArgument(
+            f"x has {first.size} values and y has {second.size}; give the same rows of both."
+        )
+    first, second, counts = counted(times, first, second)
+    return first, second, counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,6 +175,15 @@ def lower_odds(tally: Tally, log_q: float) -> float:
     return _least_kept(tally, L, stakes, [1 / len(_STEPS)] * len(_STEPS))
 
 
+def odds_interval(below: Tally, above: Tally, log_p: float) -> Interval:
+    """theta = sum E A / (sum E A + sum E B), from the tally and from it with both sides exchanged.
+
+    Half the level each; where values are rounded, down in the first and up in the second.
+    """
+    side = level_share(log_p)
+    return Interval(share_below(lower_odds(below, side)), share_above(lower_odds(above, side)))
+
+
 def fixed_lower_odds(
     tally: Tally, stakes: Sequence[float], weights: Sequence[float], log_q: float
 ) -> float:
@@ -199,6 +223,8 @@ def _least_kept(
         return 0.0
     # Above the sample's own odds no bet gains: the search starts in their cell.
     first = min(_HIGHEST, math.frexp(gained / lost)[1] - 1) if lost > 0.0 else _HIGHEST
+    if first <= _LOWEST:
+        return 0.0
 
     @cache
     def excess(cell: int, odds: float) -> float:

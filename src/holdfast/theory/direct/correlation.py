@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast import require
-from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import Array, counted, exact_values, first_kept, level_share
+from holdfast.theory.base.bets import Array, counted_pairs, first_kept, level_share
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.nuisances import Ladder, centred, log_least_capital, spread_ladder
 from holdfast.theory.base.safeside import round_down, round_up
@@ -58,13 +57,8 @@ def correlation_by_bets(
     test of rho0 = 0 is below the capital of the test of -rho for (x, 1 - y): both tests of an end
     are one event.
     """
-    first, second = (exact_values(column) for column in (x, y))
-    if first.size != second.size:
-        raise InvalidArgument(
-            f"x has {first.size} values and y has {second.size}; give the same rows of both."
-        )
     require.log_probability("log_p", log_p)
-    first, second, counts = counted(times, first, second)
+    first, second, counts = counted_pairs(x, y, times)
     if not counts.size:
         return Interval(-1.0, 1.0)
     straight = _prepared(first, second, counts, log_p)

@@ -19,7 +19,7 @@ from holdfast.theory.base.bets import (
     level_share,
     log_bets,
     lower_odds,
-    share_above,
+    odds_interval,
     share_below,
     unit_values,
 )
@@ -78,7 +78,7 @@ def histogram_mean_interval(counts: ArrayLike, log_p: float) -> Interval:
     Rows are taken at the left end of their bin for the lower end, at the right for the upper.
     """
     bins = np.asarray(counts).size
-    edges = np.arange(bins + 1) / max(bins, 1)  # rounded: see the grid of `unit_values`
+    edges = np.arange(bins + 1) / max(bins, 1)
     return enclosed_mean_interval(edges[:-1], edges[1:], log_p, counts)
 
 
@@ -86,11 +86,9 @@ def enclosed_mean_interval(
     low: ArrayLike, high: ArrayLike, log_p: float, times: ArrayLike | None = None
 ) -> Interval:
     """`bounded_mean_interval` of values known only to lie between `low` and `high`."""
-    side = level_share(log_p)
     least, most, counts = counted(times, unit_values(low), unit_values(high, up=True))
-    below = lower_odds(Tally.of_values(least, counts), side)
-    above = lower_odds(Tally.of_values(1.0 - most, counts), side)
-    return Interval(share_below(below), share_above(above))
+    below, above = Tally.of_values(least, counts), Tally.of_values(1.0 - most, counts)
+    return odds_interval(below, above, log_p)
 
 
 # Around the best stake for the guessed second moment: a wrong guess costs width, never validity.

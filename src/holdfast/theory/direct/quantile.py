@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast import require
+from holdfast.errors import InvalidArgument
 from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.intervals import Interval, log_binomial_cdf
 from holdfast.theory.base.safeside import (
@@ -66,6 +67,8 @@ def order_statistics_interval(
 ) -> Interval:
     """The closed interval of the order statistics, inside the declared range."""
     x = np.asarray(values, dtype=np.float64).ravel()
+    if np.isnan(x).any():
+        raise InvalidArgument("a value is not a number; leave missing values out or declare them.")
     if x.size == 0:
         return declared
     low, high = quantile_ranks(x.size, q, log_p, alike=alike)

@@ -16,9 +16,7 @@ from holdfast.theory.base.bets import (
     Array,
     Tally,
     level_share,
-    lower_odds,
-    share_above,
-    share_below,
+    odds_interval,
     unit_values,
 )
 from holdfast.theory.base.intervals import Interval, kl_interval
@@ -77,12 +75,11 @@ def auc_block_interval(areas: ArrayLike, log_p: float) -> Interval:
             f"the block AUCs have {table.ndim} dimensions and {table.size} entries; give one row "
             "of blocks for each partition."
         )
-    root, side = table.shape[0], level_share(log_p)
     below, above = (
-        Tally.of_values(values, np.ones(values.size), root=root)
+        Tally.of_values(values, np.ones(values.size), root=table.shape[0])
         for values in (unit_values(table), 1.0 - unit_values(table, up=True))
     )
-    return Interval(share_below(lower_odds(below, side)), share_above(lower_odds(above, side)))
+    return odds_interval(below, above, log_p)
 
 
 def auc_interval(

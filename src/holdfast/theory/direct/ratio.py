@@ -12,10 +12,7 @@ from holdfast import require
 from holdfast.theory.base.bets import (
     Tally,
     counted,
-    level_share,
-    lower_odds,
-    share_above,
-    share_below,
+    odds_interval,
 )
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_down, round_up
@@ -69,7 +66,6 @@ def f_beta_interval(tp: int, fp: int, fn: int, rows: int, beta: float, log_p: fl
     won, lost, times = counted(
         counts, np.array([1.0 + weight, 0.0, 0.0]), np.array([0.0, weight, 1.0])
     )
-    side = level_share(log_p)
-    below = lower_odds(Tally(won, lost, times, rows, max(1.0, weight)), side)
-    above = lower_odds(Tally(lost, won, times, rows, 1.0 + weight), side)
-    return Interval(share_below(below), share_above(above))
+    below = Tally(won, lost, times, rows, max(1.0, weight))
+    above = Tally(lost, won, times, rows, 1.0 + weight)
+    return odds_interval(below, above, log_p)

@@ -13,8 +13,14 @@ from collections.abc import Callable
 from numpy.typing import ArrayLike
 
 from holdfast import require
-from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import Array, counted, exact_values, first_kept, level_share
+from holdfast.theory.base.bets import (
+    Array,
+    counted,
+    counted_pairs,
+    exact_values,
+    first_kept,
+    level_share,
+)
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.nuisances import centred, log_least_capital, spread_ladder
 from holdfast.theory.base.safeside import round_down, round_up
@@ -90,12 +96,7 @@ def covariance_by_bets(
     *Proof.* g is affine in each of a and b when the other is fixed, so ln(1 + lam g) is least over
     the box at a corner. Levels: boxes 1/20 each, each end 9/20.
     """
-    first, second = exact_values(x), exact_values(y)
-    if first.size != second.size:
-        raise InvalidArgument(
-            f"x has {first.size} values and y has {second.size}; give the same rows of both."
-        )
-    first, second, counts = counted(times, first, second)
+    first, second, counts = counted_pairs(x, y, times)
     n = counts.sum()
     require.log_probability("log_p", log_p)
     if n == 0:

@@ -15,10 +15,7 @@ from holdfast.theory.base.bets import (
     Array,
     Tally,
     counted,
-    level_share,
-    lower_odds,
-    share_above,
-    share_below,
+    odds_interval,
     unit_values,
 )
 from holdfast.theory.base.intervals import Interval
@@ -54,16 +51,11 @@ def unit_mean_interval(sums: ArrayLike, sizes: ArrayLike, largest: int, log_p: f
         )
     below = Tally(*_parts(np.floor(S * _GRID) / _GRID, m), S.size, largest)
     losses, gains, times = _parts(np.ceil(S * _GRID) / _GRID, m)
-    return _interval(below, Tally(gains, losses, times, S.size, largest), log_p)
+    return odds_interval(below, Tally(gains, losses, times, S.size, largest), log_p)
 
 
 def _parts(S: Array, m: Array) -> tuple[Array, Array, Array]:
     return S, m - S, np.ones(S.size)
-
-
-def _interval(below: Tally, above: Tally, log_p: float) -> Interval:
-    side = level_share(log_p)
-    return Interval(share_below(lower_odds(below, side)), share_above(lower_odds(above, side)))
 
 
 def group_mean_interval(
@@ -76,7 +68,7 @@ def group_mean_interval(
     `bounded_mean_interval` of the group's own rows is narrower.
     """
     low, high, counts = counted(times, unit_values(values), unit_values(values, up=True))
-    return _interval(
+    return odds_interval(
         Tally(low, 1.0 - low, counts, rows), Tally(1.0 - high, high, counts, rows), log_p
     )
 
@@ -99,6 +91,6 @@ def m_dependent_mean_interval(values: ArrayLike, m: int, log_p: float) -> Interv
     root = require.integer_at_least("m", m, 0) + 1
     low, high = unit_values(values), unit_values(values, up=True)
     once = np.ones(low.size)
-    return _interval(
+    return odds_interval(
         Tally.of_values(low, once, root=root), Tally.of_values(1.0 - high, once, root=root), log_p
     )
