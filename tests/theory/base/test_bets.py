@@ -242,6 +242,14 @@ def test_the_vertices_are_below_the_parabola_and_two_of_them_are_not_enough() ->
     )
 
 
+def test_smaller_stakes_are_tried_after_ruined_ones() -> None:
+    """The guess of the best stake is too high by far: one row of many would ruin it."""
+    g = np.array([0.01, -0.9])
+    ladder = Ladder(tuple(2.0**k for k in range(-6, 6)), (1 / 12,) * 12)
+    times = np.array([1000.0, 1.0])
+    assert log_least_capital(ladder, [g, g], times, 1e-9, 2.0) > 4.0
+
+
 def test_both_sign_guards() -> None:
     """A stake that some declared value could ruin counts 0, and so does one that a row ruins."""
     ladder = Ladder((2.0,), (1.0,))

@@ -105,13 +105,15 @@ def log_least_capital(
 
 
 def _near_the_top(capital: Callable[[int], float], start: int, count: int) -> dict[int, float]:
-    """The terms that matter, from `start` outwards: capital is concave in the stake."""
+    """The terms that matter, from `start` outwards: capital is concave in the stake.
+
+    A stake that a row ruins is followed by smaller ones, never by larger ones.
+    """
     found = {start: capital(start)}
-    for direction in (-1, 1):
-        place = start + direction
-        while 0 <= place < count:
+    for places in (range(start - 1, -1, -1), range(start + 1, count)):
+        for place in places:
             found[place] = capital(place)
-            if found[place] < max(found.values()) - _FAR or found[place] == -math.inf:
+            ruined = place > start and found[place] == -math.inf
+            if ruined or found[place] < max(found.values()) - _FAR:
                 break
-            place += direction
     return found
