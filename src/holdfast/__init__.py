@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         LedgerUnavailable as LedgerUnavailable,
         MissingExtra as MissingExtra,
         NotBounded as NotBounded,
+        NotDescribed as NotDescribed,
         Refused as Refused,
         SaysNothing as SaysNothing,
         SecondLedger as SecondLedger,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         variance as variance,
     )
     from holdfast.statistics.whole import statistic as statistic
+    from holdfast.words.prior import bits as bits
 
 __version__ = "0.1.0"
 
@@ -77,6 +79,7 @@ _HOMES = {
     "LedgerUnavailable": "errors",
     "MissingExtra": "errors",
     "NotBounded": "errors",
+    "NotDescribed": "errors",
     "Plan": "planner.table",
     "Refused": "errors",
     "SaysNothing": "errors",
@@ -84,6 +87,7 @@ _HOMES = {
     "ToleranceTooTight": "errors",
     "accuracy": "statistics.call",
     "auc": "statistics.call",
+    "bits": "words.prior",
     "brier": "statistics.call",
     "clustered": "data.sampling",
     "correlation": "statistics.call",

@@ -10,7 +10,8 @@
     │   └── BudgetExhausted                 requested more than remains
     ├── SaysNothing (also ValueError)       an answer without a value was used as a number
     ├── InvalidQuestion (also ValueError)   the question cannot be understood or is not allowed
-    │   └── NotBounded                      a column has no declared bounds
+    │   ├── NotBounded                      a column has no declared bounds
+    │   └── NotDescribed                    the question has no description in words
     ├── DataChanged                         the table is not the one the ledger belongs to
     ├── LedgerTampered                      an entry does not follow from the ones before it
     ├── LedgerBusy                          another process held the ledger for too long
@@ -33,6 +34,7 @@ __all__ = [
     "LedgerUnavailable",
     "MissingExtra",
     "NotBounded",
+    "NotDescribed",
     "Refused",
     "SaysNothing",
     "SecondLedger",
@@ -74,6 +76,10 @@ class InvalidQuestion(HoldfastError, ValueError):
 
 class NotBounded(InvalidQuestion):
     """The question uses a value without declared bounds."""
+
+
+class NotDescribed(InvalidQuestion):
+    """The question is no text over the table's own columns, so it has no length in bits."""
 
 
 class DataChanged(HoldfastError):

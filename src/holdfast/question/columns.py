@@ -9,6 +9,17 @@ Bounds are declared once, in Python or in a TOML file, for the columns that are 
 A declaration is a promise about how a column is *counted*, not about the data: where the column's
 number is averaged, values outside are counted as the nearest bound. Conditions, such as
 ``arr_delay > 300``, and ``clip(...)``, which names its own bounds, see the column as it is.
+
+What else is declared makes descriptions shorter (docs/bits.md), and changes no value: the
+categories of a text column, the weight of a column beside the others, questions that are likely::
+
+    favourites = ["avg(arr_delay > 15)"]
+    [values]
+    origin = ["EWR", "JFK", "LGA"]
+    [weights]
+    arr_delay = 10
+
+In Python an entry is a pair of bounds, or a mapping with `bounds`, `values` and `weight`.
 """
 
 from __future__ import annotations
@@ -19,8 +30,10 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from numbers import Real
 from pathlib import Path
+from typing import NamedTuple
 
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
@@ -28,15 +41,44 @@ from holdfast.question.expression import Column, ColumnType, Kind
 
 __all__ = ["Schema", "bounds_pair", "declared_bounds", "no_column"]
 
+_ENTRY = {"bounds", "values", "weight"}
+_LONGEST_WEIGHT = 30  # digits; a weight is a judgement
+
+
+class _Declared(NamedTuple):
+    """What someone said of a table, by column; favourites are about all of it."""
+
+    bounds: dict[str, Range]
+    values: dict[str, tuple[str, ...]]
+    weights: dict[str, Decimal]
+    favourites: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The columns a question may use, in the table's order, and the bounds declared for some."""
+    """The columns a question may use, in the table's order, and what was declared of some."""
 
     types: Mapping[str, ColumnType]
     bounds: Mapping[str, Range] = field(default_factory=dict)
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    weights: Mapping[str, Decimal] = field(default_factory=dict)
+    favourites: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        self._check_bounds()
+        for name in self.values:
+            if name not in self.types:
+                raise InvalidArgument(f"Values are declared for {no_column(name, self.types)}")
+            if self.types[name] is not ColumnType.TEXT:
+                raise InvalidArgument(
+                    f"Values are declared for column {name!r}, which is {self.types[name]}; "
+                    "only text has declared values."
+                )
+        for name in self.weights:
+            if name not in self.types:
+                raise InvalidArgument(f"A weight is declared for {no_column(name, self.types)}")
+
+    def _check_bounds(self) -> None:
         for name, bounds in self.bounds.items():
             if name not in self.types:
                 raise InvalidArgument(f"Bounds are declared for {no_column(name, self.types)}")
@@ -47,9 +89,18 @@ class Schema:
                 )
             bounds_pair(bounds, f"The bounds of column {name!r}")
 
-    def declare(self, bounds: Mapping[str, object] | str | Path | None) -> Schema:
-        """This schema with more bounds, from a mapping or a TOML file."""
-        return Schema(self.types, {**self.bounds, **declared_bounds(bounds)})
+    def declare(
+        self, source: Mapping[str, object] | str | Path | None, favourites: Iterable[str] = ()
+    ) -> Schema:
+        """This schema with more declarations, from a mapping or a TOML file."""
+        more = _declared(source)
+        return Schema(
+            self.types,
+            {**self.bounds, **more.bounds},
+            {**self.values, **more.values},
+            {**self.weights, **more.weights},
+            (*self.favourites, *more.favourites, *_questions(favourites)),
+        )
 
     def column(self, name: str, *, quoted: bool = False) -> Column:
         """The column of that name; without quotes, capitals do not matter unless they must."""
@@ -90,18 +141,81 @@ def no_column(name: str, columns: Iterable[str]) -> str:
 
 def declared_bounds(source: Mapping[str, object] | str | Path | None) -> dict[str, Range]:
     """Bounds by column name, from a mapping or from the ``[bounds]`` table of a TOML file."""
+    return _declared(source).bounds
+
+
+def _declared(source: Mapping[str, object] | str | Path | None) -> _Declared:
     if source is None:
-        return {}
+        return _Declared({}, {}, {})
     if isinstance(source, str | Path):
         return _from_toml(Path(source))
     if not isinstance(source, Mapping):
         raise InvalidArgument(
             "schema must be a mapping from column names to (low, high), or the path of a TOML file."
         )
-    return {
-        str(name): bounds_pair(bounds, f"The bounds of column {str(name)!r}")
-        for name, bounds in source.items()
+    entries = {
+        str(name): entry if isinstance(entry, Mapping) else {"bounds": entry}
+        for name, entry in source.items()
     }
+    for name, entry in entries.items():
+        if not entry or not entry.keys() <= _ENTRY:
+            raise InvalidArgument(
+                f"The entry of column {name!r} has {_listed(map(str, entry))}; it may have "
+                "'bounds', 'values' and 'weight'."
+            )
+    return _sections(
+        *(
+            {name: entry[key] for name, entry in entries.items() if key in entry}
+            for key in ("bounds", "values", "weight")
+        )
+    )
+
+
+def _sections(
+    bounds: Mapping[str, object], values: Mapping[str, object], weights: Mapping[str, object]
+) -> _Declared:
+    return _Declared(
+        {
+            name: bounds_pair(each, f"The bounds of column {name!r}")
+            for name, each in bounds.items()
+        },
+        {name: _categories(each, name) for name, each in values.items()},
+        {name: _weight(each, name) for name, each in weights.items()},
+    )
+
+
+def _categories(values: object, name: str) -> tuple[str, ...]:
+    """The declared values of a text column, sorted: their order says nothing."""
+    if isinstance(values, list | tuple) and values:
+        found = {each for each in values if isinstance(each, str)}
+        if len(found) == len(values):
+            return tuple(sorted(found))
+    raise InvalidArgument(
+        f"The values of column {name!r} must be a list of different texts, not {str(values)[:60]}."
+    )
+
+
+def _weight(weight: object, name: str) -> Decimal:
+    """A positive decimal; of a float, the one that is written for it."""
+    try:
+        found = Decimal(str(weight)) if not isinstance(weight, bool) else Decimal(0)
+    except InvalidOperation:
+        found = Decimal(0)
+    digits = format(found, "f") if found.is_finite() and abs(found.adjusted()) < 100 else ""
+    if digits and found > 0 and len(digits) <= _LONGEST_WEIGHT:
+        return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
+    raise InvalidArgument(
+        f"The weight of column {name!r} must be a finite number above 0 of at most "
+        f"{_LONGEST_WEIGHT} digits, not {str(weight)[:60]}."
+    )
+
+
+def _questions(favourites: object) -> tuple[str, ...]:
+    if isinstance(favourites, Iterable) and not isinstance(favourites, str):
+        found = tuple(favourites)
+        if all(isinstance(each, str) for each in found):
+            return found
+    raise InvalidArgument(f"favourites must be a list of questions, not {str(favourites)[:60]}.")
 
 
 def bounds_pair(bounds: object, what: str = "bounds") -> Range:
@@ -119,7 +233,7 @@ def bounds_pair(bounds: object, what: str = "bounds") -> Range:
     )
 
 
-def _from_toml(path: Path) -> dict[str, Range]:
+def _from_toml(path: Path) -> _Declared:
     try:
         with path.open("rb") as file:
             content = tomllib.load(file)
@@ -129,12 +243,14 @@ def _from_toml(path: Path) -> dict[str, Range]:
         ) from None
     except (RecursionError, ValueError) as error:
         raise InvalidArgument(f"The schema file {str(path)!r} is not TOML: {error}.") from None
-    table = content.get("bounds")
-    if not isinstance(table, dict):
+    known = {"bounds", "values", "weights", "favourites"} & content.keys()
+    tables = [content.get(name, {}) for name in ("bounds", "values", "weights")]
+    if not known or not all(isinstance(table, dict) for table in tables):
         raise InvalidArgument(
             f"The schema file {str(path)!r} has no table [bounds] with lines like x = [0, 1]."
         )
-    return declared_bounds(table)
+    favourites = _questions(content.get("favourites", []))
+    return _sections(*tables)._replace(favourites=favourites)
 
 
 def _shortened(name: str) -> str:

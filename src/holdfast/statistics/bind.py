@@ -33,7 +33,7 @@ from holdfast.statistics.derived import (
 from holdfast.statistics.mean import Average, Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance, product_of, square_of
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.scores import F1Score, LogLoss
+from holdfast.statistics.scores import F1Score, LogLoss, squared_distance
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc, TableFunction
@@ -320,10 +320,8 @@ def _agreement(call: Call, table: Table) -> Average | Conditional:
 
 def _brier(call: Call, table: Table) -> Average | Conditional:
     probability, label = _arguments(call, 2)
-    share = counted(table.value(probability, (0.0, 1.0)))
-    outcome = counted(row_value(_label(label, table)))
-    distance = build.function(Op.ABS, build.arithmetic(Op.SUBTRACT, share, outcome))
-    square = row_value(build.arithmetic(Op.MULTIPLY, distance, distance))
+    share = table.value(probability, (0.0, 1.0))
+    square = squared_distance(share, row_value(_label(label, table)))
     return table.mean(square, table.where(call.where))
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.data.evaluate import evaluate
 from holdfast.question import build
-from holdfast.question.expression import Expression, column_names
+from holdfast.question.expression import Expression, Op, column_names
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import number, text
-from holdfast.statistics.derived import Estimate, Joined, Stages, ratio_value
+from holdfast.statistics.derived import Estimate, Joined, Stages, counted, ratio_value
 from holdfast.statistics.mean import Mean, expression_of
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import ratio_interval
@@ -21,12 +21,23 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["F1Score", "LogLoss"]
+__all__ = ["F1Score", "LogLoss", "squared_distance"]
+
+
+def squared_distance(probability: RowValue, outcome: RowValue) -> RowValue:
+    """Brier's score of a row, missing values counted."""
+    distance = build.arithmetic(Op.SUBTRACT, counted(probability), counted(outcome))
+    # A product of absolute values, so that its range is known not to be below 0.
+    size = build.function(Op.ABS, distance)
+    return row_value(build.arithmetic(Op.MULTIPLY, size, size))
 
 
 @dataclass(frozen=True, slots=True)
 class LogLoss:
-    """-ln of the probability given to the label, taken as at least `floor`: a function of a row."""
+    """-ln of the probability given to the label, taken as at least `floor`.
+
+    A function of a row that no row expression can spell.
+    """
 
     probability: Expression
     positive: Expression

@@ -107,7 +107,7 @@ def grid_symbols(alpha: float, pitch: float, *, spread: bool = False) -> int:
 def whole_grid_symbols(points: int, shown: int = 3) -> int:
     """How many symbols a value and its two ends have on a public grid."""
     points = require.positive_integer("points", points)
-    return points ** require.positive_integer("shown", shown)
+    return int(points ** require.positive_integer("shown", shown))
 
 
 @theorem(

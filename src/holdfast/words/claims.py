@@ -1,0 +1,166 @@
+"""What atoms say of their subjects, read from canonical trees.
+
+BETWEEN and IN are comparisons in a canonical tree, and dissolve in a larger AND or OR. Here they
+are found again: of the comparisons of one subject in an AND, one from below and one from above are
+a `between`, several != are a `none`; in an OR they are an `outside` and an `among`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from holdfast.question.expression import Call, Column, Constant, Expression, Kind, Op
+from holdfast.theory.length.words import PRODUCTIONS
+
+__all__ = [
+    "COMPARISONS",
+    "MOST_HOLES",
+    "Claim",
+    "Unit",
+    "direction",
+    "holes",
+    "read_claim",
+    "units",
+]
+
+MOST_HOLES = 20  # places of a free constant that are looked at; to leave some out is always safe
+
+_ABOVE = (Op.ABOVE, Op.AT_LEAST)
+_BELOW = (Op.BELOW, Op.AT_MOST)
+COMPARISONS = frozenset({Op.EQUAL, Op.UNEQUAL, *_ABOVE, *_BELOW})
+_ALIKE = {Op.EQUAL: "equal", Op.UNEQUAL: "unequal"}
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An atom: a subject, a form, and the signs and constants of its comparisons."""
+
+    subject: Expression
+    form: str
+    signs: tuple[Op, ...] = ()
+    constants: tuple[Constant, ...] = ()
+
+
+Unit = Claim | Expression
+
+
+def read_claim(tree: Expression) -> Claim | None:
+    """The atom that a condition is; None for any other condition."""
+    if isinstance(tree, Column):
+        return Claim(tree, "holds")
+    if isinstance(tree, Call) and tree.op in _READERS:
+        return _READERS[tree.op](tree)
+    return None
+
+
+def _negated(tree: Call) -> Claim | None:
+    (operand,) = tree.args
+    if isinstance(operand, Column):
+        return Claim(operand, "fails")
+    if isinstance(operand, Call) and operand.op is Op.IS_NULL:
+        missing = _missing(operand)
+        return Claim(missing.subject, "known") if missing else None
+    return None
+
+
+def _missing(tree: Call) -> Claim | None:
+    (operand,) = tree.args
+    plain = isinstance(operand, Column) or operand.kind is not Kind.BOOLEAN
+    return Claim(operand, "null") if plain else None
+
+
+def _fitting(tree: Call) -> Claim | None:
+    subject, pattern = tree.args
+    return Claim(subject, "like", (), (pattern,)) if isinstance(pattern, Constant) else None
+
+
+def _compared(tree: Call) -> Claim | None:
+    subject, constant = tree.args
+    form = _ALIKE.get(tree.op, "order")
+    if not isinstance(constant, Constant) or (form == "order" and subject.kind is Kind.TEXT):
+        return None  # texts are rarely ordered: there is no form for it
+    return Claim(subject, form, (tree.op,), (constant,))
+
+
+_READERS: dict[Op, Callable[[Call], Claim | None]] = {
+    Op.NOT: _negated,
+    Op.IS_NULL: _missing,
+    Op.LIKE: _fitting,
+    **dict.fromkeys(COMPARISONS, _compared),
+}
+
+
+def units(op: Op, operands: Sequence[Expression]) -> list[Unit]:
+    """The operands of an AND or an OR, with the ranges and lists among them put together."""
+    claims: dict[Expression, list[Claim]] = {}
+    found: list[Unit] = []
+    for operand in operands:
+        claim = read_claim(operand)
+        if claim is not None and claim.signs:
+            claims.setdefault(claim.subject, []).append(claim)
+        else:
+            found.append(claim or operand)
+    for of_one in claims.values():
+        found.extend(_lists(op, _ranges(op, of_one)))
+    return found
+
+
+def _ranges(op: Op, claims: list[Claim]) -> list[Claim]:
+    """One bound from each side is one claim, if it can be the range's low and high end."""
+    starts, ends = (_ABOVE, _BELOW) if op is Op.AND else (_BELOW, _ABOVE)
+    lows = [claim for claim in claims if claim.signs[0] in starts]
+    highs = [claim for claim in claims if claim.signs[0] in ends]
+    if len(lows) != 1 or len(highs) != 1:
+        return claims
+    (low,), (high,) = lows, highs
+    if not low.constants[0].value <= high.constants[0].value:  # type: ignore[operator]
+        return claims
+    form = "between" if op is Op.AND else "outside"
+    both = Claim(low.subject, form, low.signs + high.signs, low.constants + high.constants)
+    return [both, *(claim for claim in claims if claim not in (low, high))]
+
+
+def _lists(op: Op, claims: list[Claim]) -> list[Claim]:
+    """Several (in)equalities are one claim."""
+    single, several = ("unequal", "none") if op is Op.AND else ("equal", "among")
+    members = [claim for claim in claims if claim.form == single]
+    kind = claims[0].subject.kind
+    if len(members) < 2 or (kind is Kind.MOMENT and several not in PRODUCTIONS["form moment"]):
+        return claims
+    constants = tuple(constant for claim in members for constant in claim.constants)
+    rest = [claim for claim in claims if claim.form != single]
+    return [Claim(members[0].subject, several, (members[0].signs[0],), constants), *rest]
+
+
+def holes(tree: Expression) -> list[Expression]:
+    """The tree with one ordering constant left open, for each place under ANDs and ORs.
+
+    What leads to the hole stands first in its AND or OR. An open constant is NULL, which no
+    comparison has otherwise; its sign says the direction only: > for >=, < for <=.
+    """
+    return list(islice(_holes(tree), MOST_HOLES))
+
+
+def _holes(tree: Expression) -> Iterator[Expression]:
+    pending: list[tuple[Expression, tuple[tuple[Op, tuple[Expression, ...]], ...]]] = [(tree, ())]
+    while pending:
+        node, around = pending.pop()
+        if isinstance(node, Call) and node.op in (Op.AND, Op.OR):
+            for place in reversed(range(len(node.args))):
+                rest = node.args[:place] + node.args[place + 1 :]
+                pending.append((node.args[place], (*around, (node.op, rest))))
+            continue
+        claim = read_claim(node)
+        if claim is not None and claim.form == "order":
+            sign = Op.ABOVE if claim.signs[0] in _ABOVE else Op.BELOW
+            hole: Expression = Call(sign, (claim.subject, Constant(claim.subject.kind, None)))
+            for op, rest in reversed(around):
+                hole = Call(op, (hole, *rest))
+            yield hole
+
+
+def direction(sign: Op) -> str:
+    """Which way an open constant cuts."""
+    return "up" if sign is Op.ABOVE else "down"

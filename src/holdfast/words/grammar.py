@@ -1,0 +1,339 @@
+"""The price of a canonical tree: the cost of the one derivation the grammar has for it.
+
+A rule looks at one node, and gives the cost of its own choices and what is left to derive below it.
+The costs are added up with a list of what is pending, so that no tree is too deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TypeAlias
+
+from holdfast.errors import NotDescribed
+from holdfast.question.bounds import range_of
+from holdfast.question.expression import Call, Column, Constant, Expression, Kind, Op
+from holdfast.question.text import identifier
+from holdfast.theory.length.bits import any_order_millibits, option_millibits
+from holdfast.theory.length.words import PRODUCTIONS, option, share
+from holdfast.words.claims import COMPARISONS, Claim, Unit, direction, read_claim, units
+from holdfast.words.columns import Columns
+from holdfast.words.constants import Class, Place, count_millibits, exactly
+from holdfast.words.said import (
+    any_order_of_two,
+    constant_millibits,
+    pairs_of_values,
+    said_millibits,
+)
+
+__all__ = ["Grammar"]
+
+Rule: TypeAlias = "Callable[[Expression], Expansion]"
+Pending: TypeAlias = tuple[Rule, Expression]
+Expansion: TypeAlias = tuple[int, list[Pending]]
+
+_JUNCTION = {Op.AND: "both", Op.OR: "either"}
+_PARTS = frozenset(Op(name) for name in PRODUCTIONS["part of a moment"])
+_SIDES_CHANGED = {
+    Op.BELOW: Op.ABOVE,
+    Op.AT_MOST: Op.AT_LEAST,
+    Op.ABOVE: Op.BELOW,
+    Op.AT_LEAST: Op.AT_MOST,
+}
+_LIKELY_YEARS = Place(Class.LEVEL, Fraction(2000), Fraction(2039))
+_OPERATION = {
+    Kind.NUMBER: Place(Class.NUMBER),
+    Kind.TEXT: Place(Class.TEXT),
+    Kind.MOMENT: Place(Class.MOMENT),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """Prices over the columns of one table, in thousandths of a bit."""
+
+    columns: Columns
+
+    # --- What parts are made of ----------------------------------------------------------------
+
+    def value(self, tree: Expression) -> int:
+        """A condition or a number that is averaged."""
+        if tree.kind is Kind.BOOLEAN:
+            return option("value", "condition") + self.condition(tree, "v")
+        return option("value", "number") + self.number(tree, bounded=True)
+
+    def condition(self, tree: Expression, context: str) -> int:
+        """A condition at the top of a value (v) or of a where (w)."""
+        return _total([(partial(self._condition, context, context), tree)])
+
+    def number(self, tree: Expression, *, bounded: bool) -> int:
+        """A number; `bounded` where the bounds declared for its columns apply."""
+        return _total([(partial(self._number, bounded), tree)])
+
+    def cut(self, tree: Expression) -> int:
+        """A condition with an open constant (`claims.holes`), in one direction."""
+        cost = 0
+        while isinstance(tree, Call) and tree.op in _JUNCTION:
+            junction, (tree, *rest) = tree.op, tree.args
+            found = units(junction, rest)
+            cost += option("cut", _JUNCTION[junction]) + count_millibits(len(found))
+            cost += _settled(self._units("v", found))
+        if not isinstance(tree, Call):
+            raise NotDescribed("A cut has an open constant.")
+        cost += option("cut", "atom") + option("direction", direction(tree.op))
+        return cost + _settled(self._subject("v", tree.args[0]))
+
+    def groups(self, first: Expression, second: Expression) -> int:
+        """Two different groups of rows that are compared."""
+        one, other = read_claim(first), read_claim(second)
+        if one and other and one.subject == other.subject and isinstance(one.subject, Column):
+            pairs = pairs_of_values(one, other, self.columns.places[one.subject.name])
+            if pairs:
+                named = self.columns.millibits("contrast", one.subject)
+                return option("groups", "values") + named + option_millibits(1, pairs)
+        both = self.condition(first, "w") + self.condition(second, "w")
+        return option("groups", "other") + any_order_millibits(2) + both
+
+    # --- Conditions ----------------------------------------------------------------------------
+
+    def _condition(self, context: str, weights: str, tree: Expression) -> Expansion:
+        """`weights` are those of the columns of an atom; everything else has its context's."""
+        row, inherited = f"condition {context}", "v" if context == "i" else context
+        if isinstance(tree, Constant):
+            if tree.value is None:
+                raise _unknown(tree)  # a NULL is a result of CASE, and nothing else
+            said = option("constant", "true" if tree.value else "false")
+            return option(row, "constant") + said, []
+        claim = read_claim(tree)
+        if claim is not None:
+            return self._atom(row, weights, claim)
+        if isinstance(tree, Column):
+            raise _unknown(tree)
+        if tree.op in _JUNCTION:
+            return self._junction(row, weights, inherited, tree)
+        if tree.op in COMPARISONS:
+            return self._comparison(row, inherited, tree)
+        if tree.op in (Op.NOT, Op.IS_NULL):
+            return option(row, "no") + option("no", tree.op), [(self._inside, tree.args[0])]
+        return self._operation(row, False, tree)
+
+    def _inside(self, tree: Expression) -> Expansion:
+        return self._condition("i", "v", tree)
+
+    def _junction(self, row: str, weights: str, inherited: str, tree: Call) -> Expansion:
+        found = units(tree.op, tree.args)
+        if len(found) == 1 and isinstance(found[0], Claim):
+            return self._atom(row, weights, found[0])
+        cost, below = self._units(inherited, found)
+        own = option(row, _JUNCTION[tree.op]) + count_millibits(len(found) - 1)
+        return own + cost, below
+
+    def _units(self, weights: str, found: Sequence[Unit]) -> Expansion:
+        """Different conditions in any order; their number is coded by the caller."""
+        cost, pending = any_order_millibits(len(found)), []
+        for unit in found:
+            if isinstance(unit, Claim):
+                own, below = self._atom("condition i", weights, unit)
+                cost += own
+                pending += below
+            else:
+                pending.append((partial(self._condition, "i", weights), unit))
+        return cost, pending
+
+    def _comparison(self, row: str, weights: str, tree: Call) -> Expansion:
+        op, (left, right) = tree.op, tree.args
+        alike = "same" if left.kind in (Kind.BOOLEAN, Kind.TEXT) else "compared"
+        if isinstance(left, Column) and isinstance(right, Column):
+            if left != right and op in PRODUCTIONS[alike]:
+                return option(row, "pair") + self._columns(weights, alike, op, left, right), []
+        elif left.kind is Kind.BOOLEAN:
+            own = option(row, "agree") + option("same", op) + any_order_of_two(left, right)
+            return own, [(self._inside, left), (self._inside, right)]
+        own = option(row, "pair") + option("pair", "other") + option_millibits(1, len(Kind))
+        sides = [(self._expression(side.kind, bounded=False), side) for side in tree.args]
+        return own + option("compared", op), sides
+
+    def _columns(self, weights: str, alike: str, op: Op, left: Column, right: Column) -> int:
+        """Two columns side by side, written either way round: the probabilities add up."""
+        chance = self.columns.ordered_pair(weights, left, right) * share(alike, op)
+        turned = _SIDES_CHANGED.get(op, op)
+        chance += self.columns.ordered_pair(weights, right, left) * share(alike, turned)
+        return option("pair", "columns") + option_millibits(chance.numerator, chance.denominator)
+
+    # --- Atoms ---------------------------------------------------------------------------------
+
+    def _atom(self, row: str, weights: str, claim: Claim) -> Expansion:
+        place = self._place(claim.subject)
+        form = PRODUCTIONS[f"form {place.of}"]
+        if claim.form not in form:
+            raise _unknown(claim.subject)
+        cost, below = self._subject(weights, claim.subject)
+        said = option(f"form {place.of}", claim.form) + said_millibits(claim, place)
+        return option(row, "atom") + cost + said, below
+
+    def _subject(self, weights: str, subject: Expression) -> Expansion:
+        if isinstance(subject, Column):
+            named = self.columns.millibits(weights, subject)
+            return option("subject", "column") + named, []
+        if isinstance(subject, Call):
+            name, rule = _OPERATIONS.get(subject.op, ("", None))
+            if rule is not None and name in PRODUCTIONS["subject"]:
+                cost, below = rule(self, False, subject)
+                return option("subject", name) + cost, below
+        inner = self._expression(subject.kind, bounded=False)
+        return option("subject", "other") + option_millibits(1, len(_OPERATION)), [(inner, subject)]
+
+    def _place(self, subject: Expression) -> Place:
+        """What is known of a subject: a column's declarations, the range of a part of a date."""
+        if isinstance(subject, Column):
+            return self.columns.places[subject.name]
+        if isinstance(subject, Call) and subject.op in _PARTS:
+            if subject.op is Op.YEAR:
+                return _LIKELY_YEARS
+            low, high = range_of(subject)
+            return Place(Class.LEVEL, exactly(low), exactly(high))
+        return _OPERATION[subject.kind]
+
+    # --- Numbers, texts and moments ------------------------------------------------------------
+
+    def _expression(self, kind: Kind, *, bounded: bool) -> Rule:
+        match kind:
+            case Kind.BOOLEAN:
+                return self._inside
+            case Kind.NUMBER:
+                return partial(self._number, bounded)
+            case Kind.TEXT:
+                return self._text
+            case Kind.MOMENT:
+                return self._moment
+
+    def _number(self, bounded: bool, tree: Expression) -> Expansion:
+        if tree.kind is Kind.BOOLEAN:
+            return option("number", "indicator"), [(self._inside, tree)]
+        column = self._column(bounded, tree)
+        if column is not None:
+            return option("number", "column") + self.columns.millibits("n", column), []
+        if isinstance(tree, Constant):
+            return option("number", "constant") + constant_millibits(
+                tree, _OPERATION[tree.kind]
+            ), []
+        return self._operation("number", bounded, tree)
+
+    def _column(self, bounded: bool, tree: Expression) -> Column | None:
+        """The column that a number is; where declared bounds apply, it is cut to them."""
+        match tree:
+            case Column() if not bounded or self.columns.bounds(tree) is None:
+                return tree
+            case Call(Op.CLIP, (Column() as column, Constant(_, low), Constant(_, high))) if (
+                bounded
+            ):
+                return column if self.columns.bounds(column) == (low, high) else None
+        return None
+
+    def _text(self, tree: Expression) -> Expansion:
+        if isinstance(tree, Column):
+            return option("text", "column") + self.columns.millibits(Kind.TEXT, tree), []
+        if isinstance(tree, Constant):
+            return option("text", "constant") + constant_millibits(tree, _OPERATION[tree.kind]), []
+        return self._operation("text", False, tree)
+
+    def _moment(self, tree: Expression) -> Expansion:
+        if isinstance(tree, Column):
+            return option("moment", "column") + self.columns.millibits(Kind.MOMENT, tree), []
+        if isinstance(tree, Constant):
+            return option("moment", "constant") + constant_millibits(
+                tree, _OPERATION[tree.kind]
+            ), []
+        return self._operation("moment", False, tree)
+
+    # --- Operations: what each leaves to derive --------------------------------------------------
+
+    def _operation(self, row: str, bounded: bool, tree: Expression) -> Expansion:
+        name, rule = _OPERATIONS.get(tree.op, ("", None)) if isinstance(tree, Call) else ("", None)
+        if rule is None or name not in PRODUCTIONS[row] or not isinstance(tree, Call):
+            raise _unknown(tree)
+        cost, below = rule(self, bounded, tree)
+        return option(row, name) + cost, below
+
+    def _single(self, bounded: bool, tree: Call) -> Expansion:
+        (operand,) = tree.args
+        return 0, [(self._expression(operand.kind, bounded=bounded), operand)]
+
+    def _part(self, bounded: bool, tree: Call) -> Expansion:
+        cost, below = self._single(bounded, tree)
+        return option("part of a moment", tree.op) + cost, below
+
+    def _arithmetic(self, bounded: bool, tree: Call) -> Expansion:
+        if len(tree.args) != 2:
+            raise _unknown(tree)
+        cost, rule = option("arithmetic", tree.op), partial(self._number, bounded)
+        if tree.op in (Op.ADD, Op.MULTIPLY):
+            cost += any_order_of_two(*tree.args)
+        return cost, [(rule, arg) for arg in tree.args]
+
+    def _extreme(self, bounded: bool, tree: Call) -> Expansion:
+        rule, k = partial(self._number, bounded), len(tree.args)
+        return count_millibits(k - 1) + any_order_millibits(k), [(rule, arg) for arg in tree.args]
+
+    def _clip(self, bounded: bool, tree: Call) -> Expansion:  # noqa: ARG002 - it names its own
+        match tree.args:
+            case (inner, Constant() as low, Constant() as high):
+                place = self._place(inner)
+                beside = constant_millibits(low, place) + constant_millibits(high, place)
+                return beside, [(partial(self._number, False), inner)]
+        raise _unknown(tree)
+
+    def _coalesce(self, bounded: bool, tree: Call) -> Expansion:
+        rule = self._expression(tree.kind, bounded=bounded)
+        return count_millibits(len(tree.args) - 1), [(rule, arg) for arg in tree.args]
+
+    def _case(self, bounded: bool, tree: Call) -> Expansion:
+        rule = self._expression(tree.kind, bounded=bounded)
+        cost = count_millibits(len(tree.args) // 2)
+        pending: list[Pending] = [(self._inside, condition) for condition in tree.args[:-1:2]]
+        for result in (*tree.args[1:-1:2], tree.args[-1]):
+            null = isinstance(result, Constant) and result.value is None
+            cost += option("result", "null" if null else "expression")
+            pending += [] if null else [(rule, result)]
+        return cost, pending
+
+
+_OPERATIONS: dict[Op, tuple[str, Callable[[Grammar, bool, Call], Expansion]]] = {
+    **{Op(sign): ("arithmetic", Grammar._arithmetic) for sign in PRODUCTIONS["arithmetic"]},
+    **{Op(name): ("part", Grammar._part) for name in PRODUCTIONS["part of a moment"]},
+    Op.ABS: ("absolute", Grammar._single),
+    Op.NEGATE: ("negate", Grammar._single),
+    Op.INDICATOR: ("indicator", Grammar._single),
+    Op.LENGTH: ("length", Grammar._single),
+    Op.LOWER: ("lower", Grammar._single),
+    Op.UPPER: ("upper", Grammar._single),
+    Op.CLIP: ("clip", Grammar._clip),
+    Op.LEAST: ("least", Grammar._extreme),
+    Op.GREATEST: ("greatest", Grammar._extreme),
+    Op.COALESCE: ("coalesce", Grammar._coalesce),
+    Op.CASE: ("case", Grammar._case),
+}
+
+
+def _total(pending: list[Pending]) -> int:
+    cost = 0
+    while pending:
+        rule, tree = pending.pop()
+        own, below = rule(tree)
+        cost += own
+        pending += below
+    return cost
+
+
+def _settled(expansion: Expansion) -> int:
+    cost, pending = expansion
+    return cost + _total(pending)
+
+
+def _unknown(tree: Expression) -> NotDescribed:
+    what = identifier(tree.name) if isinstance(tree, Column) else f"this {tree.kind[2:]}"
+    return NotDescribed(
+        f"There are no words for {what} where it stands; ask with check or ask instead."
+    )

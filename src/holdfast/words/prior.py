@@ -1,0 +1,192 @@
+"""The prior "words/1" over the questions of one table, and the length of a question in bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.data.design import Design, Group
+from holdfast.errors import InvalidArgument, NotDescribed
+from holdfast.question.columns import Schema
+from holdfast.question.expression import ColumnType, Expression
+from holdfast.statistics.bind import Bound, Question, bind
+from holdfast.statistics.table import Table
+from holdfast.theory.length.bits import any_order_millibits, option_millibits
+from holdfast.theory.length.words import NAME, option
+from holdfast.words.columns import Columns
+from holdfast.words.constants import free_number_millibits, level_millibits
+from holdfast.words.grammar import Grammar
+from holdfast.words.parts import Part, Role, parts_of
+
+__all__ = ["Bits", "PricedPart", "Prior", "bits"]
+
+_WHERE = {
+    "mean": "where mean",
+    "cut": "where cut",
+    "contrast": "where contrast",
+    "quantile": "where quantile",
+    "distribution": "where quantile",
+}
+_OF_ALL_ROWS = frozenset({"auc", "log_loss", "declared"})
+_SECTIONS = {"bounds": "bounds", "values": "values", "weights": "weight"}
+
+
+@dataclass(frozen=True, slots=True)
+class PricedPart:
+    """A part of a question, what it is to it, and its length in thousandths of a bit."""
+
+    text: str
+    role: Role
+    millibits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """How long a question is, in bits.
+
+    `plain` is the length of its dearest part with every constant as written; `free` that of its
+    cheapest part that answers it for all constants, or all levels, at once (None if it has none);
+    `best` the smaller.
+    """
+
+    parts: tuple[PricedPart, ...]
+
+    @property
+    def plain(self) -> float:
+        return max(self._lengths("plain"))
+
+    @property
+    def free(self) -> float | None:
+        return min(self._lengths("free"), default=None)
+
+    @property
+    def best(self) -> float:
+        return min([self.plain, *self._lengths("free")])
+
+    def _lengths(self, role: Role) -> list[float]:
+        return [part.millibits / 1000 for part in self.parts if part.role == role]
+
+
+@dataclass(frozen=True, slots=True)
+class _AnyGroup(Design):
+    """Every group may be asked about: to count bits no size is needed."""
+
+    def covers(self, condition: Expression) -> bool:  # noqa: ARG002
+        return True
+
+    def group(self, condition: Expression) -> Group:  # noqa: ARG002
+        return Group(1, 1)
+
+
+_ANY_GROUP = _AnyGroup((), (), (), (2,), (2,), False)
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """Prices of all questions over what was declared of a table before its rows were looked at."""
+
+    schema: Schema
+    grammar: Grammar = field(init=False, compare=False, repr=False)
+    favourites: frozenset[Part] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grammar", Grammar(Columns(self.schema)))
+        found = {part for text in self.schema.favourites for part in parts_of(self._bound(text))}
+        object.__setattr__(self, "favourites", frozenset(found))
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Prior:
+        """The prior of a table as a ledger describes it; only the types are needed."""
+        if body.get("prior", NAME) != NAME:
+            raise InvalidArgument(f"The prior {body['prior']!r} is not known; there is {NAME!r}.")
+        columns: dict[str, dict[str, Any]] = {}
+        for section, key in _SECTIONS.items():
+            for name, declared in body.get(section, {}).items():
+                columns.setdefault(name, {})[key] = declared
+        types = {name: ColumnType(kind) for name, kind in body["types"].items()}
+        return cls(Schema(types).declare(columns, body.get("favourites", ())))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for the ledger: the same for all ways to declare the same."""
+        schema = self.schema
+        return {
+            "prior": NAME,
+            "types": {name: str(schema.types[name]) for name in sorted(schema.types)},
+            "bounds": {name: list(schema.bounds[name]) for name in sorted(schema.bounds)},
+            "values": {name: list(schema.values[name]) for name in sorted(schema.values)},
+            "weights": {name: str(schema.weights[name]) for name in sorted(schema.weights)},
+            "favourites": sorted({self._bound(text).text for text in schema.favourites}),
+        }
+
+    def bits(self, question: Question) -> Bits:
+        """The length of a question; refused if it has no description."""
+        return self.of(self._bound(question))
+
+    def of(self, question: Bound) -> Bits:
+        """The length of a question that has met its table."""
+        found = parts_of(question)
+        return Bits(tuple(PricedPart(p.text, role, self.millibits(p)) for p, role in found.items()))
+
+    def millibits(self, part: Part) -> int:
+        """The price of a part: by the grammar, or as one of the favourites."""
+        if not self.favourites:
+            return self._described(part)
+        if part in self.favourites:
+            listed = option_millibits(1, len(self.favourites))
+            return min(
+                option("route", "favourites") + listed,
+                option("route", "grammar") + self._described(part),
+            )
+        return option("route", "grammar") + self._described(part)
+
+    def _bound(self, question: Question) -> Bound:
+        return bind(question, Table(self.schema, _ANY_GROUP))
+
+    def _described(self, part: Part) -> int:
+        cost = option("part", part.kind) + self._body(part)
+        if part.kind in _OF_ALL_ROWS:
+            if part.where is not None:
+                raise NotDescribed(f"{part.kind} is asked of all rows: it has no where.")
+            return cost
+        row = _WHERE.get(part.kind, "where other")
+        if part.where is None:
+            return cost + option(row, "no")
+        return cost + option(row, "yes") + self.grammar.condition(part.where, "w")
+
+    def _body(self, part: Part) -> int:
+        words, (tree, *others) = self.grammar, part.trees
+        numbers = sum(map(free_number_millibits, part.numbers))
+        form = option(part.kind, part.form) if part.form else 0
+        match part.kind:
+            case "mean" | "spread" | "declared":
+                body = words.value(tree)
+            case "cut":
+                body = words.cut(tree)
+            case "quantile":
+                numbers = level_millibits(part.numbers[0])
+                body = words.number(tree, bounded=True)
+            case "distribution":
+                body = words.number(tree, bounded=True)
+            case "contrast":
+                body = words.value(tree) + words.groups(*others)
+            case "paired" | "relation":
+                body = sum(map(words.value, part.trees)) + any_order_millibits(len(set(part.trees)))
+            case "ratio":
+                body = sum(words.condition(each, "v") for each in part.trees)
+            case "auc" | "brier" | "log_loss":
+                (label,) = others
+                body = words.number(tree, bounded=False) + words.condition(label, "v")
+        return form + body + numbers
+
+
+def bits(question: Question, schema: Prior | Schema | Mapping[str, Any]) -> Bits:
+    """The length of a question's description by the prior "words/1"; no data is needed.
+
+    `schema` says what is declared of the table: `types` of its columns, and perhaps `bounds`,
+    `values`, `weights` and `favourites`, as in `Prior.to_dict`. A `Prior` made once is faster.
+    """
+    if isinstance(schema, Prior):
+        return schema.bits(question)
+    prior = Prior(schema) if isinstance(schema, Schema) else Prior.from_dict(schema)
+    return prior.bits(question)
