@@ -41,7 +41,7 @@ class _Parts:
             return self.cut()
         found = parts_of(getattr(self, kind)())
         wanted = "free" if kind == "distribution" else "plain"
-        return next(part for part, role in found.items() if role == wanted)
+        return next(use.part for use in found if use.role == wanted)
 
     def where(self, row: str) -> Expression | None:
         return self.words.condition("w") if self.words.row(f"where {row}") == "yes" else None
@@ -59,9 +59,8 @@ class _Parts:
     def cut(self) -> Part:
         tree = self.open_condition()
         found = parts_of(self.table.mean(row_value(tree), self.where("cut")))
-        return next(
-            part for part, role in found.items() if role == "free" and str(_OPEN) not in part.text
-        )
+        cuts = [use.part for use in found if use.role == "free"]
+        return next(cut for cut in cuts if str(_OPEN) not in cut.text)
 
     def open_condition(self) -> Expression:
         form = self.words.row("cut")

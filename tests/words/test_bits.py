@@ -17,9 +17,10 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import Call, Column, ColumnType, Expression, Op
 from holdfast.question.row import row_value
 from holdfast.question.text import text
-from holdfast.statistics.mean import Mean
+from holdfast.statistics.mean import Mean, expression_of
+from holdfast.statistics.statistic import measure
 from holdfast.words.claims import MOST_HOLES
-from holdfast.words.parts import Part
+from holdfast.words.parts import Part, parts_of
 from holdfast.words.prior import Bits, Prior
 from tests.question.interpreter import COLUMNS, conditions, numbers
 from tests.words.corpus import SCHEMAS, prior
@@ -198,6 +199,54 @@ def test_a_contrast_of_errors_is_that_of_accuracies_turned_over() -> None:
         for value in (right, wrong)
     )
     assert millibits(one) == millibits(other)
+
+
+_CONTRAST = "difference(avg({}) where hour = {}, avg({}) where hour = {})"
+_WRONG = "not coalesce(carrier = dest, false)"
+
+
+@pytest.mark.parametrize(
+    ("question", "turned"),
+    [
+        ("accuracy(carrier, dest)", False),
+        ("error(carrier, dest)", True),
+        ("difference(arr_delay > 15, dep_delay > 15)", False),
+        ("difference(dep_delay > 15, arr_delay > 15)", True),
+        ("difference(dep_delay, arr_delay) where hour = 6", True),
+        (_CONTRAST.format("carrier = dest", 6, "carrier = dest", 7), False),
+        (_CONTRAST.format("carrier = dest", 7, "carrier = dest", 6), True),
+        (_CONTRAST.format(_WRONG, 6, _WRONG, 7), True),
+        (_CONTRAST.format(_WRONG, 7, _WRONG, 6), False),
+        ("covariance(dep_delay, arr_delay)", False),
+        ("f1(dep_delay > 15, arr_delay > 15)", False),
+    ],
+)
+def test_a_part_has_one_rule_and_the_other_order_is_turned_over(
+    question: str, turned: bool
+) -> None:
+    assert parts_of(FLIGHTS._bound(question))[0].turned is turned
+
+
+def test_what_is_turned_over_is_one_minus_a_share_or_has_its_sign_changed() -> None:
+    frame = pl.DataFrame(
+        {"p": [True, False, None, True, None], "l": [True, True, True, None, None]}
+    )
+    sample = PolarsSample(frame)
+    words = Prior(Schema(sample.types))
+
+    def value(tree: Expression) -> float:
+        row = row_value(tree)
+        (measured,) = measure(sample, [Mean(row)])
+        return row.low + (row.high - row.low) * measured.value
+
+    error = words._bound("error(p, l)")
+    assert isinstance(error, Mean)
+    (wrong,) = parts_of(error)
+    assert wrong.turned
+    assert value(expression_of(error.row)) == 1 - value(wrong.part.trees[0]) == 0.8
+    (back,) = parts_of(words._bound("difference(p, l)"))
+    assert back.turned
+    assert [value(tree) for tree in back.part.trees] == [0.6, 0.4]  # l and p: it is l minus p
 
 
 # --- What has no words -------------------------------------------------------------------------

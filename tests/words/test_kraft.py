@@ -142,6 +142,33 @@ def test_the_weights_of_parts_sum_to_at_most_one() -> None:
         assert 0 < found <= share("part", kind), kind
 
 
+def test_the_weights_of_numbers_sum_to_at_most_those_of_their_kinds() -> None:
+    words = PRIORS[id(NUMBERS)].grammar
+    columns = [build.clip(NUMBERS.column(name), *NUMBERS.bounds[name]) for name in NUMBERS.bounds]
+    constants = [build.constant(value) for value in (0.0, 1.0, 2.0, 5.0, 0.5, -1.0)]
+    flag = NUMBERS.column("flag")
+    once: set[Expression] = {build.number(flag, "it"), *columns, *constants}
+    some = list(once)
+    for one, other in itertools.product(some, repeat=2):
+        signs = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE)
+        once |= {build.arithmetic(op, one, other) for op in signs}
+        once |= {build.extreme(op, [one, other]) for op in (Op.LEAST, Op.GREATEST)}
+        once |= {build.number(build.coalesce([one, other]), "it")}
+        once |= {build.number(build.case([(flag, one)], other), "it")}
+    for one in list(once):
+        once |= {build.negate(one), build.function(Op.ABS, one)}
+    rows = {"arithmetic": "+-*/", "absolute": ["abs"], "negate": ["negate"], "constant": [""]}
+    rows |= {name: [name] for name in ("least", "greatest", "case", "coalesce", "indicator")}
+    total: defaultdict[str, float] = defaultdict(float)
+    for tree in once - set(columns):
+        op = str(tree.op) if isinstance(tree, Call) else ""
+        total[op] += 2.0 ** (-words.number(tree, bounded=True) / 1000)
+    for kind, ops in rows.items():
+        assert 0 < sum(total.pop(op) for op in ops) <= share("number", kind), kind
+    assert not total
+    assert sum(2.0 ** (-words.number(each, bounded=True) / 1000) for each in columns) <= 0.8
+
+
 # --- The grammar run forwards ------------------------------------------------------------------
 
 

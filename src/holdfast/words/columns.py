@@ -6,6 +6,7 @@ Names cost nothing: a column costs what its class and its weight are worth besid
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -35,7 +36,9 @@ class Columns:
     schema: Schema
     places: Mapping[str, Place] = field(init=False, compare=False, repr=False)
     _weights: Mapping[str, Mapping[str, Fraction]] = field(init=False, compare=False, repr=False)
-    _costs: Mapping[tuple[str, str], int] = field(init=False, compare=False, repr=False)
+    _totals: Mapping[tuple[str, Kind | None], Fraction] = field(
+        init=False, compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         places = {
@@ -51,32 +54,32 @@ class Columns:
             }
             for context, by_class in CLASS_WEIGHTS.items()
         }
-        for kind in (Kind.TEXT, Kind.MOMENT):
-            weights[kind] = _of_kind(self.schema, weights["v"], kind)
-        totals = {context: sum(by_name.values()) for context, by_name in weights.items()}
-        costs = {
-            (context, name): _millibits(weight / totals[context])
-            for context, by_name in weights.items()
-            for name, weight in by_name.items()
-        }
+        totals: dict[tuple[str, Kind | None], Fraction] = defaultdict(Fraction)
+        for context, by_name in weights.items():
+            for name, weight in by_name.items():
+                totals[context, None] += weight
+                totals[context, self.schema.types[name].kind] += weight
         object.__setattr__(self, "places", places)
         object.__setattr__(self, "_weights", weights)
-        object.__setattr__(self, "_costs", costs)
+        object.__setattr__(self, "_totals", totals)
 
     def bounds(self, column: Column) -> Range | None:
         """The bounds declared for a column."""
         return self.schema.bounds.get(column.name)
 
-    def millibits(self, context: str, column: Column) -> int:
-        """What it costs to name a column; `context` is v, w, n, contrast, or a kind of value."""
-        return self._costs[context, column.name]
+    def millibits(self, context: str, column: Column, among: Kind | None = None) -> int:
+        """What it costs to name a column, among all of its context or all of one kind.
+
+        The contexts are v and w (the top of a value, of a where), n (numbers) and contrast.
+        """
+        chance = self._weights[context][column.name] / self._totals[context, among]
+        return option_millibits(chance.numerator, chance.denominator)
 
     def ordered_pair(self, context: str, first: Column, second: Column) -> Fraction:
         """The probability of one column and then of another of its kind, among the others."""
-        weights = self._weights[context]
-        kin = _of_kind(self.schema, weights, first.kind)
-        one = weights[first.name] / sum(weights.values())
-        return one * weights[second.name] / (sum(kin.values()) - weights[first.name])
+        weights, totals = self._weights[context], self._totals
+        one, other = weights[first.name], weights[second.name]
+        return one / totals[context, None] * other / (totals[context, first.kind] - one)
 
 
 def _place(schema: Schema, name: str, kind: Kind) -> Place:
@@ -91,11 +94,3 @@ def _place(schema: Schema, name: str, kind: Kind) -> Place:
     if name in schema.values:
         return Place(Class.CODE, values=schema.values[name])
     return Place(_PLAIN[kind])
-
-
-def _of_kind(schema: Schema, weights: Mapping[str, Fraction], kind: Kind) -> dict[str, Fraction]:
-    return {name: weight for name, weight in weights.items() if schema.types[name].kind is kind}
-
-
-def _millibits(chance: Fraction) -> int:
-    return option_millibits(chance.numerator, chance.denominator)

@@ -234,14 +234,14 @@ class Grammar:
 
     def _text(self, tree: Expression) -> Expansion:
         if isinstance(tree, Column):
-            return option("text", "column") + self.columns.millibits(Kind.TEXT, tree), []
+            return option("text", "column") + self.columns.millibits("v", tree, Kind.TEXT), []
         if isinstance(tree, Constant):
             return option("text", "constant") + constant_millibits(tree, _OPERATION[tree.kind]), []
         return self._operation("text", False, tree)
 
     def _moment(self, tree: Expression) -> Expansion:
         if isinstance(tree, Column):
-            return option("moment", "column") + self.columns.millibits(Kind.MOMENT, tree), []
+            return option("moment", "column") + self.columns.millibits("v", tree, Kind.MOMENT), []
         if isinstance(tree, Constant):
             return option("moment", "constant") + constant_millibits(
                 tree, _OPERATION[tree.kind]

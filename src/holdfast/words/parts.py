@@ -7,8 +7,8 @@ accuracy; a standard deviation and a variance; two differences that are turned o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from holdfast.errors import NotDescribed
@@ -26,7 +26,7 @@ from holdfast.statistics.whole import Auc
 from holdfast.words.claims import holes
 from holdfast.words.taken_back import brier_of, opposite_of, paired_of, probability_of
 
-__all__ = ["Part", "Role", "parts_of"]
+__all__ = ["Part", "Role", "Use", "parts_of"]
 
 PartKind = Literal[
     "mean",
@@ -44,7 +44,6 @@ PartKind = Literal[
     "ratio",
 ]
 Role = Literal["plain", "free", "besides"]
-_FREE: frozenset[PartKind] = frozenset({"cut", "distribution"})
 # An open constant is a NULL beside a sign; in quotes it is something else.
 _OPEN = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?<=[<>] )null\b""")
 
@@ -73,28 +72,27 @@ class Part:
         return named if self.where is None else f"{named} where {text(self.where)}"
 
 
-def parts_of(question: Bound) -> dict[Part, Role]:
-    """The different parts of a question, and what each is to it.
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A part as a question uses it.
 
-    The `plain` ones together answer it; so does each `free` one by itself, for all constants or all
-    levels at once; what follows from those `besides` may be intersected with the answer.
+    The `plain` parts together answer a question; so does each `free` one by itself, for all
+    constants or all levels at once; what follows from those `besides` may be intersected with the
+    answer. A part has one rule: where it is `turned`, the question is 1 minus a share, or a
+    difference with its sign changed.
     """
-    found = _parts(question)
-    contrast = any(part.kind == "contrast" for part in found)
-    return {part: _role(part, contrast) for part in found}
+
+    part: Part
+    role: Role = "plain"
+    turned: bool = False
 
 
-def _role(part: Part, contrast: bool) -> Role:
-    if part.kind in _FREE:
-        return "free"
-    return "besides" if contrast and part.kind != "contrast" else "plain"
-
-
-def _parts(question: Bound) -> list[Part]:
+def parts_of(question: Bound) -> tuple[Use, ...]:
+    """The parts of a question, and what each is to it."""
     make = _MAKERS.get(type(question))
     if make is None:
         raise NotDescribed(_NO_TEXT)
-    return make(question)
+    return tuple(make(question))
 
 
 _NO_TEXT = (
@@ -103,25 +101,29 @@ _NO_TEXT = (
 )
 
 
-def _average(mean: Mean) -> list[Part]:
+def _average(mean: Mean) -> list[Use]:
     if isinstance(mean.row.source, LogLoss):
-        return [_log_loss(mean.row.source)]
+        return [Use(_log_loss(mean.row.source))]
     tree = _tree(mean.row)
     if mean.variance is None:
         return _mean(tree, None)
-    return [Part("declared", (tree,), numbers=(mean.variance,), form="variance")]
+    return [Use(Part("declared", (tree,), numbers=(mean.variance,), form="variance"))]
 
 
-def _mean(tree: Expression, where: Expression | None) -> list[Part]:
+def _mean(tree: Expression, where: Expression | None) -> list[Use]:
     brier = brier_of(tree)
     if brier is not None:
-        return [Part("brier", brier, where)]
+        return [Use(Part("brier", brier, where))]
     pair = paired_of(tree)
     if pair is not None:
         return [_paired(*pair, where)]
-    tree = opposite_of(tree) or tree
+    opposite = opposite_of(tree)
+    tree, turned = (tree, False) if opposite is None else (opposite, True)
     cuts = holes(tree) if tree.kind is Kind.BOOLEAN else []
-    return [Part("mean", (tree,), where), *(Part("cut", (cut,), where) for cut in cuts)]
+    return [
+        Use(Part("mean", (tree,), where), turned=turned),
+        *(Use(Part("cut", (cut,), where), "free", turned) for cut in cuts),
+    ]
 
 
 def _log_loss(source: LogLoss) -> Part:
@@ -131,38 +133,51 @@ def _log_loss(source: LogLoss) -> Part:
     return Part("log_loss", (score, source.positive), numbers=(source.floor,))
 
 
-def _quantile(question: Quantile) -> list[Part]:
+def _quantile(question: Quantile) -> list[Use]:
     where = _among(question.threshold(question.low))
     trees = (_tree(question.value),)
     quantile = Part("quantile", trees, where, (question.level,))
-    return [quantile, Part("distribution", trees, where)]
+    return [Use(quantile), Use(Part("distribution", trees, where), "free")]
 
 
-def _relation(covariance: Covariance, form: str) -> Part:
+def _relation(covariance: Covariance, form: str) -> list[Use]:
     values = _sorted(covariance.first, covariance.second)
-    return Part("relation", values, _among(covariance.product), form=form)
+    return [Use(Part("relation", values, _among(covariance.product), form=form))]
 
 
-def _paired(first: RowValue, second: RowValue, where: Expression | None) -> Part:
-    return Part("paired", _sorted(first, second), where)
+def _paired(first: RowValue, second: RowValue, where: Expression | None) -> Use:
+    values = _sorted(first, second)
+    return Use(Part("paired", values, where), turned=values[0] != _tree(first))
 
 
-def _difference(question: Difference) -> list[Part]:
+def _difference(question: Difference) -> list[Use]:
     """A contrast of two groups, and both means; where the values differ, the means alone."""
-    found: list[Part] = []
     sides = (question.first, question.second)
-    means = [part for side in sides for part in _parts(side) if part.kind not in _FREE]
-    first, second = map(_value_and_rows, sides)
-    if first[0] == second[0] and first[1] is not None and second[1] is not None:
-        groups = _contrasted(first[1], second[1])
-        if groups is not None:
-            one, other, shared = groups
-            tree = opposite_of(first[0]) or first[0]
-            found.append(Part("contrast", (tree, one, other), shared))
-    return [*found, *means]
+    contrast = _contrast(*map(_value_and_rows, sides))
+    means = [use for side in sides for use in parts_of(side) if use.role == "plain"]
+    if contrast is None:
+        return means
+    return [contrast, *(replace(mean, role="besides") for mean in means)]
 
 
-def _value_and_rows(side: object) -> tuple[Expression, Expression | None]:
+Side = tuple[Expression, Expression | None]
+
+
+def _contrast(first: Side, second: Side) -> Use | None:
+    """One value in two groups; a NOT is taken back only where it stands on both sides."""
+    (value, rows), (other_value, other_rows) = first, second
+    if value != other_value or rows is None or other_rows is None or rows == other_rows:
+        return None
+    opposite = opposite_of(value)
+    tree = value if opposite is None else opposite
+    one, other, shared = _groups(rows, other_rows)
+    swapped = text(one) > text(other)
+    groups = (other, one) if swapped else (one, other)
+    turned = swapped != (opposite is not None)  # turned over twice is as it was
+    return Use(Part("contrast", (tree, *groups), shared), turned=turned)
+
+
+def _value_and_rows(side: object) -> Side:
     match side:
         case GroupMean() | Conditional():
             return _tree(side.value), side.condition
@@ -171,25 +186,19 @@ def _value_and_rows(side: object) -> tuple[Expression, Expression | None]:
     raise NotDescribed(_NO_TEXT)
 
 
-def _contrasted(
+def _groups(
     first: Expression, second: Expression
-) -> tuple[Expression, Expression, Expression | None] | None:
-    """Two different groups in the order of their texts, and the condition that they share."""
-    if first == second:
-        return None
-    one, other = sorted((first, second), key=text)
-    mine, others = (_conjuncts(each) for each in (one, other))
+) -> tuple[Expression, Expression, Expression | None]:
+    """Two different groups without the conditions they share, and those."""
+    mine, others = _conjuncts(first), _conjuncts(second)
     shared = [each for each in mine if each in others]
     if not shared or len(shared) in (len(mine), len(others)):
-        return one, other, None
-    groups = sorted(
-        (
-            build.conjunction([each for each in whole if each not in shared])
-            for whole in (mine, others)
-        ),
-        key=text,
+        return first, second, None
+    one, other = (
+        build.conjunction([each for each in whole if each not in shared])
+        for whole in (mine, others)
     )
-    return groups[0], groups[1], build.conjunction(shared)
+    return one, other, build.conjunction(shared)
 
 
 def _conjuncts(condition: Expression) -> tuple[Expression, ...]:
@@ -212,17 +221,17 @@ def _tree(value: RowValue) -> Expression:
     raise NotDescribed(_NO_TEXT)
 
 
-_MAKERS: dict[type, Callable[[Any], list[Part]]] = {
+_MAKERS: dict[type, Callable[[Any], Iterable[Use]]] = {
     Mean: _average,
     GroupMean: lambda mean: _mean(_tree(mean.value), mean.condition),
     Conditional: lambda mean: _mean(_tree(mean.value), mean.condition),
-    Total: lambda total: _parts(total.mean),
-    Variance: lambda of: [Part("spread", (_tree(of.value),), _among(of.mean))],
-    Covariance: lambda of: [_relation(of, "covariance")],
-    Correlation: lambda of: [_relation(of.covariance, "correlation")],
+    Total: lambda total: parts_of(total.mean),
+    Variance: lambda of: [Use(Part("spread", (_tree(of.value),), _among(of.mean)))],
+    Covariance: lambda of: _relation(of, "covariance"),
+    Correlation: lambda of: _relation(of.covariance, "correlation"),
     Quantile: _quantile,
     Difference: _difference,
     Paired: lambda pair: [_paired(pair.first, pair.second, None)],
-    F1Score: lambda f1: [Part("ratio", _sorted(f1.predicted, f1.labelled), form="f1")],
-    Auc: lambda auc: [Part("auc", (auc.score, auc.positive))],
+    F1Score: lambda f1: [Use(Part("ratio", _sorted(f1.predicted, f1.labelled), form="f1"))],
+    Auc: lambda auc: [Use(Part("auc", (auc.score, auc.positive)))],
 }

@@ -92,7 +92,8 @@ class Prior:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grammar", Grammar(Columns(self.schema)))
-        found = {part for text in self.schema.favourites for part in parts_of(self._bound(text))}
+        questions = map(self._bound, self.schema.favourites)
+        found = {use.part for question in questions for use in parts_of(question)}
         object.__setattr__(self, "favourites", frozenset(found))
 
     @classmethod
@@ -125,8 +126,8 @@ class Prior:
 
     def of(self, question: Bound) -> Bits:
         """The length of a question that has met its table."""
-        found = parts_of(question)
-        return Bits(tuple(PricedPart(p.text, role, self.millibits(p)) for p, role in found.items()))
+        roles = {use.part: use.role for use in parts_of(question)}
+        return Bits(tuple(PricedPart(p.text, role, self.millibits(p)) for p, role in roles.items()))
 
     def millibits(self, part: Part) -> int:
         """The price of a part: by the grammar, or as one of the favourites."""
