@@ -149,6 +149,24 @@ def test_theorem_o_is_reached_and_half_a_bit_less_breaks_it(beta: float, trials:
     assert too_many(_one_of_all_fails(beta, trials, forgotten=500), beta)
 
 
+def _late_dictionary_fails(beta: float, trials: int, nats: float) -> NDArray[np.bool_]:
+    """A history names one of 8 equal parts of the samples; a dictionary about that part is opened.
+
+    Its events fail on disjoint sets inside the part, so that each fails with exactly its level for
+    a history that is fixed, and eight times as often for the one that was seen.
+    """
+    lengths = [1000, 2000, 3000, 3000]
+    levels = [math.exp(late_log_level(math.log(beta), m, nats)) for m in lengths]
+    return np.asarray(np.random.default_rng(43).random(trials) < 8 * sum(levels))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("beta", "trials"), LEVELS)
+def test_a_late_dictionary_pays_for_its_history(beta: float, trials: int) -> None:
+    assert not too_many(_late_dictionary_fails(beta, trials, nats=math.log(8)), beta)
+    assert too_many(_late_dictionary_fails(beta, trials, nats=math.log(4)), beta)
+
+
 def _best_looking_of_all(beta: float, trials: int, bits: float) -> NDArray[np.bool_]:
     """256 fair coins of 400 rows; the analyst sees all, and reports the most surprising one."""
     n, coins = 400, 256

@@ -110,7 +110,7 @@ def test_every_number_that_is_accepted_has_a_price(number: Expression) -> None:
 def _priced(question: str) -> None:
     """Priced like its canonical text; what is no question at all has no price either."""
     try:
-        bound = PRIOR._bound(question)
+        bound = PRIOR.read(question)
     except NotDescribed:
         raise
     except InvalidQuestion:
@@ -224,7 +224,7 @@ _WRONG = "not coalesce(carrier = dest, false)"
 def test_a_part_has_one_rule_and_the_other_order_is_turned_over(
     question: str, turned: bool
 ) -> None:
-    assert parts_of(FLIGHTS._bound(question))[0].turned is turned
+    assert parts_of(FLIGHTS.read(question))[0].turned is turned
 
 
 def test_what_is_turned_over_is_one_minus_a_share_or_has_its_sign_changed() -> None:
@@ -239,12 +239,12 @@ def test_what_is_turned_over_is_one_minus_a_share_or_has_its_sign_changed() -> N
         (measured,) = measure(sample, [Mean(row)])
         return row.low + (row.high - row.low) * measured.value
 
-    error = words._bound("error(p, l)")
+    error = words.read("error(p, l)")
     assert isinstance(error, Mean)
     (wrong,) = parts_of(error)
     assert wrong.turned
     assert value(expression_of(error.row)) == 1 - value(wrong.part.trees[0]) == 0.8
-    (back,) = parts_of(words._bound("difference(p, l)"))
+    (back,) = parts_of(words.read("difference(p, l)"))
     assert back.turned
     assert [value(tree) for tree in back.part.trees] == [0.6, 0.4]  # l and p: it is l minus p
 

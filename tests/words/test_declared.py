@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.columns import Schema, declared_bounds
 from holdfast.question.expression import ColumnType
@@ -111,6 +112,22 @@ def test_the_ledgers_form_is_plain_and_reads_back() -> None:
         assert again.bits(question) == words.bits(question)
     with pytest.raises(InvalidArgument, match="'words/2' is not known"):
         Prior.from_dict({**body, "prior": "words/2"})
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"types": {"x": "number"}}, "The type of column 'x' is 'number'"),
+        ({"types": ["x"]}, "The schema's 'types' must be a mapping"),
+        ({"types": {"x": "float"}, "bounds": [1]}, "The schema's 'bounds' must be a mapping"),
+        ({"types": {"x": "float"}, "bounds": {"x": 1}}, "The bounds of column 'x'"),
+        ({"types": {"x": "float"}, "favourites": 3}, "favourites must be a list"),
+        (3, "schema must be a mapping with the 'types'"),
+    ],
+)
+def test_a_schema_that_cannot_be_read_is_refused_in_a_sentence(schema: Any, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        holdfast.bits("avg(x > 1)", schema)
 
 
 def test_favourites_are_their_different_parts() -> None:

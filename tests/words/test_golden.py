@@ -38,7 +38,7 @@ def test_the_canonical_text_has_the_price_of_the_text_as_typed(schema: str) -> N
     words = prior(schema)
     for question in QUESTIONS:
         if question["schema"] == schema:
-            canonical = words._bound(question["text"]).text
+            canonical = words.read(question["text"]).text
             assert words.bits(canonical) == words.bits(question["text"]), question["text"]
 
 

@@ -335,5 +335,6 @@ def _settled(expansion: Expansion) -> int:
 def _unknown(tree: Expression) -> NotDescribed:
     what = identifier(tree.name) if isinstance(tree, Column) else f"this {tree.kind[2:]}"
     return NotDescribed(
-        f"There are no words for {what} where it stands; ask with check or ask instead."
+        f"There are no words for {what} where it stands; write the question in another way, or ask "
+        "it without a description."
     )

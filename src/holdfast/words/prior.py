@@ -92,7 +92,7 @@ class Prior:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grammar", Grammar(Columns(self.schema)))
-        questions = map(self._bound, self.schema.favourites)
+        questions = map(self.read, self.schema.favourites)
         found = {use.part for question in questions for use in parts_of(question)}
         object.__setattr__(self, "favourites", frozenset(found))
 
@@ -103,9 +103,9 @@ class Prior:
             raise InvalidArgument(f"The prior {body['prior']!r} is not known; there is {NAME!r}.")
         columns: dict[str, dict[str, Any]] = {}
         for section, key in _SECTIONS.items():
-            for name, declared in body.get(section, {}).items():
+            for name, declared in _section(body, section).items():
                 columns.setdefault(name, {})[key] = declared
-        types = {name: ColumnType(kind) for name, kind in body["types"].items()}
+        types = {name: _type(name, kind) for name, kind in _section(body, "types").items()}
         return cls(Schema(types).declare(columns, body.get("favourites", ())))
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,12 +117,16 @@ class Prior:
             "bounds": {name: list(schema.bounds[name]) for name in sorted(schema.bounds)},
             "values": {name: list(schema.values[name]) for name in sorted(schema.values)},
             "weights": {name: str(schema.weights[name]) for name in sorted(schema.weights)},
-            "favourites": sorted({self._bound(text).text for text in schema.favourites}),
+            "favourites": sorted({self.read(text).text for text in schema.favourites}),
         }
+
+    def read(self, question: Question) -> Bound:
+        """The statistic that a question means; to describe it, any `where` will do."""
+        return bind(question, Table(self.schema, _ANY_GROUP))
 
     def bits(self, question: Question) -> Bits:
         """The length of a question; refused if it has no description."""
-        return self.of(self._bound(question))
+        return self.of(self.read(question))
 
     def of(self, question: Bound) -> Bits:
         """The length of a question that has met its table."""
@@ -140,9 +144,6 @@ class Prior:
                 option("route", "grammar") + self._described(part),
             )
         return option("route", "grammar") + self._described(part)
-
-    def _bound(self, question: Question) -> Bound:
-        return bind(question, Table(self.schema, _ANY_GROUP))
 
     def _described(self, part: Part) -> int:
         cost = option("part", part.kind) + self._body(part)
@@ -181,13 +182,36 @@ class Prior:
         return form + body + numbers
 
 
+def _section(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = body.get(name, {})
+    if isinstance(found, Mapping) and all(isinstance(column, str) for column in found):
+        return found
+    raise InvalidArgument(f"The schema's {name!r} must be a mapping from the names of columns.")
+
+
+def _type(name: str, kind: object) -> ColumnType:
+    known = [str(each) for each in ColumnType]
+    if kind in known:
+        return ColumnType(str(kind))
+    raise InvalidArgument(
+        f"The type of column {name!r} is {str(kind)[:40]!r}; it must be one of {', '.join(known)}."
+    )
+
+
 def bits(question: Question, schema: Prior | Schema | Mapping[str, Any]) -> Bits:
     """The length of a question's description by the prior "words/1"; no data is needed.
 
     `schema` says what is declared of the table: `types` of its columns, and perhaps `bounds`,
     `values`, `weights` and `favourites`, as in `Prior.to_dict`. A `Prior` made once is faster.
     """
-    if isinstance(schema, Prior):
-        return schema.bits(question)
-    prior = Prior(schema) if isinstance(schema, Schema) else Prior.from_dict(schema)
-    return prior.bits(question)
+    match schema:
+        case Prior():
+            return schema.bits(question)
+        case Schema():
+            return Prior(schema).bits(question)
+        case Mapping():
+            return Prior.from_dict(schema).bits(question)
+    raise InvalidArgument(
+        "schema must be a mapping with the 'types' of the columns, not "
+        f"{type(schema).__name__}; write it like {{'types': {{'x': 'float'}}}}."
+    )
