@@ -195,15 +195,19 @@ def test_no_condition_weighs_more_than_its_derivations(context: str) -> None:
     assert _overweight(context) == []
 
 
-def test_numbers_and_codes_weigh_no_more_than_their_derivations() -> None:
+@pytest.mark.parametrize(
+    ("schema", "relative", "unseen"), [(MIXED, 0.01, 0), (NUMBERS, 0, 16)], ids=["mixed", "numbers"]
+)
+def test_numbers_and_codes_weigh_no_more_than_their_derivations(
+    schema: Schema, relative: float, unseen: int
+) -> None:
     # Constants have many unlikely derivations, of which those that were not looked at are missing.
-    unseen = 16 * LEAST * 10
-    for schema in (MIXED, NUMBERS):
-        found = masses(partial(_where, schema), LEAST * 10)
-        likely = {tree: mass for tree, mass in found.items() if mass > 4 * unseen}
-        assert len(likely) >= 25
-        for tree, mass in likely.items():
-            assert _weight(schema, "w", tree) <= mass + unseen, text(tree)
+    least = 4 * LEAST
+    found = masses(partial(_where, schema), least)
+    likely = {tree: mass for tree, mass in found.items() if mass > (ORDERS + 4 * unseen) * least}
+    assert len(likely) >= 60
+    for tree, mass in likely.items():
+        assert _weight(schema, "w", tree) <= mass * (1 + relative) + unseen * least, text(tree)
 
 
 def _where(schema: Schema, choose: Chooser) -> Expression:
