@@ -14,7 +14,15 @@ from holdfast.data.source import open_sample
 from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.question import build
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Call, Column, ColumnType, Expression, Op
+from holdfast.question.expression import (
+    Call,
+    Column,
+    ColumnType,
+    Constant,
+    Expression,
+    Kind,
+    Op,
+)
 from holdfast.question.row import row_value
 from holdfast.question.text import text
 from holdfast.statistics.mean import Mean, expression_of
@@ -283,6 +291,8 @@ def test_a_tree_without_a_production_is_refused_and_never_guessed() -> None:
         x,  # where declared bounds apply, the column itself never stands
         Call(Op.ADD, (build.clip(x, 0, 1), build.clip(x, 0, 2), build.clip(x, 0, 3))),
         Call(Op.CLIP, (x, x, x)),
+        Constant(Kind.BOOLEAN, None),  # a NULL that no CASE gives
+        Constant(Kind.NUMBER, None),
     ):
         with pytest.raises(NotDescribed, match="no words"):
             words.millibits(Part("mean", (tree,)))

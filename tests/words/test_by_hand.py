@@ -63,6 +63,9 @@ BY_HAND = {
     "avg(lower(t) = 'ab')": f"{ATOM} .006 1/3 .04 {T} .57 .52 .082 .83 .016 .11",
     "avg(t like '%x_')": f"{ATOM} .93 1/26 .2 .1 .52 .005 .037 .28 .04",
     "avg(t like 'A%1')": f"{ATOM} .93 1/26 .2 .1 .38 1/26 .03 .15 1/29 .2 1/10 .3",
+    "avg(t like 'a%b%')": (
+        f"{ATOM} .93 1/26 .2 .1 .52 .082 .037 .15 1/29 .48 .016 .037 .15 1/29 .04"
+    ),
     "avg(t = 'é')": f"{ATOM} .93 1/26 .57 .01 1/4 1/65536",
     "avg(c = 'w')": f"{ATOM} .93 4/26 .82 .05 .52 .015 .11",
     "avg(t < 'a')": f"{MEAN} .83 .05 .2 1/4 .36 {T} .05 .52 .082 .11",
@@ -78,6 +81,7 @@ BY_HAND = {
     "avg(abs(y) > 3)": f"{ATOM} .008 {Y} .735 .47 {free('.035')}",
     "avg(coalesce(y, x) < 7)": f"{ATOM} .006 1/3 .004 1/2 {Y} {X} .735 .2 {free('.015')}",
     "avg(k != 1 and k != 2)": f"{ATOM} .93 2/26 .005 1/2 {level(4)} {level(4)} 2",
+    "avg(k = 7)": f"{ATOM} .93 2/26 .41 {Fraction('.04') * digit()}",
     "avg(k between 2 and 2)": f"{ATOM} .93 2/26 .115 .68 {level(4)} {level(4)}",
     # The wrong way round it is no range, but two comparisons.
     "avg(x > 9 and x < 3)": (

@@ -60,6 +60,14 @@ def test_many_more_columns_cost_a_few_bits() -> None:
     assert 3 < wide.bits(text).plain - prior("flights").bits(text).plain < 8
 
 
+def test_whole_numbers_of_at_most_forty_values_are_levels() -> None:
+    found = {}
+    for values in (40, 41):
+        body = {"types": {"k": "integer"}, "bounds": {"k": (0, values - 1)}}
+        found[values] = Prior.from_dict(body).bits("avg(k = 17)").plain
+    assert found[40] < found[41] - 3  # equality is what is likely said of a level
+
+
 def test_weights_of_key_columns_are_worth_bits() -> None:
     body = SCHEMAS["credit"]
     heavy = Prior.from_dict({**body, "weights": {"default": 10, "score_v2": 10}})
