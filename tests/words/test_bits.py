@@ -296,6 +296,8 @@ def test_a_tree_without_a_production_is_refused_and_never_guessed() -> None:
     ):
         with pytest.raises(NotDescribed, match="no words"):
             words.millibits(Part("mean", (tree,)))
+    with pytest.raises(NotDescribed, match="no words"):
+        words.millibits(Part("cut", (bare,)))  # no constant is open
     with pytest.raises(NotDescribed, match="all rows"):
         words.millibits(Part("auc", (x, bare), bare))
 

@@ -80,10 +80,11 @@ class Grammar:
             found = units(junction, rest)
             cost += option("cut", _JUNCTION[junction]) + count_millibits(len(found))
             cost += _settled(self._units("v", found))
-        if not isinstance(tree, Call):
-            raise NotDescribed("A cut has an open constant.")
-        cost += option("cut", "atom") + option("direction", direction(tree.op))
-        return cost + _settled(self._subject("v", tree.args[0]))
+        match tree:
+            case Call(Op.ABOVE | Op.BELOW as sign, (subject, Constant(_, None))):
+                cost += option("cut", "atom") + option("direction", direction(sign))
+                return cost + _settled(self._subject("v", subject))
+        raise _unknown(tree)
 
     def groups(self, first: Expression, second: Expression) -> int:
         """Two different groups of rows that are compared."""
