@@ -270,12 +270,11 @@ def test_what_is_turned_over_is_one_minus_a_share_or_has_its_sign_changed() -> N
                 lambda rows: rows["x"], columns=["x"], bounds=(0.0, 1.0), name="mine"
             )
         ),
-        holdfast.mean(pl.col("x").sin(), bounds=(0.0, 1.0)),
         holdfast.statistic(
             lambda rows: 0.5, columns=["x"], bounds=(0.0, 1.0), name="mine", change=0.1
         ),
     ],
-    ids=["function", "polars", "statistic"],
+    ids=["function", "statistic"],
 )
 def test_python_has_a_name_and_no_description(question: Any) -> None:
     words = Prior(Schema({"x": ColumnType.FLOAT}).declare({"x": (0, 1)}))
