@@ -109,7 +109,7 @@ def test_the_state_is_a_fold_of_the_ledger_alone(tmp_path: Path, name: str) -> N
             wishes = []
             for each in (holdout, blind):
                 statistic = each._bound(last, None)
-                wishes.append(each._desk.wishes([statistic], None))  # type: ignore[list-item]
+                wishes.append(each._desk.wishes([statistic], None, None))  # type: ignore[list-item]
             assert wishes[0] == wishes[1]
         answered.append(holdout.ask(last))
     with opened(ledger.parent, name) as resumed:

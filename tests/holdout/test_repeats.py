@@ -184,13 +184,13 @@ def test_a_named_half_width_is_fulfilled_by_what_is_no_wider(
 ) -> None:
     low, high = sorted((low, high))
     stored = look(low, high)
-    found = fulfilling([stored], Wish(LATE_MEAN, t), stated=False)
+    found = fulfilling([stored], Wish(LATE_MEAN, t))
     assert (found is stored) == ((high - low) / 2 <= t + 1e-9)
-    assert fulfilling([stored], Wish(LATE_MEAN, t, narrow=True), stated=False) is stored
+    assert fulfilling([stored], Wish(LATE_MEAN, t, narrow=True)) is stored
     one_sided = look(0.0, high, (0.0, high))
-    found = fulfilling([one_sided], Wish(LATE_MEAN, t, narrow=True), stated=False)
+    found = fulfilling([one_sided], Wish(LATE_MEAN, t, narrow=True))
     assert (found is one_sided) == (high / 2 <= t + 1e-9)
-    narrowest = fulfilling([look(0.0, 1.0), stored], Wish(LATE_MEAN, 0.5), stated=False)
+    narrowest = fulfilling([look(0.0, 1.0), stored], Wish(LATE_MEAN, 0.5))
     assert narrowest is stored or (low, high) == (0.0, 1.0)
 
 
@@ -200,10 +200,10 @@ def test_a_claim_is_settled_from_inside_or_from_outside(
 ) -> None:
     low, high = sorted((low, high))
     first, last = sorted((first, last))
-    wish = Wish(LATE_MEAN, 0.1, (first, last), (first + last) / 2)
-    found = fulfilling([look(low, high)], wish, stated=True)
+    wish = Wish(LATE_MEAN, 0.1, (first, last), (first + last) / 2, stated=True)
+    found = fulfilling([look(low, high)], wish)
     inside = (first <= 0 or low >= first - 1e-9) and (last >= 1 or high <= last + 1e-9)
     assert (found is not None) == (inside or high < first or low > last)
     made_before = look(low, high, (first, last))
-    again = Wish(LATE_MEAN, 0.1, (first, last), low)
-    assert fulfilling([made_before], again, stated=True) is made_before
+    again = Wish(LATE_MEAN, 0.1, (first, last), low, stated=True)
+    assert fulfilling([made_before], again) is made_before

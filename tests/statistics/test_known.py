@@ -17,8 +17,9 @@ from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish, about
 from holdfast.question import GRID
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import Estimate, Paired, batches, is_derived, is_single
+from holdfast.statistics.derived import Paired, batches, is_derived, is_single
 from holdfast.statistics.known import KnownVariance, known_variance
+from holdfast.statistics.play import Estimate
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval

@@ -1,4 +1,4 @@
-"""The search for a quantile: never more thresholds than announced, and what a guess claims."""
+"""The search for a quantile: which way is the longest, and what a guess claims."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import math
 
 import pytest
 
+from holdfast.errors import BudgetExhausted
 from holdfast.question import ColumnType, Schema
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import Estimate
+from holdfast.statistics.play import Estimate, Joined
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
@@ -40,7 +41,7 @@ def asked(quantile: Quantile, first: float, last: float) -> dict[float, Interval
 
 
 @pytest.mark.parametrize("cells", [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 20, 33])
-def test_no_search_is_longer_than_announced_and_some_is_as_long(cells: int) -> None:
+def test_no_search_is_longer_than_one_that_decides_nothing(cells: int) -> None:
     quantile = made(cells)
     lengths = []
     for first, last in itertools.combinations_with_replacement(range(cells + 1), 2):
@@ -50,31 +51,36 @@ def test_no_search_is_longer_than_announced_and_some_is_as_long(cells: int) -> N
         found = quantile.join(shares).interval
         # Both ends are found to the step: the last threshold below, the first one not below.
         assert found == (max(0, first - 1), last)
-    assert max(lengths) == quantile.most_questions({})
-    assert quantile.most_questions({}) <= cells
+    undecided = asked(quantile, 0, cells)
+    assert set(undecided.values()) == {INSIDE}
+    assert max(lengths) == len(undecided) <= cells
 
 
-def test_what_is_known_is_not_asked_again() -> None:
+def test_a_play_looks_for_what_a_guess_does_not_tell() -> None:
     quantile = made(20)
-    answers = asked(quantile, 5, 9)
-    assert quantile.most_questions(answers) == 0
-    assert quantile.most_questions({}) >= len(answers)
-    (first, *_) = answers
-    assert quantile.most_questions({first: answers[first]}) == quantile.most_questions({}) - 1
-    assert quantile.most_questions({3.0: BELOW}) == quantile.most_questions({})
+    play = quantile.play(10.0, 0.1)
+    claims = next(play)
+    assert [part.claim for part in claims] == [(0.0, math.nextafter(0.5, 0.0)), (0.5, 1.0)]
+    with pytest.raises(StopIteration) as confirmed:
+        play.send([Estimate(0.2, BELOW), Estimate(0.8, ABOVE)])
+    assert confirmed.value.value == Joined(10.0, Interval(8.0, 12.0))
+    play = quantile.play(10.0, 0.1)
+    next(play)
+    (first,) = play.send([Estimate(0.5, INSIDE), Estimate(0.8, ABOVE)])
+    assert (first.guess, first.claim) == (None, None)
 
 
-@pytest.mark.parametrize("question", ["quantile(clip(x, -2.5, 7), 0.1)", "median(clip(k, 0, 9))"])
-def test_thresholds_are_recognised_by_their_text(question: str) -> None:
-    quantile = bind(question, AT)
-    assert isinstance(quantile, Quantile)
-    for cell in (0, 1, quantile.cells // 2, quantile.cells):
-        v = quantile.place(cell)
-        assert quantile.threshold_of(quantile.threshold(v).text) == v
-    some = quantile.threshold(1.0).text
-    for end in ("x", "nan", "inf", "3 and x <= 3", "3.0", "1e0"):  # "nan" may be a column
-        assert quantile.threshold_of(some.replace("<= 1)", f"<= {end})")) is None
-    assert quantile.threshold_of("avg(k)") is None
+def test_a_refusal_on_the_way_leaves_what_was_found() -> None:
+    play = made(20).play(None, 0.1)
+    next(play)
+    with pytest.raises(BudgetExhausted):
+        play.throw(BudgetExhausted("nothing was found yet"))
+    play = made(20).play(None, 0.1)
+    next(play)
+    play.send([Estimate(0.2, BELOW)])
+    with pytest.raises(StopIteration) as ended:
+        play.throw(BudgetExhausted("nothing is left"))
+    assert ended.value.value.interval == (9.0, 20.0)
 
 
 def test_the_claims_of_a_guess() -> None:

@@ -19,7 +19,8 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.question import ColumnType, Schema
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import Derived, Estimate, is_derived, is_single
+from holdfast.statistics.derived import Derived, is_derived, is_single
+from holdfast.statistics.play import Estimate
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.statistics.table import Table

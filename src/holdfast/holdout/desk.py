@@ -118,9 +118,15 @@ class Desk:
             return self.transcript.terms.tolerance
         return require.between("tolerance", tolerance, 0.0, 0.5, open_low=True, open_high=True)
 
-    def wishes(self, statistics: Sequence[Statistic], tolerance: float | None) -> list[Wish]:
-        """To ask for these, or to check what a guesser says of them."""
+    def wishes(
+        self, statistics: Sequence[Statistic], others: Sample | None, tolerance: float | None
+    ) -> list[Wish]:
+        """To ask for these, or to check what other rows or a guesser say of them."""
         t = self.half_width(tolerance)
+        if others is not None:
+            found = averages(others, statistics, self.table)
+            checks = [about(one, t, guess) for one, guess in zip(statistics, found, strict=True)]
+            return [replace(wish, narrow=tolerance is None) for wish in checks]
         if kind_of(self.opening.mechanism["name"]).trained:
             return self._by_training(statistics, t)
         if self._guessing is not None:
@@ -162,16 +168,6 @@ class Desk:
                 self._guessing.learn(lesson_of(answer))
         return self._guessing
 
-    def checks(
-        self, statistics: Sequence[Statistic], guesses: Sequence[float], tolerance: float | None
-    ) -> list[Wish]:
-        """To check that each is about its guess (a fraction of its range)."""
-        t = self.half_width(tolerance)
-        return [
-            replace(about(statistic, t, guess), narrow=tolerance is None)
-            for statistic, guess in zip(statistics, guesses, strict=True)
-        ]
-
     def offers(self, wishes: Sequence[Wish], account: Account) -> tuple[Mechanism, list[Offer]]:
         """The public terms of answering on an account; or a refusal."""
         transcript = self.transcript
@@ -199,20 +195,17 @@ class Desk:
         wishes: Sequence[Wish],
         why: str | None,
         part_of: Mapping[str, str] = _NOTHING,
-        *,
-        stated: bool = False,
     ) -> list[Answer]:
         """The answers, one for each wish; what stored answers fulfil is not asked again.
 
-        `part_of` tells, for a question's text, the statistic that it is asked for; `stated` that
-        the claims are the analyst's own.
+        `part_of` tells, for a question's text, the statistic that it is asked for.
         """
         if why is not None and not isinstance(why, str):
             raise InvalidArgument(f"why is {why!r}; it must be text.")
         # Named twice in one batch, a question is asked once; another claim is another question.
-        keys = [(wish.question.text, wish.claim if stated else None) for wish in wishes]
+        keys = [(wish.question.text, wish.claim if wish.stated else None) for wish in wishes]
         wanted = dict(zip(keys, wishes, strict=True))
-        unknown = partial(self._unknown, wanted, stated)
+        unknown = partial(self._unknown, wanted)
         fresh: dict[Key, Recorded] = {}
         if unknown():
             with self.store.exclusive(self._timeout):
@@ -224,23 +217,20 @@ class Desk:
             self.refresh()
         left, answers, new = self.budget(), [], set(fresh)
         for key, wish in zip(keys, wishes, strict=True):
-            recorded = fresh.get(key) or self.stored(wish, stated=stated)
+            recorded = fresh.get(key) or self.stored(wish)
             if recorded is None:
                 raise LedgerTampered("the ledger has lost an answer; open it again.")
             answers.append(Answer(recorded, left, repeated=key not in new))
             new.discard(key)
         return answers
 
-    def stored(self, wish: Wish, *, stated: bool) -> Recorded | None:
+    def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
-        looks = self.transcript.looks.get(wish.question.text, ())
-        return fulfilling(looks, wish, stated=stated)
+        return fulfilling(self.transcript.looks.get(wish.question.text, ()), wish)
 
-    def _unknown(self, wanted: Mapping[Key, Wish], stated: bool) -> dict[Key, Wish]:
+    def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""
-        return {
-            key: wish for key, wish in wanted.items() if self.stored(wish, stated=stated) is None
-        }
+        return {key: wish for key, wish in wanted.items() if self.stored(wish) is None}
 
     def _ask_afresh(
         self, wishes: Mapping[Key, Wish], why: str | None, part_of: Mapping[str, str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from holdfast import require
@@ -14,22 +15,41 @@ from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import is_protected
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.row import GRID, RowValue, row_value
-from holdfast.statistics.derived import Derived, Paired, batches, is_derived, is_single
+from holdfast.statistics.derived import Paired, batches, is_single
 from holdfast.statistics.mean import GroupMean
+from holdfast.statistics.play import fraction
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc, TableFunction
 from holdfast.theory.base.intervals import Interval
 
 __all__ = [
+    "Guess",
     "averages",
     "claimed_side",
-    "fraction",
-    "guess_about",
     "guessed_number",
     "other_rows",
     "values_of",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What the analyst guesses: a number for each question, every part from other rows, or nothing.
+
+    Read once: a table to guess from is opened once, whatever it is used for.
+    """
+
+    numbers: tuple[float, ...] | None = None
+    rows: Sample | None = None
+
+    def each(self, count: int) -> Guess:
+        """One number as the guess of each of so many questions."""
+        return self if self.numbers is None else Guess(self.numbers * count)
+
+    def of(self, place: int) -> float | None:
+        """The number guessed of the question at a place."""
+        return None if self.numbers is None else self.numbers[place]
 
 
 def other_rows(data: Any, opening: Opening, secret: bytes) -> Sample:
@@ -90,29 +110,12 @@ def guessed_number(guess: object) -> float:
     return require.finite("guess", guess)
 
 
-def guess_about(
-    part: Statistic, question: Statistic | Derived, guess: float, others: Sequence[float]
-) -> float:
-    """What a guess of the whole says about its last part, as a fraction of the part's range."""
-    if is_derived(question):
-        guess = question.last_guess(guess, others)
-        guess = min(part.high, max(part.low, guess))
-    return fraction("guess", guess, part)
-
-
 def values_of(others: Sample, column: str) -> list[Value]:
     """The values of a column in other rows, in order; missing ones are left out."""
     found: set[Value] = set()
     for frame in others.frames([column]):
         found.update(frame[column].drop_nulls().unique().to_list())
     return sorted(found, key=lambda member: (str(type(member)), member))
-
-
-def fraction(name: str, value: object, statistic: Statistic) -> float:
-    """A number in the statistic's own unit as a fraction of its range."""
-    number = require.between(name, value, statistic.low, statistic.high)
-    width = statistic.high - statistic.low
-    return (number - statistic.low) / width if width else 0.0
 
 
 def claimed_side(question: object, at_most: object, at_least: object, tolerance: float) -> Wish:
@@ -126,7 +129,7 @@ def claimed_side(question: object, at_most: object, at_least: object, tolerance:
             "with guess=."
         )
     name, given = ("at_least", at_least) if at_most is None else ("at_most", at_most)
-    bound = fraction(name, given, statistic)
+    bound = fraction(given, statistic, name)
     claim = (bound, 1.0) if at_most is None else (0.0, bound)
     if claim == (0.0, 1.0) and statistic.low < statistic.high:
         raise InvalidArgument(
@@ -134,4 +137,4 @@ def claimed_side(question: object, at_most: object, at_least: object, tolerance:
             f"nothing. Claim less than its range {Interval(statistic.low, statistic.high)}; "
             "nothing was spent."
         )
-    return Wish(statistic, tolerance, claim, bound)
+    return Wish(statistic, tolerance, claim, bound, stated=True)

@@ -11,12 +11,17 @@ from holdfast.data.design import Value
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerUnavailable
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.answering import Guesses, answer_all, answer_quantile
+from holdfast.holdout.asking import answers_to
 from holdfast.holdout.budget import Budget, Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import Groups
-from holdfast.holdout.guess import claimed_side, guessed_number, values_of
-from holdfast.holdout.price import Guessed, cost_of, cost_of_claim, require_groups_covered
+from holdfast.holdout.guess import Guess, claimed_side, guessed_number, values_of
+from holdfast.holdout.plays import Bound
+from holdfast.holdout.price import (
+    cost_of,
+    cost_of_claim,
+    require_groups_covered,
+)
 from holdfast.holdout.vacuous import require_telling
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.mechanism import Wish
@@ -24,9 +29,6 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
 from holdfast.statistics.bind import Labelled, Question, bind, labelled, read_question
 from holdfast.statistics.call import Better, Call, TableCall
-from holdfast.statistics.derived import Derived
-from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.statistic import Statistic
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
@@ -111,11 +113,12 @@ class Holdout:
         if at_most is not None or at_least is not None:
             _require_one_claim(guess, at_most, at_least)
             return cost_of_claim(self._desk, self._side(question, at_most, at_least, tolerance))
-        found = self._bound(question, guess)
-        guessed = self._guessed(guess, len(found.members) if isinstance(found, Labelled) else 1)
-        if not isinstance(found, Labelled | Quantile):
-            require_telling(self._desk, [found], guessed, tolerance)
-        return cost_of(self._desk, found, guessed, tolerance)
+        read = self._guess(guess)
+        found = self._bound(question, read.rows)
+        if isinstance(found, Labelled):
+            return cost_of(self._desk, found, read.each(len(found.members)), tolerance)
+        require_telling(self._desk, [found], read, tolerance)
+        return cost_of(self._desk, found, read, tolerance)
 
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""
@@ -207,7 +210,7 @@ class Holdout:
         tolerance: float | None = None,
     ) -> Answer | Groups:
         """The value of a question. With a guesser, or training rows, its guess is checked first."""
-        return self._put(question, None, why, tolerance)
+        return self._put(question, Guess(), why, tolerance)
 
     def ask_many(
         self,
@@ -218,9 +221,8 @@ class Holdout:
     ) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
         asked = _several(questions)
-        bound = [self._one_batch(question) for question in asked]
-        answers = answer_all(self._desk, bound, None, why, tolerance)
-        return _judged(asked, answers)
+        bound = [self._single(question) for question in asked]
+        return _judged(asked, answers_to(self._desk, bound, Guess(), why, tolerance))
 
     @overload
     def check(
@@ -259,9 +261,9 @@ class Holdout:
         """
         _require_one_claim(guess, at_most, at_least)
         if guess is not None:
-            return self._put(question, guess, why, tolerance)
+            return self._put(question, self._guess(guess), why, tolerance)
         wish = self._side(question, at_most, at_least, tolerance)
-        (answer,) = self._desk.answer([wish], why, stated=True)
+        (answer,) = self._desk.answer([wish], why)
         return answer.judged(_better(question))
 
     def check_many(
@@ -274,83 +276,70 @@ class Holdout:
     ) -> list[Answer]:
         """Checks chosen together; `guesses` are as many numbers, or a table to guess from."""
         asked = _several(questions)
-        bound = [self._one_batch(question) for question in asked]
+        bound = [self._single(question) for question in asked]
         if isinstance(guesses, Sequence) and not isinstance(guesses, str):
             if len(guesses) != len(bound):
                 raise InvalidArgument(
                     f"there are {plural(len(bound), 'question')} and "
                     f"{plural(len(guesses), 'guess', 'guesses')}; give one for each question."
                 )
-            found: Guesses = [guessed_number(guess) for guess in guesses]
+            guess = Guess(tuple(guessed_number(each) for each in guesses))
+        elif guesses is None:
+            raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
         else:
-            found = self._guesses(guesses, len(bound))
-        answers = answer_all(self._desk, bound, found, why, tolerance)
-        return _judged(asked, answers)
+            guess = self._guess(guesses).each(len(bound))
+        return _judged(asked, answers_to(self._desk, bound, guess, why, tolerance))
 
     def _put(
-        self, question: Question | TableCall, guess: Any, why: str | None, tolerance: float | None
+        self, question: Question | TableCall, guess: Guess, why: str | None, tolerance: float | None
     ) -> Answer | Groups:
-        found = self._bound(question, guess)
+        found = self._bound(question, guess.rows)
         if isinstance(found, Labelled):
-            return self._labelled(found, guess, why, tolerance)
-        if isinstance(found, Quantile):
-            return answer_quantile(self._desk, found, self._one_guess(guess), why, tolerance)
-        guesses = None if guess is None else self._guesses(guess, 1)
-        (answer,) = answer_all(self._desk, [found], guesses, why, tolerance)
+            return self._labelled(found, guess.each(len(found.members)), why, tolerance)
+        (answer,) = answers_to(self._desk, [found], guess, why, tolerance)
         return answer.judged(_better(question))
 
     def _labelled(
-        self, found: Labelled, guess: Any, why: str | None, tolerance: float | None
+        self, found: Labelled, guess: Guess, why: str | None, tolerance: float | None
     ) -> Groups:
         questions = [question for _, question in found.members]
-        guesses = None if guess is None else self._guesses(guess, len(questions))
         self._desk.refresh()
-        guessed = self._guessed(guess, len(questions))
-        require_groups_covered(self._desk, questions, found.by, guessed, tolerance)
-        answers = answer_all(self._desk, questions, guesses, why, tolerance, in_table=True)
+        require_groups_covered(self._desk, questions, found.by, guess, tolerance)
+        answers = answers_to(self._desk, questions, guess, why, tolerance, in_table=True)
         labels = [label for label, _ in found.members]
         return Groups(found.by, tuple(zip(labels, answers, strict=True)), self._frame_kind)
 
-    def _bound(
-        self, question: Question | TableCall, guess: Any
-    ) -> Statistic | Derived | Quantile | Labelled:
-        """The question as statistics of this table."""
+    def _bound(self, question: Question | TableCall, others: Sample | None) -> Bound | Labelled:
+        """The question as statistics of this table; `others` are rows to take groups from."""
         call = read_question(question) if isinstance(question, str) else question
         if isinstance(call, TableCall):
-            return labelled(call, self._desk.table, lambda column: self._members(column, guess))
+            return labelled(call, self._desk.table, lambda column: self._members(column, others))
         found = bind(call, self._desk.table)
         if found.text == question:
             self._desk.was_read(question)
         return found
 
-    def _one_batch(self, question: Question) -> Statistic | Derived:
+    def _single(self, question: Question) -> Bound:
         found = self._bound(question, None)
-        if isinstance(found, Labelled | Quantile):
+        if isinstance(found, Labelled):
             raise InvalidQuestion(
-                "A quantile, a histogram and by= groups are asked by themselves, not in a list."
+                "A histogram and by= groups are many answers; ask for them by themselves."
             )
         return found
 
-    def _one_guess(self, guess: Any) -> float | Sample | None:
-        """A number, other rows to guess from, or nothing."""
+    def _guess(self, guess: Any) -> Guess:
+        """A number, or other rows to guess from; a table is opened here, and nowhere else."""
         if guess is None:
-            return None
-        return guessed_number(guess) if isinstance(guess, Real) else self._desk.other_rows(guess)
-
-    def _guesses(self, guess: Any, count: int) -> Guesses:
-        """Numbers in the questions' own units, or a sample of other rows."""
-        if guess is None:
-            raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
+            return Guess()
         if isinstance(guess, Real):
-            return [guessed_number(guess)] * count
-        return self._desk.other_rows(guess)
+            return Guess((guessed_number(guess),))
+        return Guess(rows=self._desk.other_rows(guess))
 
-    def _members(self, column: Column, guess: Any) -> Sequence[Value]:
+    def _members(self, column: Column, others: Sample | None) -> Sequence[Value]:
         """The groups: from the design, or from other rows, never from the protected ones."""
         if column.name in self._desk.table.design.columns:
             return self._desk.table.design.members(column.name)
-        table = guess is not None and not isinstance(guess, Real)
-        others = self._desk.other_rows(guess) if table else self._desk.train
+        others = self._desk.train if others is None else others
         if others is None or column.name not in others.types:
             raise InvalidQuestion(
                 f"by={column.name!r} needs to know the groups without looking at the protected "
@@ -358,11 +347,6 @@ class Holdout:
                 "init), or ask each group with where=."
             )
         return values_of(others, column.name)
-
-    def _guessed(self, guess: Any, count: int) -> Guessed:
-        if isinstance(guess, Real):
-            return Guessed((guessed_number(guess),) * count)
-        return Guessed(rows=guess is not None)
 
     def _side(
         self,

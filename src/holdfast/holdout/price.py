@@ -1,44 +1,88 @@
-"""What questions would cost: the walk of a question rehearsed in public, without its data."""
+"""What questions would cost: their plays rehearsed on public stand-ins, without the data."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass, field, replace
 
 from holdfast.errors import BudgetExhausted, Refused
 from holdfast.holdout.budget import Cost
 from holdfast.holdout.desk import Desk, checks_and_asks
-from holdfast.holdout.guess import guess_about
+from holdfast.holdout.guess import Guess
+from holdfast.holdout.plays import Bound, Due, claimed, play_of, played, wish_of
+from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Release, Status, Wish, about
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Release, Status, Wish
 from holdfast.statistics.bind import Labelled
-from holdfast.statistics.derived import Derived, batches, is_derived
+from holdfast.statistics.derived import is_single
+from holdfast.statistics.play import Estimate, Part
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer
 
-__all__ = [
-    "Guessed",
-    "claimed",
-    "cost_of",
-    "cost_of_claim",
-    "require_covered",
-    "require_groups_covered",
-    "thresholds_about",
-    "wish_of",
-]
+__all__ = ["cost_of", "cost_of_claim", "require_covered", "require_groups_covered"]
 
 
-@dataclass(frozen=True, slots=True)
-class Guessed:
-    """What the analyst guesses: a number for each question, or all parts, from `rows`."""
+@dataclass(slots=True)
+class _Rehearsal:
+    """A run of plays in public: what the ledger knows answers, and for the rest a stand-in does.
 
-    numbers: tuple[float, ...] | None = None
-    rows: bool = False
+    A claim of the analyst's is confirmed, or with `surprised` refuted; of anything else that is
+    asked anew nothing is known, which makes every search as long as it can be. `batches` are the
+    new questions, as they would be put together.
+    """
+
+    desk: Desk
+    questions: Sequence[Bound]
+    guess: Guess
+    tolerance: float | None
+    surprised: bool
+    batches: list[list[Wish]] = field(default_factory=list)
+    _seen: set[object] = field(default_factory=set)
+    _unsure: set[int] = field(default_factory=set)  # plays in which something was a stand-in
+
+    def run(self) -> list[list[Wish]]:
+        """The new questions, batch by batch."""
+        t = self.desk.half_width(self.tolerance)
+        plays = [play_of(each, self.guess.of(n), t) for n, each in enumerate(self.questions)]
+        played(plays, self._put)
+        return self.batches
+
+    def _put(self, due: Due) -> list[Estimate]:
+        fresh: list[Wish] = []
+        found = [self._found(place, part, fresh) for place, part in due]
+        self.batches.extend(checks_and_asks(fresh))
+        return found
+
+    def _found(self, place: int, part: Part, fresh: list[Wish]) -> Estimate:
+        statistic, claims = part.statistic, part.guess is not None
+        if claims:
+            wish = claimed(part, self.desk.half_width(self.tolerance), self.tolerance)
+        else:
+            wish = wish_of(self.desk, statistic, self.guess, self.tolerance)
+        # In a search, and of what is claimed, which part it is follows from the answers before.
+        depends = claims or isinstance(self.questions[place], Quantile)
+        unsure = depends and place in self._unsure
+        look = None if unsure else self.desk.stored(wish)
+        if look is not None:
+            return look.estimate
+        self._unsure.add(place)
+        key = (place if unsure else None, statistic.text, wish.claim if claims else None)
+        if key not in self._seen:
+            self._seen.add(key)
+            fresh.append(wish)
+        confirmed = wish.claim is not None and claims and not self.surprised
+        return _stand_in(statistic, wish.claim if confirmed else None)
+
+
+def _stand_in(statistic: Statistic, claim: tuple[float, float] | None) -> Estimate:
+    """An answer that is what was claimed, or says nothing."""
+    low, high = (0.0, 1.0) if claim is None else (max(0.0, claim[0]), min(1.0, claim[1]))
+    first, last = (in_unit(end, statistic.low, statistic.high) for end in (low, high))
+    return Estimate(first + (last - first) / 2, Interval(first, last))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,75 +153,89 @@ def _checked(
     return mechanism.advance(account, offers, releases)
 
 
-def cost_of(
-    desk: Desk,
-    question: Statistic | Derived | Quantile | Labelled,
-    guessed: Guessed,
-    tolerance: float | None,
-) -> Cost:
+def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: float | None) -> Cost:
     """The cost of a question; refused if the budget does not cover it.
 
     For that, guesses are taken to be confirmed: what surprises would leave is not known before.
     """
     if isinstance(question, Labelled):
         members = [member for _, member in question.members]
-        price = _cost_of_all(desk, members, guessed, tolerance)
+        price = _price_of(desk, members, guess, tolerance)
         text, width = f"{members[0].text} and {len(members) - 1} more", None
-    elif isinstance(question, Quantile):
-        price, text, width = _of_quantile(desk, question, guessed, tolerance), question.text, None
     else:
-        price = _cost_of_all(desk, [question], guessed, tolerance)
-        text = question.text
-        part = price.tolerance or desk.half_width(tolerance)
-        width = None if is_derived(question) else part * (question.high - question.low)
+        price, text, width = _price_of(desk, [question], guess, tolerance), question.text, None
+        if is_single(question):
+            part = price.tolerance or desk.half_width(tolerance)
+            width = part * (question.high - question.low)
     return Cost(text, width, price.least, price.most, price.questions)
 
 
 def cost_of_claim(desk: Desk, wish: Wish) -> Cost:
     """The cost of checking what the analyst claims of a statistic."""
-    known = desk.stored(wish, stated=True) is not None
-    price = _walk(desk, [] if known else [[wish]], desk.transcript.committed)
+    batches = [] if desk.stored(wish) is not None else [[wish]]
+    price = _priced(desk, batches, batches)
     question = wish.question
     width = (price.tolerance or wish.tolerance) * (question.high - question.low)
     return Cost(question.text, width, price.least, price.most, price.questions)
 
 
-def _cost_of_all(
-    desk: Desk,
-    questions: Sequence[Statistic | Derived],
-    guessed: Guessed,
-    tolerance: float | None,
+def _price_of(
+    desk: Desk, questions: Sequence[Bound], guess: Guess, tolerance: float | None
 ) -> Price:
-    """The cost of questions chosen together, each stage in one batch."""
-    stages = _stages(desk, questions, guessed, tolerance)
-    return _walk(desk, stages, desk.transcript.committed)
+    """The price of questions chosen together: with what they claim confirmed, and at worst."""
+    confirmed, surprised = (
+        _Rehearsal(desk, questions, guess, tolerance, refuted).run() for refuted in (False, True)
+    )
+    return _priced(desk, confirmed, surprised)
+
+
+def _priced(
+    desk: Desk, confirmed: Sequence[Sequence[Wish]], surprised: Sequence[Sequence[Wish]]
+) -> Price:
+    """What is asked only if a guess is refuted costs nothing if it is confirmed."""
+    price = _least(desk, confirmed)
+    account = desk.transcript.committed
+    most = _at_worst(desk, surprised, Worst(account, account))
+    return replace(price, most=most, questions=sum(map(len, surprised)))
+
+
+def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> Price:
+    """The batches one after another on the account, with guesses as if confirmed."""
+    account, price = desk.transcript.committed, Price()
+    for wishes in batches:
+        try:
+            mechanism, offers = desk.offers(wishes, account)
+        except Refused as error:
+            raise _refusal(error, sum(map(len, batches)), price.questions) from None
+        if wishes[0].claim is None:
+            charges = [offer.worst_charge for offer in offers]
+            account = charged(account, offers, charges)
+        else:
+            releases = [mechanism.settle(offer, CONFIRMED) for offer in offers]
+            charges = [release.charge for release in releases]
+            account = mechanism.advance(account, offers, releases)
+        price += Price(sum(charges), 0.0, len(offers), offers[-1].tolerance)
+    return price
 
 
 def require_covered(
-    desk: Desk,
-    questions: Sequence[Statistic | Derived] | Quantile,
-    guessed: Guessed,
-    tolerance: float | None,
+    desk: Desk, questions: Sequence[Bound], guess: Guess, tolerance: float | None
 ) -> None:
-    """Refuse, before anything is asked, what takes more stages than the budget covers."""
-    if isinstance(questions, Quantile):
-        _of_quantile(desk, questions, guessed, tolerance)
-    else:
-        _cost_of_all(desk, questions, guessed, tolerance)
+    """Refuse, before anything is asked, what takes more batches than the budget covers."""
+    batches = _Rehearsal(desk, questions, guess, tolerance, surprised=False).run()
+    if len(batches) > 1:
+        _least(desk, batches)
 
 
 def require_groups_covered(
-    desk: Desk,
-    questions: Sequence[Statistic | Derived],
-    by: str,
-    guessed: Guessed,
-    tolerance: float | None,
+    desk: Desk, questions: Sequence[Bound], by: str, guess: Guess, tolerance: float | None
 ) -> None:
     """Refuse a table of answers that the budget does not cover, with the number that fits."""
 
     def covered(count: int) -> bool:
+        some = _Rehearsal(desk, questions[:count], guess, tolerance, surprised=False)
         try:
-            _cost_of_all(desk, questions[:count], guessed, tolerance)
+            _least(desk, some.run())
         except Refused:
             return False
         return True
@@ -190,139 +248,6 @@ def require_groups_covered(
         f"missing {len(questions) - most:,}. Ask for fewer groups, one by one with "
         "where=, or with a larger tolerance=."
     )
-
-
-def _stages(
-    desk: Desk,
-    questions: Sequence[Statistic | Derived],
-    guessed: Guessed,
-    tolerance: float | None,
-) -> list[list[Wish]]:
-    """What is to be asked anew, by stage. Plans end together, as they are asked."""
-    t, numbers = desk.half_width(tolerance), guessed.numbers
-    plans = [batches(question, numbers=numbers is not None) for question in questions]
-    depth = max(map(len, plans), default=0)
-    seen: set[object] = set()
-    stages: list[list[Wish]] = []
-    for level in range(depth):
-        last, wishes = level == depth - 1, []
-        for place, plan in enumerate(plans):
-            for part in plan[level - depth + len(plan)] if level >= depth - len(plan) else ():
-                if numbers is not None and last:
-                    found = claimed(desk, questions[place], part, numbers[place], tolerance)
-                    wish, key = found or (about(part, t, 0.5), (place, part.text))
-                    known = found is not None and desk.stored(wish, stated=True) is not None
-                else:
-                    wish, key = wish_of(desk, part, guessed.rows, tolerance), part.text
-                    known = desk.stored(wish, stated=False) is not None
-                if not known and key not in seen:
-                    wishes.append(wish)
-                seen.add(key)
-        stages.append(wishes)
-    return stages
-
-
-def wish_of(desk: Desk, part: Statistic, checked: bool, tolerance: float | None) -> Wish:
-    """As it is put to the desk, but for the guess, which matters to no cost."""
-    t = desk.half_width(tolerance)
-    wish = about(part, t, 0.5) if checked or desk.guesses(part) else Wish(part, t)
-    return replace(wish, narrow=tolerance is None)
-
-
-def claimed(
-    desk: Desk,
-    question: Statistic | Derived,
-    last: Statistic,
-    guess: float,
-    tolerance: float | None,
-) -> tuple[Wish, object] | None:
-    """What a guess claims of the last part; None where that follows from parts not yet known."""
-    *earlier, _ = batches(question, numbers=True)
-    known = [
-        desk.stored(wish_of(desk, part, False, tolerance), stated=False)
-        for stage in earlier
-        for part in stage
-    ]
-    values = [each.value for each in known if each is not None and each.value is not None]
-    if len(values) < len(known):
-        return None
-    (wish,) = desk.checks([last], [guess_about(last, question, guess, values)], tolerance)
-    return wish, (last.text, wish.claim)
-
-
-def _of_quantile(
-    desk: Desk, quantile: Quantile, guessed: Guessed, tolerance: float | None
-) -> Price:
-    """Of a search, by its longest way; of a check, with the search that follows a surprise."""
-    known = _known(desk, quantile, guessed.rows, tolerance)
-    places = map(quantile.place, range(quantile.cells))
-    fresh = (place for place in places if place not in known)
-    most = quantile.most_questions(known)
-    search = [
-        [wish_of(desk, quantile.threshold(v), guessed.rows, tolerance)] for v in islice(fresh, most)
-    ]
-    account = desk.transcript.committed
-    if guessed.numbers is None:
-        return _walk(desk, search, account)
-    t, (guess, *_) = desk.half_width(tolerance), guessed.numbers
-    claims = thresholds_about(quantile, guess, t)
-    stored = {v: desk.stored(wish, stated=True) for v, wish in claims.items()}
-    answers = {v: each.estimate for v, each in stored.items() if each is not None}
-    new = [wish for v, wish in claims.items() if v not in answers]
-    confirmed = not new and quantile.is_about(guess, quantile.join(answers).interval, t)
-    return _walk(desk, [new], account, if_surprised=[] if confirmed else search)
-
-
-def thresholds_about(quantile: Quantile, guess: float, t: float) -> dict[float, Wish]:
-    """Is the quantile within the tolerance of a guess? A one-sided claim at each threshold."""
-    return {
-        v: Wish(quantile.threshold(v), t, claim, quantile.level)
-        for v, claim in quantile.claims(guess, t * (quantile.high - quantile.low)).items()
-    }
-
-
-def _known(
-    desk: Desk, quantile: Quantile, checked: bool, tolerance: float | None
-) -> dict[float, Interval]:
-    """The thresholds that need not be asked, whatever they were asked for before."""
-    found = {}
-    for text in desk.transcript.by_question:
-        v = quantile.threshold_of(text)
-        if v is not None:
-            wish = wish_of(desk, quantile.threshold(v), checked, tolerance)
-            stored = desk.stored(wish, stated=False)
-            if stored is not None:
-                found[v] = stored.interval
-    return found
-
-
-def _walk(
-    desk: Desk,
-    stages: Sequence[Sequence[Wish]],
-    account: Account,
-    if_surprised: Sequence[Sequence[Wish]] = (),
-) -> Price:
-    """The stages one after another on an account, with guesses as if confirmed; and at worst.
-
-    What is asked only if a guess is refuted costs nothing if it is confirmed, and need not fit.
-    """
-    plans = [group for wishes in stages for group in checks_and_asks(wishes)]
-    worst, price = Worst(account, account), Price()
-    for wishes in plans:
-        try:
-            mechanism, offers = desk.offers(wishes, account)
-        except Refused as error:
-            raise _refusal(error, sum(map(len, plans)), price.questions) from None
-        if wishes[0].claim is None:
-            charges = [offer.worst_charge for offer in offers]
-            account = charged(account, offers, charges)
-        else:
-            releases = [mechanism.settle(offer, CONFIRMED) for offer in offers]
-            charges = [release.charge for release in releases]
-            account = mechanism.advance(account, offers, releases)
-        price += Price(sum(charges), 0.0, len(offers), offers[-1].tolerance)
-    every = [*plans, *(group for wishes in if_surprised for group in checks_and_asks(wishes))]
-    return replace(price, most=_at_worst(desk, every, worst), questions=sum(map(len, every)))
 
 
 def _at_worst(desk: Desk, plans: Sequence[Sequence[Wish]], worst: Worst) -> float:

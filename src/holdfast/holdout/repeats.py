@@ -20,23 +20,20 @@ __all__ = ["fulfilling"]
 _ROUNDING = 1e-9
 
 
-def fulfilling(looks: Iterable[Recorded], wish: Wish, *, stated: bool) -> Recorded | None:
-    """The narrowest of the answers to a question that fulfil a wish; None if it is to be asked.
-
-    `stated` says that the wish's claim is the analyst's own.
-    """
-    found = [look for look in looks if _fulfils(look, wish, stated)]
+def fulfilling(looks: Iterable[Recorded], wish: Wish) -> Recorded | None:
+    """The narrowest of the answers to a question that fulfil a wish; None if it is to be asked."""
+    found = [look for look in looks if _fulfils(look, wish)]
     return min(found, key=lambda look: look.half_width, default=None)
 
 
-def _fulfils(look: Recorded, wish: Wish, stated: bool) -> bool:
+def _fulfils(look: Recorded, wish: Wish) -> bool:
     if look.status == "no promise" or look.range.low == look.range.high:
         return True  # there is nothing more to be told
     inside = _part_of_range(look)
     if wish.claim is not None:
         if _same_claim(look, wish) or _inside(inside, wish.claim):
             return True
-        if stated:
+        if wish.stated:
             return _beside(inside, wish.claim)
     if wish.narrow and not _one_sided(look):
         return True  # no half-width was named

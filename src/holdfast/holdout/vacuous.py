@@ -11,32 +11,22 @@ from collections.abc import Sequence
 
 from holdfast.errors import HoldfastError, ToleranceTooTight
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.price import Guessed, claimed, wish_of
+from holdfast.holdout.guess import Guess
+from holdfast.holdout.plays import Bound, claimed, is_whole, wish_of
 from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
-from holdfast.statistics.derived import Derived, Estimate, batches, is_derived
-from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.derived import Derived, batches, is_derived, staged
+from holdfast.statistics.play import Estimate, Part
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["is_known", "is_whole", "require_telling", "silent_places"]
-
-
-def is_whole(interval: Interval, question: Statistic | Derived | Quantile) -> bool:
-    """Whether an interval is all of the range, so that it says nothing."""
-    low, high = question.low, question.high
-    return low < high and interval.low <= low and interval.high >= high
-
-
-def is_known(desk: Desk, part: Statistic, guessed: Guessed, tolerance: float | None) -> bool:
-    """Whether a part that is no claim of the analyst's has been answered."""
-    return desk.stored(wish_of(desk, part, guessed.rows, tolerance), stated=False) is not None
+__all__ = ["is_silent", "require_telling"]
 
 
 def require_telling(
     desk: Desk,
-    questions: Sequence[Statistic | Derived],
-    guessed: Guessed,
+    questions: Sequence[Bound],
+    guess: Guess,
     tolerance: float | None,
     *,
     in_table: bool = False,
@@ -45,10 +35,10 @@ def require_telling(
 
     One that stands `in_table` beside others may, if there is an answer to a part of it to go by.
     """
-    for place in sorted(silent_places(desk, questions, guessed, tolerance)):
-        question = questions[place]
-        first = batches(question, numbers=guessed.numbers is not None)[0][0]
-        if in_table and is_known(desk, first, guessed, tolerance):
+    for place, question in enumerate(questions):
+        if not is_silent(desk, question, guess.of(place), guess, tolerance):
+            continue
+        if in_table and _some_known(desk, question, guess, tolerance):
             continue
         raise ToleranceTooTight(
             f"requested {question.text} from answers of half-width {desk.half_width(tolerance):g} "
@@ -59,42 +49,34 @@ def require_telling(
         )
 
 
-def silent_places(
-    desk: Desk,
-    questions: Sequence[Statistic | Derived],
-    guessed: Guessed,
-    tolerance: float | None,
-) -> set[int]:
-    """Which of the questions would say nothing, whatever the answers to come."""
-    if not desk.transcript.terms.promises:
-        return set()  # baselines promise nothing, and show what they find
-    numbers = guessed.numbers
-    return {
-        place
-        for place, question in enumerate(questions)
-        if is_derived(question)
-        and _is_silent(
-            desk, question, None if numbers is None else numbers[place], guessed.rows, tolerance
-        )
-    }
+def _some_known(desk: Desk, question: Bound, guess: Guess, tolerance: float | None) -> bool:
+    """Whether the first part of it has been answered."""
+    if not is_derived(question):
+        return False
+    first = batches(question, numbers=guess.numbers is not None)[0][0]
+    return desk.stored(wish_of(desk, first, guess, tolerance)) is not None
 
 
-def _is_silent(
-    desk: Desk, question: Derived, guess: float | None, rows: bool, tolerance: float | None
+def is_silent(
+    desk: Desk, question: Bound, number: float | None, guess: Guess, tolerance: float | None
 ) -> bool:
-    stages = batches(question, numbers=guess is not None)
-    parts = [part for stage in stages for part in stage]
-    wishes = [wish_of(desk, part, rows, tolerance) for part in parts]
-    looks = [desk.stored(wish, stated=False) for wish in wishes]
-    claim = None if guess is None else claimed(desk, question, parts[-1], guess, tolerance)
+    """Whether it would say nothing, whatever the answers to come; `number` is guessed of it."""
+    if not is_derived(question) or not desk.transcript.terms.promises:
+        return False  # baselines promise nothing, and show what they find
+    parts = [part for stage in batches(question, numbers=number is not None) for part in stage]
+    wishes = [wish_of(desk, part, guess, tolerance) for part in parts]
+    looks = [desk.stored(wish) for wish in wishes]
+    known = [None if look is None else look.estimate for look in looks]
+    claim = None if number is None else _last_claim(question, number, known)
     if claim is not None:
-        looks[-1] = desk.stored(claim[0], stated=True)
+        wishes[-1] = claimed(claim, desk.half_width(tolerance), tolerance)
+        looks[-1] = desk.stored(wishes[-1])
     if None not in looks:
         return False  # a repeat, and free
-    known = [None if look is None else look.estimate for look in looks]
     try:
         if claim is not None:
-            known[-1] = known[-1] or _confirmed(desk, claim[0])
+            look = looks[-1]
+            known[-1] = _confirmed(desk, wishes[-1]) if look is None else look.estimate
         offers = [
             None if estimate is not None else _offered(desk, wish)
             for wish, estimate in zip(wishes, known, strict=True)
@@ -105,6 +87,18 @@ def _is_silent(
         is_whole(question.join(_best(values, parts, known, offers)).interval, question)
         for values in question.favourable(known)
     )
+
+
+def _last_claim(question: Derived, number: float, known: Sequence[Estimate | None]) -> Part | None:
+    """What a guess claims of the last part; None where that follows from parts not yet known."""
+    play, left = staged(question, number), iter(known)
+    batch = next(play)
+    while batch[0].guess is None:
+        own = [found for found in (next(left) for _ in batch) if found is not None]
+        if len(own) < len(batch):
+            return None
+        batch = play.send(own)
+    return batch[0]
 
 
 def _offered(desk: Desk, wish: Wish) -> tuple[Mechanism, Offer]:

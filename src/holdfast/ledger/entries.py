@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol
-from holdfast.statistics.derived import Estimate
 from holdfast.statistics.known import KnownVariance
+from holdfast.statistics.play import Estimate
 from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Asked", "Opening", "Recorded", "abandonment", "reservation", "settlement"]

@@ -44,7 +44,7 @@ class Wish:
     """What the analyst wants: a statistic, the half-width, and for a check what is claimed of it.
 
     A known `variance` may narrow the radius; with `narrow` the half-width shrinks with it, at the
-    same cost.
+    same cost. `stated` tells that the claim is the analyst's own, and not a way to ask.
     """
 
     question: Statistic
@@ -53,6 +53,7 @@ class Wish:
     guess: float | None = None
     variance: KnownVariance | None = None
     narrow: bool = False
+    stated: bool = False
 
     def at_tolerance(self, tolerance: float) -> Wish:
         """The same wish with another half-width; a claim on both sides of a guess follows."""

@@ -15,6 +15,7 @@ from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import text
 from holdfast.statistics.mean import Average, Mean, expression_of
+from holdfast.statistics.play import Estimate, Joined, Part, Play, fraction
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.conditional import conditional_mean_interval
 from holdfast.theory.base.intervals import Interval
@@ -24,8 +25,6 @@ __all__ = [
     "Conditional",
     "Derived",
     "Difference",
-    "Estimate",
-    "Joined",
     "Paired",
     "Stages",
     "Total",
@@ -34,39 +33,11 @@ __all__ = [
     "is_derived",
     "is_single",
     "ratio_value",
+    "staged",
 ]
 
 Stages = tuple[tuple[Statistic, ...], ...]
-Part = TypeVar("Part")
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A released value with its interval."""
-
-    value: float
-    interval: Interval
-
-    def within(self, low: float, high: float) -> Estimate:
-        """The same, knowing that the truth is in [low, high]."""
-        interval = Interval(
-            min(high, max(low, self.interval.low)), max(low, min(high, self.interval.high))
-        )
-        return Estimate(min(interval.high, max(interval.low, self.value)), interval)
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """What follows from the parts: an interval, and a value where their values have one."""
-
-    value: float | None
-    interval: Interval
-
-    @classmethod
-    def within(cls, value: float | None, interval: Interval, low: float, high: float) -> Joined:
-        """The value and interval found, knowing that the truth is in [low, high]."""
-        found = Estimate(low if value is None else value, interval).within(low, high)
-        return cls(None if value is None else found.value, found.interval)
+Own = TypeVar("Own")  # of one part, whatever it is
 
 
 class Derived(Protocol):
@@ -125,6 +96,21 @@ def batches(question: Statistic | Derived, *, numbers: bool) -> Stages:
     if numbers and len(last) > 1:
         return (*earlier, last[:-1], last[-1:])
     return question.stages
+
+
+def staged(question: Derived, guess: float | None) -> Play:
+    """The play of a statistic that is asked stage by stage; a guess is about its last part."""
+    found: list[Estimate] = []
+    *earlier, last = batches(question, numbers=guess is not None)
+    for stage in earlier:
+        found += yield [Part(part) for part in stage]
+    if guess is None:
+        found += yield [Part(part) for part in last]
+    else:
+        (part,) = last
+        about = question.last_guess(guess, [each.value for each in found])
+        found += yield [Part(part, fraction(min(part.high, max(part.low, about)), part))]
+    return question.join(found)
 
 
 def counted(value: RowValue) -> Expression:
@@ -288,9 +274,9 @@ class Difference:
             return self.second.last_guess(wanted, [part.value for part in rest[:-1]])
         return wanted
 
-    def _divided(self, parts: Sequence[Part]) -> tuple[list[Part], list[Part]]:
+    def _divided(self, parts: Sequence[Own]) -> tuple[list[Own], list[Own]]:
         """The parts of the first, and those of the second, from both stage by stage."""
-        halves: tuple[list[Part], list[Part]] = ([], [])
+        halves: tuple[list[Own], list[Own]] = ([], [])
         left = iter(parts)
         for stage in self._both():
             for half, own in zip(halves, stage, strict=True):

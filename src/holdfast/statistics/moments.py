@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.derived import Estimate, Joined, Stages, counted
+from holdfast.statistics.derived import Stages, counted
 from holdfast.statistics.mean import Average
+from holdfast.statistics.play import Estimate, Joined
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import (
     correlation_interval,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from functools import cache
 
+from holdfast.errors import Refused
 from holdfast.question import build
 from holdfast.question.expression import Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import number
-from holdfast.statistics.derived import Estimate, counted
+from holdfast.statistics.derived import counted
 from holdfast.statistics.mean import Average
+from holdfast.statistics.play import Estimate, Joined, Part, Play
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import quantile_interval
 
@@ -51,35 +52,10 @@ class Quantile:
         """How many steps the range has."""
         return max(1, math.ceil((self.value.high - self.value.low) / self.step))
 
-    def most_questions(self, known: Mapping[float, Interval]) -> int:
-        """No search asks more new thresholds than this, where some are `known`; 0 for a repeat."""
-        walk, steps = self.search(), 0
-        try:
-            v = next(walk)
-            while v in known:
-                steps += 1
-                v = walk.send(known[v])
-        except StopIteration:
-            return 0
-        return _most(self.cells + 1) - steps
-
     def threshold(self, v: float) -> Average:
         """The share of rows with a value of at most v."""
         below = build.compare(Op.AT_MOST, counted(self.value), build.constant(v))
         return self.average(row_value(below))
-
-    def threshold_of(self, question: str) -> float | None:
-        """The v of a threshold's canonical text; None for the text of anything else."""
-        end = number(self.low)
-        before, _, after = self.threshold(self.low).text.rpartition(f"<= {end})")
-        before, after = f"{before}<= ", f"){after}"
-        if not (question.startswith(before) and question.endswith(after)):
-            return None
-        try:
-            v = float(question[len(before) : len(question) - len(after)])
-        except ValueError:
-            return None
-        return v if math.isfinite(v) and self.threshold(v).text == question else None
 
     def claims(self, guess: float, reach: float) -> dict[float, tuple[float, float]]:
         """What F must be, and where, for the quantile to be within `reach` of a guess."""
@@ -99,11 +75,41 @@ class Quantile:
         """The threshold after so many steps."""
         return min(self.value.high, self.value.low + cell * self.step)
 
+    def play(self, guess: float | None, tolerance: float) -> Play:
+        """A guess is checked by two thresholds; otherwise, or if it is refuted, it is looked for.
+
+        `tolerance` is what "about" means, as a part of the range. What was answered before a
+        refusal stays true, and is all that is said then.
+        """
+        known: dict[float, Estimate] = {}
+        if guess is not None:
+            claims = self.claims(guess, tolerance * (self.high - self.low))
+            found = yield [Part(self.threshold(v), self.level, claims[v]) for v in claims]
+            known.update(zip(claims, found, strict=True))
+            joined = self.join(known)
+            if known and self.is_about(guess, joined.interval, tolerance):
+                return Joined(guess, joined.interval)
+        walk = self.search()
+        v = next(walk, None)
+        try:
+            while v is not None:
+                if v not in known:
+                    (known[v],) = yield [Part(self.threshold(v))]
+                v = walk.send(known[v].interval)
+        except StopIteration:
+            pass
+        except Refused:  # surprises may use up what the rest needs
+            if not known:
+                raise
+        found_there = self.join(known)
+        return Joined(found_there.value, found_there.interval)
+
     def search(self) -> Search:
         """Yields thresholds and is sent F's intervals: both ends of the quantile's, one by one.
 
         A threshold is surely below the quantile, surely not below it, or undecided. The search
-        halves until something is undecided, then finds the ends to its left and to its right.
+        halves until something is undecided, then finds the ends to its left and to its right. No
+        way is longer than the one on which every threshold is undecided.
         """
         below, above = -1, self.cells
         while above - below > 1:
@@ -114,15 +120,24 @@ class Quantile:
             elif share.low >= self.level:
                 above = middle
             else:
-                yield from self._edge(below, middle, lambda found: found.high < self.level)
-                yield from self._edge(middle, above, lambda found: found.low < self.level)
+                yield from self._left_end(below, middle)
+                yield from self._right_end(middle, above)
                 return
 
-    def _edge(self, left: int, right: int, belongs: Callable[[Interval], bool]) -> Search:
-        """Halve (left, right) around the last threshold for which something holds."""
+    def _left_end(self, left: int, right: int) -> Search:
+        """The last threshold that is surely below; the part next to `left` is the longer one."""
         while right - left > 1:
-            middle = (left + right) // 2
-            if belongs((yield self.place(middle))):
+            middle = left + _half(right - left)
+            if (yield self.place(middle)).high < self.level:
+                left = middle
+            else:
+                right = middle
+
+    def _right_end(self, left: int, right: int) -> Search:
+        """The first threshold that is surely not below; the part next to `right` is the longer."""
+        while right - left > 1:
+            middle = right - _half(right - left)
+            if (yield self.place(middle)).low < self.level:
                 left = middle
             else:
                 right = middle
@@ -146,11 +161,6 @@ class Quantile:
         return left + (right - left) * min(1.0, max(0.0, part))
 
 
-@cache
-def _most(gap: int) -> int:
-    """The longest search between two thresholds that are `gap` steps apart."""
-    if gap <= 1:
-        return 0
-    small, large = gap // 2, gap - gap // 2
-    edges = (small - 1).bit_length() + (large - 1).bit_length()
-    return 1 + max(_most(large), edges)
+def _half(gap: int) -> int:
+    """The larger part of a gap, so that its halves again are whole: a power of two."""
+    return 1 << ((gap - 1).bit_length() - 1)

@@ -11,8 +11,9 @@ from holdfast.question import build
 from holdfast.question.expression import Expression, Op, column_names
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import number, text
-from holdfast.statistics.derived import Estimate, Joined, Stages, counted, ratio_value
+from holdfast.statistics.derived import Stages, counted, ratio_value
 from holdfast.statistics.mean import Mean, expression_of
+from holdfast.statistics.play import Estimate, Joined
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import ratio_interval
 
