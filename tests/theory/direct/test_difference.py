@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -21,20 +22,48 @@ LAWS = ("group_difference_lower",)
 BINARY = [0.0, 1.0]
 
 
+def _joint(log_p: float, counts: tuple[int, ...]) -> Interval:
+    """Both ends by the joint bets, however few the rows; a coin is mirrored by its counts."""
+    side, (a, b, c, d) = log_p - math.log(2), counts
+    return Interval(
+        group_difference_lower(BINARY, BINARY, side, (a, b), (c, d)),
+        -group_difference_lower(BINARY, BINARY, side, (b, a), (d, c)),
+    )
+
+
+def _either(log_p: float, counts: tuple[int, ...]) -> Interval:
+    return group_difference_interval(BINARY, BINARY, log_p, counts[:2], counts[2:])
+
+
+@pytest.mark.parametrize("bounds", [_joint, _either])
 @pytest.mark.parametrize(("p", "factor"), [(0.1, 0.25), (1e-3, 0.4)])
-def test_exact_coverage(p: float, factor: float) -> None:
+def test_exact_coverage(
+    bounds: Callable[[float, tuple[int, ...]], Interval], p: float, factor: float
+) -> None:
     first, second = coin(12, Fraction(1, 4)), coin(9, Fraction(3, 4))
     pairs = [((*a, *b), u * w) for a, u in first.samples() for b, w in second.samples()]
     truth = Fraction(-1, 2)
-    table = {
-        c: group_difference_interval(BINARY, BINARY, math.log(p), c[:2], c[2:]) for c, _ in pairs
-    }
+    table = {c: bounds(math.log(p), c) for c, _ in pairs}
     assert miss(pairs, table.__getitem__, truth) <= p
 
     def sabotaged(c: tuple[int, ...]) -> Interval:
         return shrunk(table[c], c[1] / first.n - c[3] / second.n, factor)
 
     assert miss(pairs, sabotaged, truth) > p
+
+
+@pytest.mark.parametrize("n", [30, 120, 500])
+def test_the_form_is_chosen_by_the_numbers_of_rows(n: int) -> None:
+    """Never much wider than the box, and narrower than it where there are rows enough."""
+    rng = np.random.default_rng(n)
+    x, y = rng.beta(2, 5, n), rng.beta(2, 6, n)
+    chosen = group_difference_interval(x, y, -20.0)
+    parts = [bounded_mean_interval(column, -20.0 - math.log(2)) for column in (x, y)]
+    box = difference_interval(*parts[0], *parts[1])
+    if n < 250:
+        assert chosen == pytest.approx(box, abs=1e-12)
+    else:
+        assert np.ptp(chosen) < 0.95 * np.ptp(box)
 
 
 def test_one_product_for_shared_rows_would_be_false() -> None:
