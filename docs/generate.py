@@ -10,6 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.statistics.registry import STATISTICS
 from holdfast.theory.base.theorem import SOURCES, Erratum, registry
 
 HERE = Path(__file__).resolve().parent
@@ -92,6 +93,16 @@ def mechanism_table() -> str:
     return "\n".join(lines)
 
 
+def statistics_page() -> str:
+    """The page on statistics, with its table of all of them made anew."""
+    page = (HERE / "statistics.md").read_text(encoding="utf-8")
+    before, start, rest = page.partition("<!-- Made by `make docs` from the registry -->\n")
+    _, end, after = rest.partition("<!-- End of the table -->\n")
+    rows = [f"| `{entry.form}` | {_cell(entry.meaning)} |\n" for entry in STATISTICS.values()]
+    table = "".join(["| as text | what it is |\n", "|---|---|\n", *rows])
+    return f"{before}{start}{table}{end}{after}"
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
@@ -100,6 +111,7 @@ PAGES = {
     "theorems.md": theorem_table,
     "errata.md": errata_page,
     "mechanisms.md": mechanism_table,
+    "statistics.md": statistics_page,
 }
 
 

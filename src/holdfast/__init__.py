@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from holdfast.statistics import NAMES
+
 if TYPE_CHECKING:
     from holdfast.data.sampling import (
         clustered as clustered,
@@ -39,33 +41,14 @@ if TYPE_CHECKING:
     from holdfast.planner.plan import plan as plan
     from holdfast.planner.table import Plan as Plan
     from holdfast.question.functions import row_function as row_function
-    from holdfast.statistics.call import (
-        accuracy as accuracy,
-        auc as auc,
-        brier as brier,
-        correlation as correlation,
-        count as count,
-        covariance as covariance,
-        difference as difference,
-        error as error,
-        f1 as f1,
-        histogram as histogram,
-        log_loss as log_loss,
-        mean as mean,
-        median as median,
-        proportion as proportion,
-        quantile as quantile,
-        std as std,
-        sum as sum,
-        variance as variance,
-    )
+    from holdfast.statistics.call import *  # noqa: F403
     from holdfast.statistics.whole import statistic as statistic
     from holdfast.words.prior import bits as bits
 
 __version__ = "0.1.0"
 
 # Where each public name lives.
-_HOMES = {
+_OTHERS = {
     "Answer": "holdout.answer",
     "BudgetExhausted": "errors",
     "DataChanged": "errors",
@@ -85,34 +68,17 @@ _HOMES = {
     "SaysNothing": "errors",
     "SecondLedger": "errors",
     "ToleranceTooTight": "errors",
-    "accuracy": "statistics.call",
-    "auc": "statistics.call",
     "bits": "words.prior",
-    "brier": "statistics.call",
     "clustered": "data.sampling",
-    "correlation": "statistics.call",
-    "count": "statistics.call",
-    "covariance": "statistics.call",
     "declared": "data.sampling",
-    "difference": "statistics.call",
-    "error": "statistics.call",
-    "f1": "statistics.call",
-    "histogram": "statistics.call",
-    "log_loss": "statistics.call",
     "m_dependent": "data.sampling",
-    "mean": "statistics.call",
-    "median": "statistics.call",
     "open": "holdout.open",
     "plan": "planner.plan",
-    "proportion": "statistics.call",
-    "quantile": "statistics.call",
     "row_function": "question.functions",
     "split": "data.split",
     "statistic": "statistics.whole",
-    "std": "statistics.call",
-    "sum": "statistics.call",
-    "variance": "statistics.call",
 }
+_HOMES = dict(sorted({**_OTHERS, **dict.fromkeys(NAMES, "statistics.call")}.items()))
 __all__ = list(_HOMES)
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from holdfast.cli.asked import question_of
 from holdfast.errors import InvalidArgument
-from holdfast.statistics import bind
-from holdfast.statistics.call import Call, TableCall
+from holdfast.statistics.named import Call, TableCall
+from holdfast.statistics.registry import STATISTICS
 from tests.cli.run import holdfast
 
 ROWS = 20_000
@@ -186,7 +186,7 @@ def test_a_difference_is_judged(folder: Path, sides: str, better: str, verdict: 
         (("ask", "auc(score, delay > 3)"), 2, "is not about design columns"),
         (("ask", "avg(late)", "--by", "site"), 2, "without looking at the protected rows"),
         (("ask", "avg(late)", "--by", "score"), 2, "by= needs a column of text"),
-        (("ask", "median(delay)", "--by", "arm"), 2, "quantile takes no --by; it is for avg."),
+        (("ask", "median(delay)", "--by", "arm"), 2, "median takes no --by; it is for avg."),
         (("ask", "avg(late)", "--better", "higher"), 2, "it is for difference."),
         (("ask", "difference(good, bad)", "--better", "best"), 2, "'higher', 'lower'"),
         (("ask", "auc(score, late)", "--where", "site = 1"), 2, "auc takes no --where"),
@@ -255,7 +255,7 @@ def test_options_add_to_the_text() -> None:
 
 def test_help_names_every_statistic() -> None:
     shown = holdfast("ask", "--help").stdout
-    for name in ("median", "histogram", *bind._BINDERS):
+    for name in ("histogram", *STATISTICS):
         assert name in shown
 
 

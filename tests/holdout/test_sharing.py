@@ -13,7 +13,7 @@ from holdfast.errors import InvalidArgument, LedgerBusy
 from holdfast.ledger.entries import Asked, reservation
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.mechanism import Wish
-from holdfast.statistics.call import Call
+from holdfast.statistics.named import Call
 from tests.holdout.tables import LATE, Crash, crash, made, opened, sample_value, table, watch
 from tests.statistics.asked import asked
 

@@ -11,8 +11,9 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotBounded
 from holdfast.statistics.bind import bind, labelled, read_question
-from holdfast.statistics.call import TableCall, histogram
+from holdfast.statistics.call import histogram
 from holdfast.statistics.mean import GroupMean, Mean
+from holdfast.statistics.named import TableCall
 from holdfast.statistics.recorded import recorded
 from holdfast.statistics.whole import TableFunction, statistic
 from tests.statistics.zoo import CASES, QUANTILES, parts_of, public, table

@@ -10,7 +10,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.question.columns import bounds_pair
 from holdfast.statistics import call as statistics
 from holdfast.statistics.bind import read_question
-from holdfast.statistics.call import Better, Call, TableCall
+from holdfast.statistics.named import Better, Call, TableCall
 
 __all__ = ["question_of"]
 

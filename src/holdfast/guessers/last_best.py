@@ -15,7 +15,7 @@ from types import MappingProxyType
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Claim, Grounds, Lesson
-from holdfast.statistics.call import Better
+from holdfast.statistics.named import Better
 from holdfast.statistics.statistic import Statistic
 
 __all__ = ["LastBest"]

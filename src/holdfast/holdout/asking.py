@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
-from holdfast.holdout.plays import Bound, answered
+from holdfast.holdout.plays import answered
 from holdfast.holdout.price import require_covered
 from holdfast.holdout.vacuous import is_silent, require_telling
 from holdfast.statistics.derived import is_single
+from holdfast.statistics.registry import Bound
 
 __all__ = ["answers_to"]
 

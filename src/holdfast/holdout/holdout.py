@@ -16,7 +16,6 @@ from holdfast.holdout.budget import Budget, Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import Groups
 from holdfast.holdout.guess import Guess, claimed_side, guessed_number, values_of
-from holdfast.holdout.plays import Bound
 from holdfast.holdout.price import (
     cost_of,
     cost_of_claim,
@@ -28,7 +27,8 @@ from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
 from holdfast.statistics.bind import Labelled, Question, bind, labelled, read_question
-from holdfast.statistics.call import Better, Call, TableCall
+from holdfast.statistics.named import Better, Call, TableCall
+from holdfast.statistics.registry import Bound
 from holdfast.wording import plural
 
 if TYPE_CHECKING:

@@ -17,15 +17,15 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.mechanisms.mechanism import Wish, about
-from holdfast.statistics.derived import Derived, is_derived, is_single, staged
+from holdfast.statistics.derived import is_derived, is_single, staged
 from holdfast.statistics.play import Estimate, Joined, Part, Play, alone
 from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Bound", "Due", "answered", "claimed", "is_whole", "play_of", "played", "wish_of"]
+__all__ = ["Due", "answered", "claimed", "is_whole", "play_of", "played", "wish_of"]
 
-Bound: TypeAlias = Statistic | Derived | Quantile
 Due: TypeAlias = list[tuple[int, Part]]  # the parts of one batch, each with its question's place
 
 

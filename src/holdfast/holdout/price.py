@@ -10,7 +10,7 @@ from holdfast.errors import BudgetExhausted, Refused
 from holdfast.holdout.budget import Cost
 from holdfast.holdout.desk import Desk, checks_and_asks
 from holdfast.holdout.guess import Guess
-from holdfast.holdout.plays import Bound, Due, claimed, play_of, played, wish_of
+from holdfast.holdout.plays import Due, claimed, play_of, played, wish_of
 from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
@@ -19,6 +19,7 @@ from holdfast.statistics.bind import Labelled
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.play import Estimate, Part
 from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer

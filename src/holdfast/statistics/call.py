@@ -8,22 +8,19 @@ Wherever a value of a row is wanted, text (``"arr_delay > 15"``), a Polars expre
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import bounds_pair
 from holdfast.question.expression import Expression
 from holdfast.question.functions import RowFunction
+from holdfast.statistics.named import Better, Bounds, Call, TableCall
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
-    "Better",
-    "Call",
-    "TableCall",
     "accuracy",
     "auc",
     "brier",
@@ -45,31 +42,6 @@ __all__ = [
 ]
 
 Value: TypeAlias = "str | Expression | RowFunction | pl.Expr"
-Bounds: TypeAlias = tuple[float, float] | None
-Better: TypeAlias = Literal["higher", "lower"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
-    """A statistic by name: one number, answered with one interval."""
-
-    name: str
-    arguments: tuple[Any, ...]
-    where: str | None = None
-    bounds: Bounds = None
-    variance: float | None = None
-    better: Better | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TableCall:
-    """Several numbers at once: a statistic for each value of a column, or a histogram."""
-
-    name: str
-    arguments: tuple[Any, ...]
-    where: str | None = None
-    bounds: Bounds = None
-    by: str | None = None
 
 
 def _pair(bounds: Bounds) -> Bounds:

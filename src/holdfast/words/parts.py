@@ -16,11 +16,11 @@ from holdfast.question import build
 from holdfast.question.expression import Call, Expression, Kind, Op
 from holdfast.question.row import RowValue
 from holdfast.question.text import number, text
-from holdfast.statistics.bind import Bound
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance
 from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.registry import Bound
 from holdfast.statistics.scores import F1Score, LogLoss
 from holdfast.statistics.whole import Auc
 from holdfast.words.claims import holes

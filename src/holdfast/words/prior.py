@@ -10,7 +10,8 @@ from holdfast.data.design import Design, Group
 from holdfast.errors import InvalidArgument, NotDescribed
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType, Expression
-from holdfast.statistics.bind import Bound, Question, bind
+from holdfast.statistics.bind import Question, bind
+from holdfast.statistics.registry import Bound
 from holdfast.statistics.table import Table
 from holdfast.theory.length.bits import any_order_millibits, option_millibits
 from holdfast.theory.length.words import NAME, option
