@@ -243,6 +243,36 @@ def test_a_changed_file_is_not_read(path: Path, change: Callable[[Path], None]) 
         next(iter(sample.frames(["x"])))
 
 
+@pytest.mark.parametrize("named", ["as a link", "from its folder", "by a glob"])
+def test_the_files_are_those_that_were_opened_wherever_one_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder, frame in ((here, FRAME), (there, FRAME.with_columns(x=pl.lit(0.0)))):
+        folder.mkdir()
+        write(folder / "t.csv", frame)
+    link = tmp_path / "link.csv"
+    link.symlink_to(here / "t.csv")
+    monkeypatch.chdir(here)
+    sample = open_sample({"as a link": link, "by a glob": "*.csv"}.get(named, "t.csv"))
+    monkeypatch.chdir(there)
+    link.unlink()
+    link.symlink_to(there / "t.csv")
+    assert count(sample, "x = 1") == ROWS
+
+
+def test_a_view_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "outside.csv", FRAME)
+    with duckdb.connect(tmp_path / "v.duckdb") as database:
+        database.execute("CREATE TABLE t AS SELECT 1 AS x")
+        database.execute("CREATE VIEW gone AS SELECT * FROM t")
+        database.execute(f"CREATE VIEW outside AS FROM read_csv('{tmp_path / 'outside.csv'}')")
+        database.execute("DROP TABLE t")
+    for view in ("gone", "outside"):
+        with pytest.raises(InvalidArgument, match=f"The table '{view}' of .* cannot be read"):
+            open_sample(tmp_path / "v.duckdb", table=view)
+
+
 def test_a_file_that_changes_during_a_scan_gives_no_answer(path: Path) -> None:
     frames = open_sample(path).frames(["x"])
     assert next(frames).height == ROWS

@@ -440,6 +440,23 @@ def test_a_file_that_changes_after_the_reservation_is_finished_with_the_right_on
         assert holdout.budget.asked == 1
 
 
+def test_a_ledger_stays_where_it_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        holdfast.open(table(), ledger="x.ledger", tolerance=0.2).close()
+    monkeypatch.chdir(tmp_path / "here")
+    with holdfast.open(table(), ledger="x.ledger") as holdout:
+        monkeypatch.chdir(tmp_path / "there")
+        holdout.ask(LATE)
+    with holdfast.open(table(), ledger="x.ledger") as untouched:
+        assert untouched.budget.asked == 0
+    with holdfast.open(table(), ledger=tmp_path / "here" / "x.ledger") as resumed:
+        assert resumed.budget.asked == 1
+
+
 # Declared surprises ----------------------------------------------------------------------------
 
 

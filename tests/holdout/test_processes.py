@@ -85,9 +85,28 @@ def test_a_fork_is_refused_at_once(tmp_path: Path) -> None:
         with holdout._desk.store.exclusive(1.0):  # as when another thread is asking
             said = in_a_fork(every_use).splitlines()
         assert len(said) == 2
-        assert f"was opened by process {os.getpid()}, of which this one is a fork; open" in said[0]
+        assert f"was opened by process {os.getpid()}, of which this one is a fork: what" in said[0]
         assert said[0] in said[1]
         assert holdout.ask("avg(x > 3)").number == 2  # nothing has happened here
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_opens_no_table(tmp_path: Path) -> None:
+    """Polars would hang there."""
+    rows = table()
+
+    def opening() -> str:
+        try:
+            holdfast.open(rows, ledger=tmp_path / "forked.ledger")
+        except HoldfastError as error:
+            return str(error)
+        return "opened"
+
+    said = in_a_fork(opening)
+    assert said.startswith(f"this process is a fork of process {os.getpid()}")
+    assert "spawn" in said
+    assert not (tmp_path / "forked.ledger").exists()
 
 
 def test_a_copy_is_the_holdout_itself(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 import holdfast
 from holdfast.errors import LedgerTampered
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger import filing
+from holdfast.ledger import filing, transcript
 from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.store import Store
@@ -31,11 +31,26 @@ from tests.ledger.test_forgery import DECLARED
 from tests.mechanisms.test_catalogue import TABLE, TOGETHER, questions_of
 
 EVERY = 8
+AS_SHIPPED = transcript._CHECKPOINT_EVERY
 
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.ledger.transcript._CHECKPOINT_EVERY", EVERY)
+
+
+def test_checkpoints_are_not_rare() -> None:
+    assert AS_SHIPPED <= 256
+
+
+def test_a_few_long_batches_are_not_read_again(tmp_path: Path) -> None:
+    create(tmp_path / "t.ledger")
+    with resumed(tmp_path / "t.ledger") as holdout:
+        for first in range(3):
+            holdout.ask_many([f"avg(x > {first + n / 10})" for n in range(EVERY)])
+    with resumed(tmp_path / "t.ledger") as again:
+        assert len(again._desk.transcript._answers) <= EVERY  # of 24: the rest a checkpoint folded
+        assert len(again._desk.transcript.answers) == 3 * EVERY
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+import holdfast
 from holdfast.ledger.addresses import noise_of_batch
+from holdfast.ledger.entries import Asked
 from holdfast.mechanisms.mechanism import Offer
 from holdfast.mechanisms.noise import Noise
 from tests.holdout.tables import Crash, copied, crash, made, noise_by_number, opened, table, watch
@@ -120,14 +124,55 @@ def test_the_address_is_the_one_that_was_recorded() -> None:
     """A crashed entry is finished by another version with the same noise: this never changes."""
     offer = Offer(7, "avg(b)", 0.25, -9.5, 0.125, 16, 4, None, None, None, -3.0, 0.5)
     said = (
-        '{"law":"bounded noise/1","offer":{"cells":16,"claim":null,"extra":null,"guess":null,'
+        '{"law":"bounded noise/1","nonce":null,"offer":{"cells":16,"claim":null,"extra":null,'
+        '"guess":null,'
         '"log_p":-9.5,"log_share":-3.0,"number":7,"prior":null,"profile":null,"question":"avg(b)",'
         '"radius":0.125,"reach":4,"tolerance":0.25,"variance":null,"worst_charge":0.5},"table":"f"}'
     )
-    noise = noise_of_batch(b"s", "f", "bounded noise/1", [offer])
+    noise = noise_of_batch(b"s", "f", "bounded noise/1", [Asked(offer, 0.0, 1.0)])
     assert noise(7) == Noise(b"s", f"holdfast noise/2 {sha256(said.encode()).hexdigest()}")
     shared = b'{"law":"bounded noise/1","shared":0,"table":"f"}'
     assert noise(0) == Noise(b"s", f"holdfast noise/2 {sha256(shared).hexdigest()}")
+
+
+def above(level: float, turned: bool, frame: pl.DataFrame) -> pl.Series:
+    return (frame["x"] > level) != turned
+
+
+def of_functions(copies: tuple[Path, Path]) -> list[Fraction]:
+    """A function and its complement under one name, which is all that the ledger knows of it."""
+    found = []
+    for ledger, turned in zip(copies, (False, True), strict=True):
+        with opened(ledger.parent, table()) as holdout:
+            for level in LEVELS:
+                chosen = holdfast.row_function(
+                    partial(above, level, turned),
+                    columns=["x"],
+                    bounds=(0.0, 1.0),
+                    name=f"above {level}",
+                )
+                holdout.ask(holdfast.mean(chosen), tolerance=0.3)
+        bodies = [json.loads(text) for _, text, _ in rows_of(ledger)]
+        found.append(
+            [
+                Fraction(settled["symbols"][0], reserved["items"][0]["offer"]["cells"])
+                for reserved, settled in zip(bodies[1::2], bodies[2::2], strict=True)
+            ]
+        )
+    return [(above - below + 1) / 2 for above, below in zip(*found, strict=True)]
+
+
+def test_two_functions_of_one_name_do_not_share_their_noise(
+    copies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert close(of_functions(copies)) <= 1
+
+
+def test_without_a_nonce_they_would(
+    copies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.holdout.desk.is_named", lambda _: False)
+    assert close(of_functions(copies)) == len(LEVELS)
 
 
 def test_an_unfinished_question_is_finished_with_the_same_noise(copies: tuple[Path, Path]) -> None:

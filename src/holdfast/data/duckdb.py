@@ -94,10 +94,17 @@ def open_table(path: Path, table: str | None = None) -> Sample:
     if table is None or table not in names:
         listed = ", ".join(repr(name) for name in names) or "no tables"
         raise InvalidArgument(f"table is {table!r}; the database {str(path)!r} holds {listed}.")
-    relation = connection.table(quoted_name(table))
-    if kinds[table] == "VIEW":
-        return copied(relation)
-    return FileSample(DuckDBSample(relation), stamps)
+    try:
+        relation = connection.table(quoted_name(table))
+        if kinds[table] == "VIEW":
+            return copied(relation)
+        return FileSample(DuckDBSample(relation), stamps)
+    except duckdb.Error:
+        raise InvalidArgument(
+            f"The table {table!r} of {str(path)!r} cannot be read: a view may name a table that is "
+            "gone, or files, which are not read through a database; save it as a table, or name "
+            "the files."
+        ) from None
 
 
 def copied(relation: DuckDBPyRelation) -> DuckDBSample:

@@ -205,7 +205,8 @@ def _values(source: BatchFunction, frame: pl.DataFrame) -> NDArray[np.float64]:
     try:
         with silent():
             return source.values(frame)
-    except (Exception, pl.exceptions.PanicException):  # a panic of Polars quotes rows as well
+    # A panic of Polars quotes rows as well, and so may what leaves a program.
+    except (Exception, GeneratorExit, SystemExit, pl.exceptions.PanicException):
         if frame.height <= 1:
             return np.full(frame.height, np.nan)
     middle = frame.height // 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["files_of", "frame_of", "is_query", "open_sample"]
 
+_PROCESS = os.getpid()  # the one whose threads Polars may have started
 _PARQUET = frozenset({".parquet", ".pq"})
 _CSV = frozenset({".csv"})
 _DUCKDB = frozenset({".duckdb", ".db", ".ddb"})
@@ -37,6 +39,12 @@ def open_sample(data: object, *, table: str | None = None, recall: Recall = _not
     Tables in memory are copied, lazy frames and relations collected, once. CSV files are read
     through once to find their columns' types, unless `recall` has them.
     """
+    if os.getpid() != _PROCESS:
+        raise InvalidArgument(
+            f"this process is a fork of process {_PROCESS}, and Polars hangs in forks; start "
+            "processes by 'spawn' or 'forkserver' (multiprocessing.get_context), and open tables "
+            "there."
+        )
     sample = _opened(data, table, recall)
     if not sample.types:
         raise InvalidArgument("The table has no columns.")
@@ -59,10 +67,11 @@ def files_of(data: object) -> list[Path]:
         raise InvalidArgument(f"data is {str(data)!r}; only files on this machine are read.")
     path = Path(data)
     try:
+        # Resolved at once: neither another working folder nor a link changes which files they are.
         if path.is_file():
-            return [path]
+            return [path.resolve()]
         found = sorted(Path(each) for each in glob.glob(str(data), recursive=True))
-        files = [each for each in found if each.is_file()]
+        files = [each.resolve() for each in found if each.is_file()]
         folder = path.is_dir()
     except (OSError, ValueError) as error:
         raise InvalidArgument(

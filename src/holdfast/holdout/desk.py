@@ -8,6 +8,7 @@ mechanism's door; the answer settled, durable.
 from __future__ import annotations
 
 import hmac
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -36,7 +37,7 @@ from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish, about
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.known import known_variance
-from holdfast.statistics.recorded import require_written
+from holdfast.statistics.recorded import is_named, require_written
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 
@@ -258,8 +259,14 @@ class Desk:
         rows = [question.row for question in questions if question.row is not None]
         self._needed_sample().prepare(rows)  # what the engine cannot take is not paid for
         asked = [
-            Asked(offer, wish.question.low, wish.question.high, part_of.get(offer.question))
-            for offer, wish in zip(offers, wishes, strict=True)
+            Asked(
+                offer,
+                question.low,
+                question.high,
+                part_of.get(offer.question),
+                secrets.token_hex(16) if is_named(question) else None,
+            )
+            for offer, question in zip(offers, questions, strict=True)
         ]
         self._write(reservation(now(), mechanism.name, why, asked))
         pending = self.transcript.pending
@@ -291,8 +298,9 @@ class Desk:
         self, pending: Pending, questions: Callable[[], Sequence[Statistic]], sample: Sample
     ) -> dict[str, Any]:
         """The entry that answers a reserved batch."""
-        mechanism, offers = pending.mechanism, [asked.offer for asked in pending.asked]
-        noise = noise_of_batch(self.store.secret, self.opening.fingerprint, mechanism.name, offers)
+        mechanism, asked = pending.mechanism, pending.asked
+        offers = [each.offer for each in asked]
+        noise = noise_of_batch(self.store.secret, self.opening.fingerprint, mechanism.name, asked)
         symbols = mechanism.respond(self.transcript.terms, offers, questions(), sample, noise)
         releases = [
             mechanism.settle(offer, symbol) for offer, symbol in zip(offers, symbols, strict=True)
@@ -315,13 +323,12 @@ class Desk:
 
     def _write(self, body: dict[str, Any]) -> None:
         transcript = self.transcript
+        kept = transcript.checkpoint()
         row = self.store.append(
-            body,
-            transcript.count,
-            transcript.head,
-            transcript.filing(body),
-            transcript.checkpoint(),
+            body, transcript.count, transcript.head, transcript.filing(body), kept
         )
+        if kept is not None:
+            transcript.checkpointed()
         transcript.apply([row])
 
     def _needed_sample(self) -> Sample:

@@ -87,7 +87,9 @@ def open(
     left to themselves ("training mean"), they guess. The ledger does not depend on either.
     """
     name = None if name is None else require.text("name", name)
-    path = _ledger_path(data, name, ledger)
+    named = _ledger_path(data, name, ledger)
+    there = is_there(named)
+    path = Path(os.path.abspath(named))  # it stays there, wherever one works later
     timeout = require.between("timeout", timeout, 0.0, 1e6)
     declared = {
         "name": name,
@@ -103,7 +105,7 @@ def open(
         "private": require.flag("private", private),
     }
     guessers = guessers_of(guesser, with_training=train is not None)
-    rows = None if is_there(path) else _made(path, declared, data, table, timeout)
+    rows = None if there else _made(path, declared, data, table, timeout)
     store = Store.open(path)
     try:
         transcript = Transcript.resumed(store)

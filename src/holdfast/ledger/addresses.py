@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from holdfast.ledger.chain import canonical
-from holdfast.mechanisms.mechanism import Offer
+from holdfast.ledger.entries import Asked
 from holdfast.mechanisms.noise import Noise
 
 __all__ = ["noise_of_batch"]
@@ -25,14 +25,17 @@ _KIND = "holdfast noise/2"  # 1 was the number of the question alone
 
 
 def noise_of_batch(
-    secret: bytes, fingerprint: str, mechanism: str, offers: Sequence[Offer]
+    secret: bytes, fingerprint: str, mechanism: str, batch: Sequence[Asked]
 ) -> Callable[[int], Noise]:
     """The noise of each question of a batch by its number; of any other number, one shared stream.
 
     What a mechanism shares among questions (a partition, a threshold) must not depend on who asks.
     """
     all_share = {"table": fingerprint, "law": mechanism}
-    own = {offer.number: {"offer": offer.to_dict()} for offer in offers}
+    own = {
+        asked.offer.number: {"offer": asked.offer.to_dict(), "nonce": asked.nonce}
+        for asked in batch
+    }
 
     def noise(number: int) -> Noise:
         facts = canonical({**all_share, **own.get(number, {"shared": number})})

@@ -61,13 +61,16 @@ class Opening:
 class Asked:
     """One question of a batch: the offer, and the range of its values.
 
-    `part_of` names the statistic that it is a part of, if it was not asked for itself.
+    `part_of` names the statistic that it is a part of, if it was not asked for itself. A `nonce` is
+    drawn for a function, which is known by its name alone: another one may have the same name in
+    another copy of the ledger, and must not have the same noise.
     """
 
     offer: Offer
     low: float
     high: float
     part_of: str | None = None
+    nonce: str | None = None
 
     def body(self) -> dict[str, Any]:
         return {
@@ -75,11 +78,13 @@ class Asked:
             "low": self.low,
             "high": self.high,
             "part_of": self.part_of,
+            "nonce": self.nonce,
         }
 
     @classmethod
     def read(cls, body: dict[str, Any]) -> Asked:
-        return cls(Offer.from_dict(body["offer"]), body["low"], body["high"], body["part_of"])
+        offer = Offer.from_dict(body["offer"])
+        return cls(offer, body["low"], body["high"], body["part_of"], body["nonce"])
 
 
 @dataclass(frozen=True, slots=True)

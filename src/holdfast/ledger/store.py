@@ -142,7 +142,8 @@ class Store:
         if self._forked:
             raise LedgerUnavailable(
                 f"the ledger {str(self.path)!r} was opened by process {self._process}, of which "
-                "this one is a fork; open it again here. Nothing was asked and nothing was spent."
+                "this one is a fork: what reads tables hangs in forks. Start processes by 'spawn' "
+                "or 'forkserver' and open it there. Nothing was asked and nothing was spent."
             )
         if self._closed:
             raise LedgerUnavailable(f"the ledger {str(self.path)!r} is closed; open it again.")

@@ -30,7 +30,7 @@ __all__ = ["Transcript", "checkpoint_of"]
 Said = TypeVar("Said")
 
 _CHECKPOINT = "checkpoint/1"
-_CHECKPOINT_EVERY = 128  # entries: reading so many takes no longer than opening the file
+_CHECKPOINT_EVERY = 128  # entries or answers: reading so many takes no longer than opening the file
 
 
 class Past(Protocol):
@@ -66,6 +66,7 @@ class Transcript:
         self._first = GENESIS  # the hash of the opening entry
         self._past: Past | None = None  # where the answers are that were folded by a checkpoint
         self._skipped = 0  # how many entries it folded
+        self._kept = 0  # how many of the answers here a checkpoint has folded since
         self._opening: Opening | None = None
         self._terms: Terms | None = None
         self._mechanism: Mechanism | None = None
@@ -100,9 +101,15 @@ class Transcript:
 
     def checkpoint(self) -> str | None:
         """What is to be kept of the fold so far, where one is due: between batches."""
-        if self.pending is not None or self.count % _CHECKPOINT_EVERY != 1 or self.count == 1:
+        answers = len(self._answers) - self._kept  # of a few long batches, too, not many are read
+        due = self.count % _CHECKPOINT_EVERY == 1 or answers >= _CHECKPOINT_EVERY
+        if self.pending is not None or self.count == 1 or not due:
             return None
         return canonical(self.summary())
+
+    def checkpointed(self) -> None:
+        """The checkpoint that was due is written."""
+        self._kept = len(self._answers)
 
     def summary(self) -> dict[str, Any]:
         """What a checkpoint says of the fold so far."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["recorded", "require_written"]
+__all__ = ["is_named", "recorded", "require_written"]
 
 _RANGE = r"in \[(\S+), (\S+)\]"
 _OF_ROWS = re.compile(rf"avg\((function .* {_RANGE})(?:, variance <= (\S+))?\)", re.DOTALL)
@@ -42,14 +42,19 @@ class Gone:
         raise InvalidQuestion(f"Only the text of {self.text} is left.")
 
 
+def is_named(statistic: Statistic) -> bool:
+    """Whether it is a function of Python: known by its name, whatever it does."""
+    source = statistic.row and statistic.row.source
+    return not isinstance(statistic, Auc) and not isinstance(source, Expression | LogLoss)
+
+
 def require_written(statistic: Statistic, table: Table) -> None:
     """Refuse a question that its ledger could not read again: nobody could check its interval.
 
     It may be asked within the limits of a question, and have parts beyond them; or name a group as
     no text may. Functions of Python are known by name, whatever it is.
     """
-    source = statistic.row and statistic.row.source
-    if not isinstance(statistic, Auc) and not isinstance(source, Expression | LogLoss):
+    if is_named(statistic):
         return
     try:
         read_again(statistic.text, table)

@@ -168,7 +168,7 @@ class TableFunction:
         try:
             with silent():
                 value = float(self.function(table))
-        except (Exception, pl.exceptions.PanicException):
+        except (Exception, GeneratorExit, SystemExit, pl.exceptions.PanicException):
             value = math.nan  # what it does with these rows may not be told
         low, high = self.bounds
         value = low if math.isnan(value) else min(high, max(low, value))
