@@ -85,3 +85,11 @@ def test_the_readmes_picture_of_re_use_is_the_demos() -> None:
         assert row.holder in picture
         if row.shown is not None and row.low is not None and row.high is not None:
             assert f"| {row.shown:.3f} | [{row.low:.3f}, {row.high:.3f}] |" in line
+
+
+def test_how_it_works_names_files_that_are_there() -> None:
+    page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", page)
+    assert len(named) > 15
+    for path in named:
+        assert (ROOT / "src" / "holdfast" / path).is_file() or (ROOT / path).is_file(), path
