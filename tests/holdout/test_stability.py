@@ -15,6 +15,7 @@ import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.question.row import GRID
 from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, table, untouchable, watch
 from tests.ledger.test_tampering import sealed_again
@@ -63,7 +64,8 @@ def test_every_noisy_mechanism_has_a_certificate(tmp_path: Path, name: str) -> N
 def test_gaussian_noise_is_the_papers_algorithm_3(tmp_path: Path) -> None:
     """One answer with noise s: (eta, tau, nu) for every nu, tau the Gaussian curve's at eta."""
     with opened(tmp_path, mechanism="gaussian", questions=100) as holdout:
-        s = holdout.opening.mechanism["parameters"]["epochs"][0]["noise"]
+        (epoch,) = holdout.opening.mechanism["parameters"]["epochs"]
+        s = epoch["scale"] / (20_000 * GRID)
         holdout.ask("avg(late)")
         found = holdout.stability(level=0.01)["sharp composition"]
     stable = found.oracle
@@ -204,7 +206,8 @@ def test_a_forged_offer_is_found_by_the_audit(tmp_path: Path, name: str) -> None
 
     def finer(text: str) -> str:
         body = json.loads(text)
-        body["items"][0]["offer"]["extra"]["cells"] *= 3
+        offer = body["items"][0]["offer"]
+        (offer["extra"] if "cells" in offer["extra"] else offer)["cells"] *= 3
         return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     sealed_again(path, 4, finer)

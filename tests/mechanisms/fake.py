@@ -10,6 +10,8 @@ import pytest
 
 from holdfast.data.sample import Moments
 from holdfast.data.sampling import Independent, declared
+from holdfast.errors import Refused
+from holdfast.ledger.audit import _difference
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
@@ -94,6 +96,30 @@ def wish_for(mechanism: Mechanism, question: Mean, guess: float = 0.5, t: float 
 
 def noise_of(secret: bytes) -> Callable[[int], Noise]:
     return lambda number: Noise(secret, str(number))
+
+
+def audited(
+    mechanism: Mechanism,
+    terms: Terms,
+    account: Account,
+    offers: Sequence[Offer],
+    questions: Sequence[Statistic],
+) -> str | None:
+    """What an audit says of a batch on an account, which it makes again."""
+    for place, offer in enumerate(offers, start=1):
+        fault = mechanism.fault(terms, account, offer, place)
+        if fault is not None:
+            return fault
+    wishes = [
+        Wish(question, offer.tolerance, offer.claim, offer.guess, offer.variance)
+        for offer, question in zip(offers, questions, strict=True)
+    ]
+    try:
+        again = mechanism.offer(terms, account, wishes)
+    except Refused as error:
+        return f"refused: {error}"
+    found = (_difference(offer, each) for offer, each in zip(offers, again, strict=True))
+    return next((each for each in found if each is not None), None)
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from holdfast.mechanisms.composition import (
     gaussian_step,
     laplace_step,
 )
-from holdfast.mechanisms.draws import below, words_of
+from holdfast.mechanisms.laws.words import below, words_of
 from holdfast.mechanisms.noise import Noise
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.typical.notion import TypicalStability

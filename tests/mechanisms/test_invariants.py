@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wis
 from holdfast.question.columns import Schema
 from holdfast.statistics.statistic import Statistic
 from tests.holdout.tables import BOUNDS, table
-from tests.mechanisms.fake import SECRET, noise_of
+from tests.mechanisms.fake import SECRET, audited, noise_of
 from tests.mechanisms.test_catalogue import TOGETHER, questions_of
 from tests.statistics.asked import asked
 
@@ -170,13 +171,15 @@ def test_questions_are_numbered_and_run_out(name: str) -> None:
 def test_an_honest_offer_has_no_fault_and_a_tampered_one_has(name: str) -> None:
     found = played(name)
     for batch in found.batches:
-        for place, offer in enumerate(batch.offers, start=1):
+        for place, offer in enumerate(batch.offers):
 
-            def fault(offer: Offer, batch: Batch = batch, place: int = place) -> str | None:
-                return found.mechanism.fault(found.terms, batch.account, offer, place)
+            def fault(batch: Batch = batch, place: int = place, **change: Any) -> str | None:
+                offers = [*batch.offers]
+                offers[place] = replace(offers[place], **change)
+                return audited(found.mechanism, found.terms, batch.account, offers, batch.questions)
 
-            assert fault(offer) is None
-            assert fault(replace(offer, number=offer.number + 1))
-            assert fault(replace(offer, log_share=-0.1))
+            assert fault() is None
+            assert fault(number=offer.number + 1)
+            assert fault(log_share=-0.1)
             if offer.worst_charge > 0:
-                assert fault(replace(offer, worst_charge=offer.worst_charge * 0.99))
+                assert fault(worst_charge=offer.worst_charge * 0.99)

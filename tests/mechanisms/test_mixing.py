@@ -30,7 +30,7 @@ from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Symbol, Wish, ab
 from holdfast.mechanisms.transfer import LIMITED_CHECKS, Transfer, leaked_by_checks
 from holdfast.question.row import GRID, GRID_ERROR
 from tests.holdout.tables import BOUNDS, untouchable, watch
-from tests.mechanisms.fake import CONDITION, NUMBER, Session, leaked, of_count
+from tests.mechanisms.fake import CONDITION, NUMBER, Session, audited, leaked, of_count
 from tests.mechanisms.test_catalogue import TABLE
 from tests.mechanisms.test_transfer import every_law, opened, wanted
 from tests.theory.coverage import too_many
@@ -86,7 +86,7 @@ def test_setting_nats_aside_costs_width_and_a_half_width_that_is_proved(name: st
     for nats in (0.5, 3.0, 10.0):
         terms, transfer, _ = mixed(name, 20_000, leakage_nats=nats)
         widths.append(terms.tolerance)
-        proved = transfer.law.half_width(20_000, transfer.epochs)
+        proved = transfer.theorem.half_width(20_000, transfer.epochs)
         assert proved <= terms.tolerance * (1 + 1e-7)
     assert widths == sorted(widths)
 
@@ -195,14 +195,14 @@ def test_an_audit_finds_checks_beyond_what_was_set_aside(name: str) -> None:
     )
     # The same nats are fine if they are the noisy answers' own.
     own = leaked(NATS + 0.1)
-    assert transfer.fault(terms, own, ask, 1) is None
+    assert audited(transfer, terms, own, [ask], [CONDITION]) is None
     changed: dict[str, dict[str, Any]] = {
-        "its level ignores leakage": {"log_p": ask.log_p + 1.0},
-        "its radius is too small": {"radius": 0.99 * ask.radius},
-        "its charge is too small": {"worst_charge": 0.99 * ask.worst_charge},
+        "level": {"log_p": ask.log_p + 1.0},
+        "radius": {"radius": 0.99 * ask.radius},
+        "charge": {"worst_charge": 0.99 * ask.worst_charge},
     }
     for words, change in changed.items():
-        assert transfer.fault(terms, own, replace(ask, **change), 1) == words
+        assert audited(transfer, terms, own, [replace(ask, **change)], [CONDITION]) == words
 
 
 def test_an_audit_finds_a_level_that_counts_the_nats_twice() -> None:
@@ -313,7 +313,7 @@ def falsely_confirmed(
 def test_a_check_after_many_answers_must_carry_them(name: str, beta: float) -> None:
     terms, transfer, checker = mixed(name, ROWS, FEATURES + 1, beta, leakage_nats=6.0)
     # Little noise, so that few answers tell as much as very many would.
-    quiet = tuple(replace(epoch, noise=epoch.noise / 20) for epoch in transfer.epochs)
+    quiet = tuple(replace(epoch, scale=epoch.scale // 20) for epoch in transfer.epochs)
     transfer = replace(transfer, epochs=quiet)
 
     def confirmed(charging: bool) -> list[bool]:

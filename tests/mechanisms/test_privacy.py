@@ -7,21 +7,21 @@ from fractions import Fraction
 
 import pytest
 
-from holdfast.mechanisms.draws import LAPLACE, NoiseLaw
+from holdfast.mechanisms.laws.laplace import LAPLACE
+from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.privacy import gaussian_privacy, laplace_privacy
-from holdfast.mechanisms.private import PrivateNoise
 from holdfast.question.row import GRID
 from holdfast.theory.notions.stability import GDP, PureDP
 from tests.mechanisms.fake import leaked
-from tests.mechanisms.test_private import every_law
+from tests.mechanisms.test_private import every_law, private
 
 
 @every_law
 @pytest.mark.parametrize("scale", [3 * GRID + 1, 7 * GRID - 1, 1234567891011])
-def test_the_privacy_of_answers_is_never_understated(law: NoiseLaw, scale: int) -> None:
+def test_the_privacy_of_answers_is_never_understated(law: Law, scale: int) -> None:
     """One row moves a sum by 2^30 units; nine answers lose 9 times or, Gaussian, 3 times that."""
-    mechanism = PrivateNoise(law, scale, 1e-6)
-    spent = mechanism.privacy(leaked(0.0, asked=9))
+    spent = private(law, scale).privacy(leaked(0.0, asked=9))
+    assert spent is not None
     if law is LAPLACE:
         loss, exactly = spent.pure_epsilon, 9 * Fraction(GRID, scale)
     else:

@@ -19,10 +19,13 @@ from holdfast.data.sampling import Independent, declared
 from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw
 from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.laws.laplace import LAPLACE
+from holdfast.mechanisms.laws.law import Law
+from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.private import PrivateNoise, _scale_for, private_half_width
+from holdfast.mechanisms.private import PrivateTheorem, _scale_for
+from holdfast.mechanisms.transfer import Epoch, Transfer
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import expression_of, group_mean
 from holdfast.statistics.whole import TableFunction
@@ -44,6 +47,7 @@ from tests.mechanisms.fake import (
     NUMBER,
     SCHEMA,
     Session,
+    audited,
     independent,
     of_count,
 )
@@ -52,7 +56,7 @@ from tests.mechanisms.voting import BETAS, ROWS, attacks
 from tests.statistics.asked import asked
 from tests.theory.coverage import most_failures, too_many
 
-LAWS: list[NoiseLaw] = [LAPLACE, GAUSSIAN]
+LAWS: list[Law] = [LAPLACE, NORMAL]
 every_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 
 
@@ -62,13 +66,19 @@ def wanted(
     return replace(Wanted(rows, tolerance, 0.95, questions, Independent()), **changed)
 
 
-def opened(law: NoiseLaw, plan: Wanted, **options: Any) -> tuple[Terms, PrivateNoise]:
+def opened(law: Law, plan: Wanted, **options: Any) -> tuple[Terms, Transfer]:
     kind = CATALOGUE[f"private {law.name}"]
     tolerance, parameters = kind.plan(plan, options)
     terms = plan.terms(tolerance)
     mechanism = kind.build(terms, parameters)
-    assert isinstance(mechanism, PrivateNoise)
+    assert isinstance(mechanism, Transfer)
     return terms, mechanism
+
+
+def private(law: Law, scale: int, answers: int = 20, half_width: float = 0.3) -> Transfer:
+    """With noise of so many units, 2^30 of which are what one row can do to a sum."""
+    epoch = Epoch(answers, scale, math.log(0.05), half_width)
+    return Transfer("private/1", law, PrivateTheorem(law), (epoch,), delta=1e-6)
 
 
 def mean_of_x(change: float, bounds: tuple[float, float] = (0.0, 1.0)) -> TableFunction:
@@ -122,28 +132,36 @@ def test_the_whole_range_is_attained() -> None:
 @example(change=1 / 3, low=0.0, part=1.0, units=50 * GRID)
 @example(change=1 / 3, low=0.0, part=1.0, units=50 * GRID - 1)
 def test_declared_changes_get_noise_in_proportion(
-    law: NoiseLaw, change: float, low: float, part: float, units: int
+    law: Law, change: float, low: float, part: float, units: int
 ) -> None:
     """Whatever one row does, in cells, is no larger against the noise than for an average."""
-    mechanism = PrivateNoise(law, units, 1e-6)
-    cells, scale = mechanism._grid(20_000, change)
+    cells, scale = grid_of(private(law, units), change)
     # All that a row can do, in cells: an even number, so that total variation is as stated.
-    _, most = PrivateNoise(law, GRID, 1e-6)._grid(20_000, change)
+    _, most = grid_of(private(law, GRID), change)
     assert most % 2 == 0
     assert Fraction(change) * cells <= most
     assert Fraction(most, scale) <= Fraction(GRID, units)
     ends = (low, low + part * change)
     moved = [math.floor(Fraction(end) * cells + Fraction(1, 2)) for end in ends]
-    assert Fraction(abs(moved[1] - moved[0]), scale) <= Fraction(GRID, mechanism.scale)
+    assert Fraction(abs(moved[1] - moved[0]), scale) <= Fraction(GRID, units)
     # And the noise is no larger than the same part of what the row can do, but for the grid.
     assert scale / cells <= 50 * change * (1 + 2**-18)
+
+
+def grid_of(mechanism: Transfer, change: float) -> tuple[int, int]:
+    """Cells and scale of a statistic that a row can change by so much."""
+    terms = independent(20_000, tolerance=0.49)
+    wish = Wish(mean_of_x(change), math.inf)
+    (offer,) = mechanism.offer(terms, Account(), [wish])
+    assert offer.extra is not None
+    return offer.cells, offer.extra["noise"]
 
 
 # What is promised ---------------------------------------------------------------------------------
 
 
 @every_law
-def test_the_half_width_is_that_of_the_theorems(law: NoiseLaw) -> None:
+def test_the_half_width_is_that_of_the_theorems(law: Law) -> None:
     n, k, log_beta = 20_000, 20, math.log(0.05)
     terms, mechanism = opened(law, wanted(n, k))
     if law is LAPLACE:
@@ -153,11 +171,11 @@ def test_the_half_width_is_that_of_the_theorems(law: NoiseLaw) -> None:
     else:
         best = gaussian_half_width(n, k, log_beta).half_width
     assert best <= terms.tolerance < best * (1 + 1e-4) + 0.001
-    assert private_half_width(law, n, k, mechanism.scale, log_beta) <= terms.tolerance
+    assert PrivateTheorem(law).half_width(n, mechanism.epochs) <= terms.tolerance
 
 
 @every_law
-def test_roundings_are_inside_the_half_width(law: NoiseLaw) -> None:
+def test_roundings_are_inside_the_half_width(law: Law) -> None:
     """Noise coarser by 2 parts in 2^20 and a cell, the cells themselves, and the grid of values."""
     n, k, log_beta, scale, cell = 20_000, 20, math.log(0.05), 10**13, 1 / (20_000 * 2**20)
     if law is LAPLACE:
@@ -168,17 +186,17 @@ def test_roundings_are_inside_the_half_width(law: NoiseLaw) -> None:
         shift = gaussian_shift(math.sqrt(k) * GRID / (2 * scale), log_beta)
     noise = largest * (scale / (n * GRID) * (1 + 2 / 2**20) + cell)
     least = noise + shift + cell + GRID_ERROR
-    assert least <= private_half_width(law, n, k, scale, log_beta) <= least + 1e-12
+    assert least <= PrivateTheorem(law).with_noise(n, k, scale, log_beta) <= least + 1e-12
 
 
 @every_law
-def test_more_room_gives_more_privacy_and_none_is_refused(law: NoiseLaw) -> None:
+def test_more_room_gives_more_privacy_and_none_is_refused(law: Law) -> None:
     losses = []
     for tolerance in (0.08, 0.16, 0.32):
         terms, mechanism = opened(law, wanted(tolerance=tolerance))
         assert terms.tolerance == tolerance
-        losses.append(GRID / mechanism.scale)
-        finer = private_half_width(law, 20_000, 20, mechanism.scale, math.log(0.05))
+        losses.append(GRID / mechanism.epochs[0].scale)
+        finer = PrivateTheorem(law).half_width(20_000, mechanism.epochs)
         assert tolerance * 0.999 < finer <= tolerance
     assert losses[0] > 1.9 * losses[1] > 3.8 * losses[2]
     with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.01 .* needs 0\.0"):
@@ -186,26 +204,29 @@ def test_more_room_gives_more_privacy_and_none_is_refused(law: NoiseLaw) -> None
 
 
 @every_law
-def test_a_declared_epsilon_is_kept(law: NoiseLaw) -> None:
+def test_a_declared_epsilon_is_kept(law: Law) -> None:
     full = Account().leakage
     for _ in range(20):
         full = full.ask(-10.0)
     account = replace(Account(), leakage=full)
     _, mechanism = opened(law, wanted(), epsilon=0.05)
     spent = mechanism.privacy(account)
+    assert spent is not None
     loss = spent.pure_epsilon if law is LAPLACE else spent.epsilon
     assert loss is not None
     # A little more privacy than declared fits into a half-width that is rounded up.
     assert 0.05 * 0.97 <= loss <= 0.05 * (1 + 1e-9)
     if law is LAPLACE:  # with a delta the exact composition is used: less noise for the same loss
         _, exact = opened(law, wanted(), epsilon=0.05, delta=1e-3)
-        assert exact.scale < mechanism.scale
-        assert exact.privacy(account).epsilon <= 0.05 * (1 + 1e-9)
+        assert exact.epochs[0].scale < mechanism.epochs[0].scale
+        less = exact.privacy(account)
+        assert less is not None
+        assert less.epsilon <= 0.05 * (1 + 1e-9)
         least = _scale_for(law, wanted(), 20, {"epsilon": 0.05, "delta": None})
         assert 20 * Fraction(GRID, least) <= Fraction(0.05) < 20 * Fraction(GRID, least - 1)
     # More loss than the narrowest interval needs is not taken.
     _, loose = opened(law, wanted(), epsilon=50.0)
-    assert loose.scale == opened(law, wanted())[1].scale
+    assert loose.epochs == opened(law, wanted())[1].epochs
     with pytest.raises(ToleranceTooTight, match=r"for epsilon=0\.0001"):
         opened(law, wanted(), epsilon=1e-4)
 
@@ -214,24 +235,23 @@ def test_a_declared_epsilon_is_kept(law: NoiseLaw) -> None:
 
 
 @every_law
-def test_declared_statistics_have_intervals_in_proportion(law: NoiseLaw) -> None:
+def test_declared_statistics_have_intervals_in_proportion(law: Law) -> None:
     terms, mechanism = opened(law, wanted())
     for change, factor in ((1 / 20_000, 1.0), (1 / 40_000, 0.5)):
         (offer,) = mechanism.offer(terms, Account(), [Wish(mean_of_x(change), 0.4)])
         assert offer.tolerance == pytest.approx(factor * terms.tolerance, rel=1e-12)
-        assert mechanism.fault(terms, Account(), offer, 1) is None
+        assert audited(mechanism, terms, Account(), [offer], [mean_of_x(change)]) is None
     # What its text does not allow is found: a smaller change, with all that follows from it.
-    less = mechanism._offer(terms, Wish(mean_of_x(1 / 80_000), 0.4), 1)
+    (less,) = mechanism.offer(terms, Account(), [Wish(mean_of_x(1 / 80_000), 0.4)])
     for profile in (offer.profile, None):
         forged = replace(less, profile=profile)
-        fault = mechanism.fault(terms, Account(), forged, 1)
-        assert fault == "its change is not that of its concentration"
+        assert audited(mechanism, terms, Account(), [forged], [mean_of_x(1 / 40_000)])
     with pytest.raises(ToleranceTooTight, match=r"needs .* missing"):
         mechanism.offer(terms, Account(), [Wish(mean_of_x(1 / 5_000), terms.tolerance)])
 
 
 @every_law
-def test_what_no_sensitivity_is_known_of_is_refused(law: NoiseLaw) -> None:
+def test_what_no_sensitivity_is_known_of_is_refused(law: Law) -> None:
     terms, mechanism = opened(law, wanted())
     only_sigma = holdfast.statistic(len, columns=["x"], bounds=(0, 1), name="scale", sigma=0.1)
     some = group_mean(NUMBER.row, expression_of(CONDITION.row), Group(terms.rows - 1, 0))
@@ -250,7 +270,7 @@ def test_what_no_sensitivity_is_known_of_is_refused(law: NoiseLaw) -> None:
     ],
 )
 @every_law
-def test_bad_openings(law: NoiseLaw, changed: dict[str, Any], said: str) -> None:
+def test_bad_openings(law: Law, changed: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidArgument, match=said):
         opened(law, replace(wanted(), **changed))
     with pytest.raises(InvalidArgument, match="epsilon is -1"):
@@ -261,35 +281,51 @@ def test_bad_openings(law: NoiseLaw, changed: dict[str, Any], said: str) -> None
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda o: replace(o, number=7), "out of order"),
-        (lambda o: replace(o, log_share=0.0), "more than its share"),
-        (lambda o: replace(o, tolerance=0.9 * o.tolerance), "half-width is too small"),
-        (lambda o: replace(o, extra={**o.extra, "scale": 1}), "not the declared one"),
-        (lambda o: replace(o, extra={**o.extra, "cells": 10}), "not the declared one"),
+        (lambda o: replace(o, number=7), "number"),
+        (lambda o: replace(o, log_share=0.0), "share of the failure probability"),
+        (lambda o: replace(o, tolerance=0.9 * o.tolerance), "refused"),
+        (lambda o: replace(o, tolerance=1.1 * o.tolerance), "tolerance"),
+        (lambda o: replace(o, extra={"noise": 1}), "way of answering"),
+        (lambda o: replace(o, cells=10), "grid"),
     ],
 )
 def test_an_audit_finds_what_was_changed(
-    law: NoiseLaw, change: Callable[[Offer], Offer], said: str
+    law: Law, change: Callable[[Offer], Offer], said: str
 ) -> None:
     terms, mechanism = opened(law, wanted())
     (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, terms.tolerance)])
-    assert mechanism.fault(terms, Account(), offer, 1) is None
-    fault = mechanism.fault(terms, Account(), change(offer), 1)
+    assert audited(mechanism, terms, Account(), [offer], [CONDITION]) is None
+    fault = audited(mechanism, terms, Account(), [change(offer)], [CONDITION])
     assert fault is not None
     assert said in fault
-    for unfit in ({"questions": None}, {"sampling": declared(sigma=0.01)}, {"design": True}):
-        assert mechanism.fault(replace(terms, **unfit), Account(), offer, 1) == (
-            "private answers need independent rows, no design and a number of questions"
-        )
-    weak = replace(mechanism, scale=mechanism.scale // 4)
-    (offer,) = weak.offer(terms, Account(), [Wish(CONDITION, terms.tolerance)])
-    assert weak.fault(terms, Account(), offer, 1) == (
-        "the noise does not give the half-width that was promised"
-    )
 
 
 @every_law
-def test_the_symbol_is_the_sum_plus_noise(law: NoiseLaw) -> None:
+def test_an_audit_finds_an_opening_that_is_not_private_or_not_true(law: Law) -> None:
+    terms, mechanism = opened(law, wanted())
+    (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, terms.tolerance)])
+    for unfit, said in (
+        ({"sampling": declared(sigma=0.01)}, "independent rows"),
+        ({"design": True}, "not private"),
+        ({"questions": 21}, "fewer questions"),
+    ):
+        assert said in (mechanism.fault(replace(terms, **unfit), Account(), offer, 1) or "")
+    (epoch,) = mechanism.epochs
+    for wrong in (
+        replace(epoch, scale=epoch.scale // 4),
+        replace(epoch, questions=4 * epoch.questions),
+        replace(epoch, half_width=epoch.half_width * (1 - 1e-4)),
+    ):
+        weak = replace(mechanism, epochs=(wrong,))
+        found = weak.fault(terms, Account(), offer, 1)
+        assert found == f"the opening's half-width is below what {weak.theorem.name} gives"
+    # Privacy is divided among the answers of one epoch.
+    both = replace(mechanism, epochs=(replace(epoch, log_beta=epoch.log_beta - 1),) * 2)
+    assert PrivateTheorem(law).half_width(terms.rows, both.epochs) == math.inf
+
+
+@every_law
+def test_the_symbol_is_the_sum_plus_noise(law: Law) -> None:
     terms, mechanism = opened(law, wanted(400, 4))
     (offer,) = mechanism.offer(terms, Account(), [Wish(NUMBER, 0.4)])
     session = Session(terms)
@@ -312,7 +348,7 @@ def test_the_symbol_is_the_sum_plus_noise(law: NoiseLaw) -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("beta", BETAS)
 @every_law
-def test_intervals_stay_true_together(law: NoiseLaw, beta: float) -> None:
+def test_intervals_stay_true_together(law: Law, beta: float) -> None:
     plan = replace(wanted(ROWS, 30), confidence_level=1 - beta)
     terms, mechanism = opened(law, plan)
     assert not too_many(attacks(mechanism, terms, charging=True), beta)
@@ -321,20 +357,20 @@ def test_intervals_stay_true_together(law: NoiseLaw, beta: float) -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("beta", BETAS)
 @every_law
-def test_with_too_little_noise_they_do_not(law: NoiseLaw, beta: float) -> None:
+def test_with_too_little_noise_they_do_not(law: Law, beta: float) -> None:
     """Sabotage: noise for a twentieth of the half-width that fixed questions would need."""
     width = 1.1 * BoundedMean(ROWS).radius(math.log(beta / QUESTIONS))
     terms = Terms(ROWS, width, 1 - beta, QUESTIONS, Independent())
-    mechanism = PrivateNoise(law, int(width / 100 * ROWS * GRID), 1e-6)
+    mechanism = private(law, int(width / 100 * ROWS * GRID), QUESTIONS, width)
     assert too_many(attacks(mechanism, terms, charging=True), beta)
 
 
 @pytest.mark.statistical
 @every_law
-def test_two_neighbours_are_told_apart_no_better_than_promised(law: NoiseLaw) -> None:
+def test_two_neighbours_are_told_apart_no_better_than_promised(law: Law) -> None:
     """The best test between neighbours, the sign of the noisy sum's distance to their middle."""
     draws, scale = 4_000, 2 * GRID
-    mechanism = PrivateNoise(law, scale, 1e-6)
+    mechanism = private(law, scale, draws)
     terms = independent(50, tolerance=0.49, questions=draws)
     offers = mechanism.offer(terms, Account(), [Wish(CONSTANT, 0.49)] * draws)
     hits = 0  # the neighbour told rightly; the law is symmetric, so either may be the sample
@@ -346,7 +382,9 @@ def test_two_neighbours_are_told_apart_no_better_than_promised(law: NoiseLaw) ->
             assert isinstance(symbol, int)
             hits += (symbol > middle) == (count == 26)
     account = mechanism.advance(Account(), offers[:1], [mechanism.settle(offers[0], 0)])
-    promised = mechanism.privacy(account).tv.distance
+    spent = mechanism.privacy(account)
+    assert spent is not None
+    promised = spent.tv.distance
 
     def most(distance: float) -> int:
         return most_failures(2 * draws, (1 + distance) / 2)

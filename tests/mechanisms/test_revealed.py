@@ -13,11 +13,13 @@ from hypothesis import given, strategies as st
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BoundedNoise
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
+from holdfast.mechanisms.laws.median import Median
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish
-from holdfast.mechanisms.median_noise import MedianLaw
+from holdfast.mechanisms.median_noise import TheoremM
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.revealed import revealed
 from holdfast.mechanisms.transfer import Transfer
+from holdfast.mechanisms.transfer_plan import scale_of
 from holdfast.question.row import GRID
 from tests.mechanisms.fake import CONDITION, independent, noise_of, of_count
 
@@ -63,8 +65,8 @@ def test_median_noise_reveals_no_more_than_its_whole_reach(
     end: Callable[[list[int]], int], units: int
 ) -> None:
     """Its symbols are half units: the extreme draws, and half units counted as whole ones."""
-    law, rows, noise = MedianLaw(order=2), 100, 0.05
-    drawn = law.units(rows, noise)
+    law, rows = Median(order=2), 100
+    drawn = scale_of(0.05, rows)
     total, reach = rows * units, drawn / (rows * GRID)
     extreme = end([-drawn, drawn - 1])
     fixed = SimpleNamespace(uniforms=lambda *_: iter([extreme] * 5))
@@ -74,8 +76,8 @@ def test_median_noise_reveals_no_more_than_its_whole_reach(
         tolerance=0.2,
         log_p=0.0,
         radius=0.0,
-        cells=law.cells(rows),
-        reach=law.reach(rows, drawn),
+        cells=law.parts * rows * GRID,
+        reach=law.reach(drawn),
         claim=None,
         guess=None,
         prior=None,
@@ -83,8 +85,8 @@ def test_median_noise_reveals_no_more_than_its_whole_reach(
         worst_charge=0.0,
         extra={"noise": drawn},
     )
-    symbol = law.symbol(total, drawn, cast(Noise, fixed))
-    release = Transfer(law, ()).settle(offer, symbol)
+    symbol = 2 * total + law.draw(cast(Noise, fixed), drawn)
+    release = Transfer("median noise/1", law, TheoremM(2), ()).settle(offer, symbol)
     low, high = revealed(offer, release)
     place = units / GRID
     assert low <= place <= high, "and so is what the sum was rounded down from:"

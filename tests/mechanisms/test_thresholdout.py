@@ -15,8 +15,9 @@ import holdfast
 from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.draws import discrete_laplace, words_of
 from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.laws.laplace import discrete_laplace
+from holdfast.mechanisms.laws.words import words_of
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.thresholdout import THRESHOLDOUT, Thresholdout

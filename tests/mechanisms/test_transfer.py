@@ -23,15 +23,17 @@ from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, T
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.mechanisms.gaussian import GaussianLaw
+from holdfast.mechanisms.gaussian import TheoremT
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.median_noise import MedianLaw
+from holdfast.mechanisms.median_noise import TheoremM
 from holdfast.mechanisms.transfer import Epoch, Transfer
+from holdfast.mechanisms.transfer_plan import scale_of, whole_numbers
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import expression_of, group_mean
 from holdfast.theory.transfer import epochs as epochs_theory, median_noise
-from holdfast.theory.transfer.gaussian import gaussian_max_noise
+from holdfast.theory.transfer.epochs import median_epoch_half_width
+from holdfast.theory.transfer.gaussian import gaussian_max_noise, gaussian_shift
 from holdfast.theory.transfer.median_release import median_noise_release
 from tests.mechanisms.fake import (
     CONDITION,
@@ -40,6 +42,7 @@ from tests.mechanisms.fake import (
     SECRET,
     Session,
     Sums,
+    audited,
     leaked,
     noise_of,
     of_count,
@@ -88,7 +91,7 @@ def test_the_half_width_is_the_planners(name: str, rows: int, questions: int, be
     (offer,) = mechanism.offer(terms, Account(), [Wish(NUMBER, terms.tolerance)])
     assert offer.tolerance == terms.tolerance
     # And the theorem gives it, with what whole numbers add.
-    assert mechanism.law.half_width(rows, mechanism.epochs) <= terms.tolerance * (1 + 1e-7)
+    assert mechanism.theorem.half_width(rows, mechanism.epochs) <= terms.tolerance * (1 + 1e-7)
 
 
 @every_law
@@ -151,7 +154,7 @@ def test_a_declared_variance_narrows_and_is_said(variance: float) -> None:
     width, least = mechanism.epochs[0].half_width, plain.epochs[0].half_width
     # The best noise balances D C with 2 sqrt(v) H, so the sum goes with the root of 2 sqrt(v).
     assert width == pytest.approx(least * math.sqrt(2 * math.sqrt(variance)), rel=0.06)
-    assert mechanism.law.half_width(rows, mechanism.epochs) <= width * (1 + 1e-12)
+    assert mechanism.theorem.half_width(rows, mechanism.epochs) <= width * (1 + 1e-12)
     planned = CATALOGUE["median noise"].plan(
         wanted(rows, questions, None, 0.05), {"variance": variance}
     )
@@ -184,7 +187,7 @@ def test_epochs_double_and_widen_and_share_the_failure_probability(name: str, ro
     assert widths[0] < 0.1 < widths[-1] < 0.5
     assert math.fsum(math.exp(epoch.log_beta) for epoch in epochs) < 0.05
     for last in range(1, len(epochs) + 1):
-        least = mechanism.law.half_width(rows, epochs[:last])
+        least = mechanism.theorem.half_width(rows, epochs[:last])
         assert least <= epochs[last - 1].half_width * (1 + 1e-7)
     left = mechanism.questions_left(terms, Account())
     assert left == sum(epoch.questions for epoch in epochs if epoch.half_width <= 0.1)
@@ -288,22 +291,26 @@ def test_an_audit_finds_a_changed_offer(name: str) -> None:
     account = _after(4)
     (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, terms.tolerance)])
     assert offer.extra is not None
-    assert mechanism.fault(terms, account, offer, 1) is None
+    assert audited(mechanism, terms, account, [offer], [NUMBER]) is None
     changed: dict[str, dict[str, Any]] = {
-        "its number is out of order": {"number": 6},
-        "its noise is not the ledger's": {"extra": {"noise": offer.extra["noise"] - 1}},
-        "its grid is not the rows'": {"cells": offer.cells + 2},
-        "its interval is narrower": {"tolerance": offer.tolerance * (1 - 1e-9)},
-        "it takes another share": {"log_share": offer.log_share - 1.0},
+        "number": {"number": 6},
+        "way of answering": {"extra": {"noise": offer.extra["noise"] * 0.999_999}},
+        "grid": {"cells": offer.cells * 1.000_001},
+        "refused": {"tolerance": offer.tolerance * (1 - 1e-8)},
+        "tolerance": {"tolerance": offer.tolerance * (1 + 1e-8)},
+        "share": {"log_share": offer.log_share - 1.0},
+        "level": {"log_p": offer.log_p - 1.0},
+        "radius": {"radius": offer.radius + 1e-6},
+        "charge": {"worst_charge": offer.worst_charge + 1e-6},
     }
     for words, change in changed.items():
-        fault = mechanism.fault(terms, account, replace(offer, **change), 1)
+        fault = audited(mechanism, terms, account, [replace(offer, **change)], [NUMBER])
         assert fault is not None
         assert fault.startswith(words)
     dependent = replace(terms, sampling=m_dependent(2))
     assert mechanism.fault(dependent, account, offer, 1) == "its theorem needs independent rows"
     late = replace(offer, number=51)
-    assert "after the last question" in (mechanism.fault(terms, _after(50), late, 1) or "")
+    assert "refused" in (audited(mechanism, terms, _after(50), [late], [NUMBER]) or "")
 
 
 @every_law
@@ -318,10 +325,10 @@ def test_an_audit_finds_a_changed_opening(name: str) -> None:
 
     epoch = mechanism.epochs[0]
     assert fault() is None
-    below = f"the opening's half-width is below what {mechanism.law.theorem} gives"
+    below = f"the opening's half-width is below what {mechanism.theorem.name} gives"
     assert fault(half_width=0.999 * epoch.half_width) == below
-    assert fault(noise=0.9 * epoch.noise) == below
-    assert fault(noise=1.1 * epoch.noise) == below
+    assert fault(scale=math.floor(0.9 * epoch.scale)) == below
+    assert fault(scale=math.ceil(1.1 * epoch.scale)) == below
     assert fault(questions=500, log_beta=epoch.log_beta) == below
     assert "more than the failure probability" in (fault(log_beta=epoch.log_beta + 0.01) or "")
     assert "fewer questions" in (fault(questions=40) or "")
@@ -340,8 +347,8 @@ def test_an_epoch_counts_all_answers_before_it(name: str) -> None:
     """Sabotage: the second epoch with the half-width that it would have if it were the first."""
     terms, mechanism = opened(name, 10**5, None, 0.3)
     first, second, *later = mechanism.epochs
-    alone = mechanism.law.half_width(terms.rows, [second])
-    both = mechanism.law.half_width(terms.rows, [first, second])
+    alone = mechanism.theorem.half_width(terms.rows, [second])
+    both = mechanism.theorem.half_width(terms.rows, [first, second])
     assert alone < 0.999 * both
     assert both <= second.half_width * (1 + 1e-12)  # the roundings of the grid included
     forged = replace(mechanism, epochs=(first, replace(second, half_width=alone), *later))
@@ -354,25 +361,36 @@ def test_an_epoch_counts_all_answers_before_it(name: str) -> None:
 
 @pytest.mark.parametrize("noise", [0.01, 0.0123456789, 1 / 3])
 def test_gaussian_noise_is_no_smaller_in_whole_units(noise: float) -> None:
-    law, rows = GaussianLaw(), 777
-    more = Fraction(law.units(rows, noise), rows * GRID) - Fraction(noise)
+    rows, k, log_beta = 777, 20, math.log(0.05)
+    epoch = Epoch(k, scale_of(noise, rows), log_beta, 0.1)
+    more = epoch.noise(rows) - Fraction(noise)
     assert 0 <= more < Fraction(1, rows * GRID)
-    # What is more of it, half a unit of rounded noise, and values off their grid.
-    epoch = Epoch(20, noise, math.log(0.05), 0.1)
-    largest = gaussian_max_noise(20, math.log(0.05))
-    least = float(more) * largest + 0.5 / (rows * GRID) + GRID_ERROR
-    assert least <= law.rounding(rows, epoch) <= least * (1 + 1e-12)
+    # The theorem is about the whole units, half a unit of rounded noise, and values off their grid.
+    largest = gaussian_max_noise(k, log_beta)
+    shift = gaussian_shift(math.sqrt(k) / (2 * rows * float(epoch.noise(rows))), log_beta)
+    least = float(epoch.noise(rows)) * largest + shift + 0.5 / (rows * GRID) + GRID_ERROR
+    assert least <= TheoremT().half_width(rows, [epoch]) <= least * (1 + 1e-12)
+    # What an opening allows for whole numbers covers them.
+    bare = noise * largest + gaussian_shift(math.sqrt(k) / (2 * rows * noise), log_beta)
+    assert least <= bare + whole_numbers(rows, largest) <= bare + 2**-28
 
 
 def test_median_noise_is_one_noise_for_values_on_their_grid() -> None:
     _, mechanism = opened("median noise", 10**5, None, 0.3)
     first, second, *_ = mechanism.epochs
-    louder = replace(first, noise=2 * first.noise)
-    assert mechanism.law.half_width(10**5, [louder, second]) == math.inf
+    louder = replace(first, scale=2 * first.scale)
+    assert mechanism.theorem.half_width(10**5, [louder, second]) == math.inf
     for variance in (1e-6, 0.01, 0.2):
         exactly = variance + 2 * math.sqrt(variance) * GRID_ERROR + GRID_ERROR**2
-        assert exactly <= MedianLaw(2, variance).on_grid <= exactly * (1 + 1e-12)
-    assert MedianLaw(2, 0.25).on_grid == 0.25
+        assert exactly <= TheoremM(2, variance).on_grid <= exactly * (1 + 1e-12)
+    assert TheoremM(2, 0.25).on_grid == 0.25
     whole = median_noise_release(777, GRID, 0.0123)
     assert whole.extra_half_width > 0
-    assert MedianLaw(2).rounding(777, 0.0123) >= whole.extra_half_width + GRID_ERROR
+    assert scale_of(0.0123, 777) == whole.M
+    assert whole_numbers(777, 1.0) >= whole.extra_half_width + GRID_ERROR
+    # The theorem is about the noise that is drawn, rounded up to whole units.
+    drawn = Epoch(20, whole.M, math.log(0.05), 0.1)
+    width = TheoremM(2).half_width(777, [drawn])
+    bare = median_epoch_half_width(777, 20, 20, 0.0123, 2, math.log(0.05), 0.25)
+    assert bare + GRID_ERROR + 0.5 / (777 * GRID) <= width
+    assert width <= bare + (whole.extra_half_width + GRID_ERROR) * (1 + 1e-6)

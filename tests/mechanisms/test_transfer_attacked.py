@@ -98,7 +98,7 @@ def test_intervals_stay_true_under_attack_and_scaled_ones_do_not(name: str, beta
     terms, mechanism = opened(name, ROWS, FEATURES + 1, beta=beta)
     assert not too_many([attacked(terms, mechanism, trial) for trial in range(TRIALS)], beta)
     small = [
-        replace(epoch, noise=SCALE * epoch.noise, half_width=SCALE * epoch.half_width)
+        replace(epoch, scale=math.ceil(SCALE * epoch.scale), half_width=SCALE * epoch.half_width)
         for epoch in mechanism.epochs
     ]
     scaled = replace(mechanism, epochs=tuple(small))

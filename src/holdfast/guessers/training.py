@@ -20,9 +20,8 @@ from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Claim, Grounds, Lesson, around
 from holdfast.holdout.guess import averages
-from holdfast.mechanisms.draws import words_of
+from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.normal import rounded_normal
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.transfer.gaussian import gaussian_half_width
 
@@ -126,5 +125,5 @@ def _address(secret: bytes, statistic: Statistic) -> bytes:
 
 def _noisy(value: float, scale: float, noise: Noise) -> float:
     """The value with noise of exactly the normal law, both rounded to the grid, in the range."""
-    drawn = rounded_normal(words_of(noise), max(1, math.ceil(scale * _GRID)))
+    drawn = NORMAL.draw(noise, max(1, math.ceil(scale * _GRID)))
     return min(_GRID, max(0, math.floor(value * _GRID + 0.5) + drawn)) / _GRID

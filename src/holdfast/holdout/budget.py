@@ -10,7 +10,7 @@ from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.privacy import Privacy
-from holdfast.mechanisms.private import PrivateNoise
+from holdfast.mechanisms.transfer import Transfer
 from holdfast.wording import percent, plural
 
 __all__ = ["Budget", "Cost", "budget_of"]
@@ -55,7 +55,7 @@ class Budget:
     @property
     def privacy(self) -> Privacy | None:
         """What all answers together reveal of any one row; None if they are not private."""
-        if not isinstance(self.mechanism, PrivateNoise):
+        if not isinstance(self.mechanism, Transfer):
             return None
         return self.mechanism.privacy(self.account)
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from holdfast import require
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.draws import LAPLACE
-from holdfast.mechanisms.gaussian import GaussianLaw
+from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.mechanism import Mechanism
-from holdfast.mechanisms.private import PrivateNoise
 from holdfast.mechanisms.stable_steps import steps_of
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.mechanisms.typical import TypicalNoise
@@ -175,15 +173,14 @@ def stability_of(transcript: Transcript, level: float | None = None) -> Stabilit
     )
 
 
-def _has_unbounded_noise(mechanism: Mechanism) -> bool:
+def _has_unbounded_noise(mechanism: Mechanism) -> TypeGuard[TypicalNoise | Transfer]:
     """Whether no answer is impossible on any sample: Laplace or Gaussian noise."""
-    if isinstance(mechanism, Transfer):
-        return isinstance(mechanism.law, GaussianLaw)
-    return isinstance(mechanism, TypicalNoise | PrivateNoise)
+    noisy = mechanism if isinstance(mechanism, TypicalNoise | Transfer) else None
+    return noisy is not None and noisy.law.reach(1) is None
 
 
 def _of_noise(
-    terms: Terms, account: Account, mechanism: Mechanism, level: float
+    terms: Terms, account: Account, mechanism: TypicalNoise | Transfer, level: float
 ) -> list[Certificate]:
     """Of answers with unbounded noise, which are typically stable steps."""
     steps, log_level = steps_of(account), math.log(level)
@@ -193,7 +190,7 @@ def _of_noise(
     if steps.count == 0:
         return _of_account("nothing has been answered", account)
     k, curve = steps.count, [(steps.ratio(terms, -depth), -depth) for depth in _DEPTHS]
-    if isinstance(mechanism, TypicalNoise | PrivateNoise) and mechanism.law is LAPLACE:
+    if mechanism.law is LAPLACE:
         candidates = [(ratio, -math.inf, log_nu) for ratio, log_nu in curve]
         sharp = least_sharp_composition(k, candidates, log_level)
         peak = 1.0

@@ -20,9 +20,11 @@ from typing import Any, NamedTuple, Protocol
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw, words_of
+from holdfast.mechanisms.laws.laplace import LAPLACE
+from holdfast.mechanisms.laws.law import Grid, Law
+from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.typical import SCALE, Calibration
+from holdfast.mechanisms.typical import Calibration
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.typical.certificate import (
     least_printed_composition,
@@ -142,16 +144,16 @@ class AdaptiveComposition:
 
 @dataclass(frozen=True, slots=True)
 class NoisyStep:
-    """A value in [0, 1] of the sample on a grid of `cells`, plus whole-number noise."""
+    """A value in [0, 1] of the sample on a grid, plus whole-number noise."""
 
     value: Callable[[Any], float | Fraction]
-    law: NoiseLaw
-    cells: int
+    law: Law
+    grid: Grid
     stability: TypicalStability
 
     def answer(self, sample: Any, noise: Noise) -> Fraction:
-        cell = math.floor(Fraction(self.value(sample)) * self.cells + Fraction(1, 2))
-        return Fraction(cell + self.law.draw(words_of(noise), SCALE), self.cells)
+        cell = self.grid.cell(*Fraction(self.value(sample)).as_integer_ratio())
+        return self.grid.place(cell + self.law.draw(noise, self.grid.scale))
 
 
 def laplace_step(
@@ -170,13 +172,13 @@ def gaussian_step(
 ) -> NoisyStep:
     """Algorithm 3, calibrated exactly: (eta, tau, nu)-typically stable."""
     require.probability("tau", tau)
-    return _noisy_step(value, profile, GAUSSIAN, Calibration(2, eta, tau, nu))
+    return _noisy_step(value, profile, NORMAL, Calibration(2, eta, tau, nu))
 
 
 def _noisy_step(
     value: Callable[[Any], float | Fraction],
     profile: Concentration,
-    law: NoiseLaw,
+    law: Law,
     calibration: Calibration,
 ) -> NoisyStep:
     require.positive("eta", calibration.eta)
@@ -186,4 +188,4 @@ def _noisy_step(
         raise InvalidArgument(
             f"eta={calibration.eta:g} needs noise beyond the whole range; declare a larger eta."
         )
-    return NoisyStep(value, law, cells, calibration.stability)
+    return NoisyStep(value, law, Grid(cells, law.resolution, None), calibration.stability)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted
+from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.limited_checks import limited_checks
-from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.normal import WORD, rounded_normal
 from holdfast.mechanisms.transfer import Epoch, Transfer, transfer_from_dict
 from holdfast.mechanisms.transfer_plan import (
     DECLARED_EPOCHS,
@@ -27,11 +25,12 @@ from holdfast.mechanisms.transfer_plan import (
     checked_options,
     level_of,
     planned,
+    scale_of,
     too_few_rows,
+    whole_numbers,
 )
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.theory.base.safeside import largest_integer, round_down, round_up
-from holdfast.theory.leakage.nats import gaussian_log_charge
+from holdfast.theory.base.safeside import float_above, float_below, largest_integer, round_up
 from holdfast.theory.planning import GRID_ALLOWANCE
 from holdfast.theory.transfer.epochs import first_epoch_noise, gaussian_epoch
 from holdfast.theory.transfer.gaussian import (
@@ -41,7 +40,7 @@ from holdfast.theory.transfer.gaussian import (
     transfer_half_width,
 )
 
-__all__ = ["GAUSSIAN", "GaussianLaw"]
+__all__ = ["GAUSSIAN", "TheoremT"]
 
 _NAME = "gaussian"
 _MOST_QUESTIONS = 10**9
@@ -49,75 +48,49 @@ _WIDER_EPOCHS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianLaw:
-    """Normal noise, rounded to whole grid units."""
+class TheoremT:
+    """Of normal noise that is rounded to whole grid units."""
 
-    @property
-    def name(self) -> str:
-        return f"{_NAME}/1"
-
-    @property
-    def theorem(self) -> str:
-        return "Theorem T"
-
-    @property
-    def assumes(self) -> str | None:
-        return None
-
-    def units(self, rows: int, noise: float) -> int:
-        return math.ceil(Fraction(noise) * rows * GRID)
-
-    def cells(self, rows: int) -> int:
-        return rows * GRID
-
-    def reach(self, rows: int, units: int) -> int:  # noqa: ARG002 - nothing is sure
-        return self.cells(rows)
-
-    def symbol(self, total: int, units: int, noise: Noise) -> int:
-        return total + rounded_normal(noise.uniforms(0, WORD - 1), units)
-
-    def log_charge(self, radius: float, rows: int, units: int) -> float:
-        return gaussian_log_charge(radius, round_down(units / (rows * GRID)))
+    name: str = "Theorem T"
+    assumes: str | None = None
 
     def half_width(self, rows: int, epochs: Sequence[Epoch]) -> float:
         last = epochs[-1]
-        signals = (epoch.questions / (2.0 * rows * epoch.noise) ** 2 for epoch in epochs)
+        signals = (
+            epoch.questions / (2.0 * rows * float_below(epoch.noise(rows))) ** 2 for epoch in epochs
+        )
         m = round_up(math.sqrt(math.fsum(signals)), 16)
-        noise = round_up(last.noise * gaussian_max_noise(last.questions, last.log_beta))
+        largest = gaussian_max_noise(last.questions, last.log_beta)
+        noise = round_up(float_above(last.noise(rows)) * largest)
         width = transfer_half_width(noise, gaussian_shift(m, last.log_beta))
-        return round_up(width + self.rounding(rows, last))
-
-    def rounding(self, rows: int, epoch: Epoch) -> float:
-        """What whole numbers add to a half-width: of the noise, and of the values."""
-        unit = Fraction(1, rows * GRID)
-        more = float(self.units(rows, epoch.noise) * unit - Fraction(epoch.noise))
-        largest = gaussian_max_noise(epoch.questions, epoch.log_beta)
-        return round_up(more * largest + float(unit / 2) + GRID_ERROR)
+        return round_up(width + 0.5 / (rows * GRID) + GRID_ERROR)
 
 
 def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     chosen = checked_options(_NAME, wanted, options, LEAKAGE_OPTIONS)
-    level, law = level_of(wanted, chosen), GaussianLaw()
+    level = level_of(wanted, chosen)
     if wanted.questions is None:
         return planned(wanted, level, _open_ended(wanted, level.log_beta), {})
     design = gaussian_half_width(wanted.rows, wanted.questions, level.log_beta)
-    epoch = Epoch(wanted.questions, design.noise_scale, level.log_beta, design.half_width)
-    allowance = max(GRID_ALLOWANCE, law.rounding(wanted.rows, epoch))
-    width = design.half_width + allowance
-    return planned(wanted, level, [Epoch(epoch.questions, epoch.noise, epoch.log_beta, width)], {})
+    epoch = _epoch(wanted.rows, wanted.questions, design.noise_scale, level.log_beta, 0.0)
+    width = design.half_width + max(GRID_ALLOWANCE, epoch.half_width)
+    return planned(wanted, level, [replace(epoch, half_width=width)], {})
+
+
+def _epoch(rows: int, questions: int, noise: float, log_beta: float, width: float) -> Epoch:
+    """An epoch that has this half-width before its numbers are whole."""
+    more = whole_numbers(rows, gaussian_max_noise(questions, log_beta))
+    return Epoch(questions, scale_of(noise, rows), log_beta, round_up(width + more))
 
 
 def _open_ended(wanted: Wanted, log_beta: float) -> list[Epoch]:
     """Epochs that double, with noise growing like 2^{e/4}, aimed at the declared tolerance."""
     rows, tolerance = wanted.rows, wanted.tolerance or OPEN_TOLERANCE
-    law = GaussianLaw()
 
     def epoch(first: int, aim: int, e: int) -> Epoch:
         s0 = first_epoch_noise(rows, first, log_beta, aim)
         found = gaussian_epoch(rows, first, s0, log_beta, e)
-        bare = Epoch(found.questions, found.noise_scale, found.log_beta, found.half_width)
-        width = round_up(found.half_width + law.rounding(rows, bare))
-        return Epoch(bare.questions, bare.noise, bare.log_beta, width)
+        return _epoch(rows, found.questions, found.noise_scale, found.log_beta, found.half_width)
 
     def longest(aim: int) -> int:
         return largest_integer(
@@ -134,7 +107,7 @@ def _open_ended(wanted: Wanted, log_beta: float) -> list[Epoch]:
 
 
 def _build(_terms: Terms, parameters: Mapping[str, Any]) -> Transfer:
-    return transfer_from_dict(GaussianLaw(), parameters)
+    return transfer_from_dict(_NAME, NORMAL, TheoremT(), parameters)
 
 
 GAUSSIAN = MechanismKind(

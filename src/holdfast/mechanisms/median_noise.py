@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from holdfast import require
 from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted
+from holdfast.mechanisms.laws.median import Median
 from holdfast.mechanisms.limited_checks import limited_checks
-from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.transfer import Epoch, Transfer, transfer_from_dict
 from holdfast.mechanisms.transfer_plan import (
     DECLARED_EPOCHS,
@@ -27,17 +26,19 @@ from holdfast.mechanisms.transfer_plan import (
     checked_options,
     level_of,
     planned,
+    scale_of,
     too_few_rows,
+    whole_numbers,
 )
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.theory.base.safeside import round_down, round_up
+from holdfast.theory.base.safeside import float_below, round_up
 from holdfast.theory.planning import GRID_ALLOWANCE
 from holdfast.theory.transfer.epochs import epoch_log_beta, median_epoch_half_width
 from holdfast.theory.transfer.median_noise import ORDERS, MedianNoiseDesign, median_noise_half_width
-from holdfast.theory.transfer.median_release import median_noise_log_charge, median_noise_release
+from holdfast.theory.transfer.median_release import median_noise_release
 from holdfast.theory.transfer.variance import declared_variance_half_width
 
-__all__ = ["MEDIAN_NOISE", "MedianLaw"]
+__all__ = ["MEDIAN_NOISE", "TheoremM"]
 
 _NAME = "median noise"
 _ALL_ORDERS = (2, 3, 4, 5, 6, 7)
@@ -52,59 +53,35 @@ _OPTIONS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class MedianLaw:
-    """The median of 2 `order` + 1 uniform numbers, for values of at most this variance."""
+class TheoremM:
+    """Of the median of 2 `order` + 1 uniform numbers, for values of at most this variance."""
 
     order: int
     variance: float = _MOST_VARIANCE
 
     @property
     def name(self) -> str:
-        return f"{_NAME}/1"
-
-    @property
-    def theorem(self) -> str:
         return "Theorem M" if self.variance == _MOST_VARIANCE else "Theorem V1"
 
     @property
     def assumes(self) -> str | None:
         return None if self.variance == _MOST_VARIANCE else _assumed(self.variance)
 
-    def units(self, rows: int, noise: float) -> int:
-        return median_noise_release(rows, GRID, noise).M
-
-    def cells(self, rows: int) -> int:
-        return 2 * rows * GRID
-
-    def reach(self, rows: int, units: int) -> int:  # noqa: ARG002 - the noise is bounded
-        return 2 * units + 1  # twice the noise, and the half unit and the rounded sum around it
-
-    def symbol(self, total: int, units: int, noise: Noise) -> int:
-        drawn = sorted(islice(noise.uniforms(-units, units - 1), 2 * self.order + 1))
-        return 2 * (total + drawn[self.order]) + 1
-
-    def log_charge(self, radius: float, rows: int, units: int) -> float:
-        bound = round_down(units / (rows * GRID))
-        return median_noise_log_charge(radius, rows, GRID, bound, self.order)
-
     def half_width(self, rows: int, epochs: Sequence[Epoch]) -> float:
         last = epochs[-1]
-        if any(epoch.noise != last.noise for epoch in epochs):
+        if any(epoch.scale != last.scale for epoch in epochs):
             return math.inf  # the theorem is about one noise for all answers
-        answers = sum(epoch.questions for epoch in epochs)
+        answers, noise = sum(epoch.questions for epoch in epochs), float_below(last.noise(rows))
         width = median_epoch_half_width(
-            rows, answers, last.questions, last.noise, self.order, last.log_beta, self.on_grid
+            rows, answers, last.questions, noise, self.order, last.log_beta, self.on_grid
         )
-        return round_up(width + self.rounding(rows, last.noise))
+        release = median_noise_release(rows, GRID, noise)
+        return round_up(width + release.extra_half_width + GRID_ERROR)
 
     @property
     def on_grid(self) -> float:
         """The variance with the rounding of values to their grid."""
         return min(_MOST_VARIANCE, round_up((math.sqrt(self.variance) + GRID_ERROR) ** 2))
-
-    def rounding(self, rows: int, noise: float) -> float:
-        """What whole numbers add to a half-width: of the noise, and of the values."""
-        return round_up(median_noise_release(rows, GRID, noise).extra_half_width + GRID_ERROR)
 
 
 def _assumed(variance: float) -> str:
@@ -125,10 +102,10 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
         variance = require.between("variance", variance, _LEAST_VARIANCE, _MOST_VARIANCE)
     bound = _MOST_VARIANCE if variance is None else variance
     if wanted.questions is None:
-        law, epochs = _open_ended(wanted, level.log_beta, orders, bound)
+        theorem, epochs = _open_ended(wanted, level.log_beta, orders, bound)
     else:
-        law, epochs = _declared(wanted.rows, wanted.questions, level.log_beta, orders, bound)
-    parameters: dict[str, Any] = {"order": law.order, "variance": law.variance}
+        theorem, epochs = _declared(wanted.rows, wanted.questions, level.log_beta, orders, bound)
+    parameters: dict[str, Any] = {"order": theorem.order, "variance": theorem.variance}
     if variance is not None:
         parameters["assumes"] = _assumed(variance)
     return planned(wanted, level, epochs, parameters)
@@ -136,16 +113,16 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
 
 def _declared(
     rows: int, questions: int, log_beta: float, orders: tuple[int, ...], variance: float
-) -> tuple[MedianLaw, list[Epoch]]:
+) -> tuple[TheoremM, list[Epoch]]:
     """One epoch for the declared number of questions."""
-    law, design = _design(rows, questions, log_beta, orders, variance)
-    allowance = max(GRID_ALLOWANCE, law.rounding(rows, design.D))
-    return law, [Epoch(questions, design.D, log_beta, design.half_width + allowance)]
+    theorem, design = _design(rows, questions, log_beta, orders, variance)
+    width = design.half_width + max(GRID_ALLOWANCE, whole_numbers(rows, 1.0))
+    return theorem, [Epoch(questions, scale_of(design.D, rows), log_beta, width)]
 
 
 def _open_ended(
     wanted: Wanted, log_beta: float, orders: tuple[int, ...], variance: float
-) -> tuple[MedianLaw, list[Epoch]]:
+) -> tuple[TheoremM, list[Epoch]]:
     """Epochs that double, with the noise that answers most questions within the tolerance."""
     for within in DECLARED_EPOCHS:
         share = epoch_log_beta(log_beta, within - 1)
@@ -154,50 +131,50 @@ def _open_ended(
             break
     if found is None:
         raise too_few_rows(wanted)
-    k, law, design = found
-    first, epochs = (k + 1) >> within, list[Epoch]()
+    k, theorem, design = found
+    first, scale, epochs = (k + 1) >> within, scale_of(design.D, wanted.rows), list[Epoch]()
     for e in range(within + _WIDER_EPOCHS):
-        epoch = Epoch(first << e, design.D, epoch_log_beta(log_beta, e), 0.0)
-        width = law.half_width(wanted.rows, [*epochs, epoch])
+        epoch = Epoch(first << e, scale, epoch_log_beta(log_beta, e), 0.0)
+        width = theorem.half_width(wanted.rows, [*epochs, epoch])
         if width >= 0.5:
             break
         epochs.append(replace(epoch, half_width=width))
-    return law, epochs
+    return theorem, epochs
 
 
 def _most_questions(
     wanted: Wanted, log_beta: float, orders: tuple[int, ...], variance: float
-) -> tuple[int, MedianLaw, MedianNoiseDesign] | None:
+) -> tuple[int, TheoremM, MedianNoiseDesign] | None:
     """About the most questions within the tolerance, with their noise; None if there is none."""
     tolerance = 0.999 * (wanted.tolerance or OPEN_TOLERANCE)
-    best: tuple[int, MedianLaw, MedianNoiseDesign] | None = None
+    best: tuple[int, TheoremM, MedianNoiseDesign] | None = None
     k = 64
     for _ in range(10):  # half-widths grow like the fourth root of the number of questions
-        law, design = _design(wanted.rows, k, log_beta, orders, variance)
-        ratio = tolerance / (design.half_width + law.rounding(wanted.rows, design.D))
+        theorem, design = _design(wanted.rows, k, log_beta, orders, variance)
+        ratio = tolerance / (design.half_width + whole_numbers(wanted.rows, 1.0))
         if ratio >= 1.0 and (best is None or k > best[0]):
-            best = k, law, design
+            best = k, theorem, design
         if 1.0 <= ratio <= 1.01 or (k == 1 and ratio < 1.0):
             break
-        orders = tuple(a for a in orders if abs(a - law.order) <= 1)
+        orders = tuple(a for a in orders if abs(a - theorem.order) <= 1)
         k = min(_MOST_QUESTIONS, max(1, math.floor(k * (0.998 * ratio) ** 4)))
     return best
 
 
 def _design(
     rows: int, questions: int, log_beta: float, orders: tuple[int, ...], variance: float
-) -> tuple[MedianLaw, MedianNoiseDesign]:
+) -> tuple[TheoremM, MedianNoiseDesign]:
     if variance == _MOST_VARIANCE:
         design = median_noise_half_width(rows, questions, log_beta, orders)
     else:
-        on_grid = MedianLaw(orders[0], variance).on_grid
+        on_grid = TheoremM(orders[0], variance).on_grid
         design = declared_variance_half_width(rows, questions, on_grid, log_beta, orders)
-    return MedianLaw(design.a, variance), design
+    return TheoremM(design.a, variance), design
 
 
 def _build(_terms: Terms, parameters: Mapping[str, Any]) -> Transfer:
-    law = MedianLaw(parameters["order"], parameters["variance"])
-    return transfer_from_dict(law, parameters)
+    theorem = TheoremM(parameters["order"], parameters["variance"])
+    return transfer_from_dict(_NAME, Median(theorem.order), theorem, parameters)
 
 
 MEDIAN_NOISE = MechanismKind(

@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.mechanisms.laws.laplace import LAPLACE
+from holdfast.mechanisms.laws.law import Law
 from holdfast.theory.notions.arrows import (
     gdp_to_tv,
     gdp_to_zcdp,
@@ -26,7 +28,7 @@ from holdfast.theory.transfer.private_release import (
 )
 from holdfast.wording import plural
 
-__all__ = ["Privacy", "gaussian_privacy", "laplace_privacy"]
+__all__ = ["Privacy", "gaussian_privacy", "laplace_privacy", "privacy_of"]
 
 _PROTECTED = (
     "each row, whatever it is, against whoever sees all answers and knows all other rows; the "
@@ -91,6 +93,13 @@ class Privacy:
 
 def _untouched() -> Privacy:
     return Privacy(0, _NOTHING, _NOTHING, _NOTHING, ZCDP(0.0), GDP(0.0), TV(0.0))
+
+
+def privacy_of(law: Law, loss: float, answers: int, log_delta: float) -> Privacy:
+    """Of answers to which one row makes a difference of `loss` scales of the noise."""
+    if law is LAPLACE:
+        return laplace_privacy(PureDP(loss), answers, log_delta)
+    return gaussian_privacy(GDP(loss), answers, log_delta)
 
 
 def laplace_privacy(step: PureDP, answers: int, log_delta: float) -> Privacy:

@@ -28,8 +28,9 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.draws import discrete_laplace, words_of
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, chosen_options
+from holdfast.mechanisms.laws.laplace import discrete_laplace
+from holdfast.mechanisms.laws.words import words_of
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import (

@@ -1,4 +1,4 @@
-"""Answers whose promise is a transfer theorem (T or M): many averages of independent rows.
+"""Answers whose promise is a transfer theorem (T, M or D): many averages of independent rows.
 
 Every answer is a sum of the sample in grid units plus noise of one law, both whole numbers. How far
 the answers of an *epoch* can be from the truth was computed when the ledger was opened, for so many
@@ -14,6 +14,11 @@ The sum is rounded down once; that moves with one row by no more than the row it
 any path, stay within `nats`, and the epochs run at a level lower by as much. An answer with noise
 is then also a question of the leakage account, with its own radius, share and charge, so that later
 checks carry it. The failure probability is divided between the two accounts in advance.
+
+**Private.** With `delta`, the delta at which privacy is stated, all answers are differentially
+private, each as much as every other. A statistic with a declared `change` is then answered too: it
+is put on a grid, and the cells that a row can move it, rounded up, get noise in the same proportion
+as the 2^30 units of an average; its interval has the same proportion to that of an average.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 from typing import Any, Protocol
@@ -29,42 +35,53 @@ from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidQuestion, Refused, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.faults import first_fault
+from holdfast.mechanisms.laws.law import Grid, Law
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.privacy import Privacy, privacy_of
+from holdfast.mechanisms.profile import recorded_profile
 from holdfast.mechanisms.release import open_release, unbounded_release
 from holdfast.mechanisms.room import require_room
 from holdfast.mechanisms.stable_steps import remembering_steps
+from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Statistic, computing_error, measure
+from holdfast.statistics.whole import TableFunction
 from holdfast.theory.base.safeside import log_add, round_down, round_up
 
 __all__ = [
+    "FINE",
     "LIMITED_CHECKS",
     "Beside",
     "Epoch",
-    "Law",
     "Transfer",
+    "TransferTheorem",
     "leaked_by_checks",
     "transfer_from_dict",
 ]
 
 LIMITED_CHECKS = "limited guess and check/1"  # the mechanism that checks guesses beside it
-
+FINE = 2**20  # cells that one row can move a statistic with a declared change
 _NUMERICS = 1e-6  # of a half-width: transforms on other machines agree far better than this
+_ROUNDED = 1e-9  # of a half-width: what a proportion may be rounded up by
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """So many questions, the size of their noise (a fraction of the range), level and half-width.
+    """So many questions, the scale of their noise (in grid units of a sum), level and half-width.
 
     `log_beta` is the level at which the theorem is used; beside a leakage account it is lower than
     the epoch's part of the failure probability by the account's nats.
     """
 
     questions: int
-    noise: float
+    scale: int
     log_beta: float
     half_width: float
+
+    def noise(self, rows: int) -> Fraction:
+        """The scale as a fraction of an average's range."""
+        return Fraction(self.scale, rows * GRID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,48 +96,23 @@ class Beside:
         return replace(terms, confidence_level=self.confidence_level)
 
 
-class Law(Protocol):
-    """A noise, as a frozen value: how it is drawn, and what its theorem promises."""
+class TransferTheorem(Protocol):
+    """What is promised of a noise, as a frozen value."""
 
     def __hash__(self) -> int: ...
 
     @property
     def name(self) -> str:
-        """What the ledger calls the mechanism."""
-        ...
-
-    @property
-    def theorem(self) -> str:
         """As people call it."""
         ...
 
     @property
     def assumes(self) -> str | None:
-        """What its promise rests on beside independent rows, in words; None: nothing."""
-        ...
-
-    def units(self, rows: int, noise: float) -> int:
-        """The size of the noise in grid units of the sum."""
-        ...
-
-    def cells(self, rows: int) -> int:
-        """How many symbols the range has."""
-        ...
-
-    def reach(self, rows: int, units: int) -> int:
-        """How many symbols away the sample's value surely is; all of them if nothing is sure."""
-        ...
-
-    def symbol(self, total: int, units: int, noise: Noise) -> int:
-        """The sum of the sample plus noise, in those symbols."""
-        ...
-
-    def log_charge(self, radius: float, rows: int, units: int) -> float:
-        """The charge of an answer on the leakage account."""
+        """What it rests on beside independent rows, in words; None: nothing."""
         ...
 
     def half_width(self, rows: int, epochs: Sequence[Epoch]) -> float:
-        """What the theorem gives for the last of these epochs, the release's rounding included."""
+        """What it gives for the last of these epochs, the roundings of the release included."""
         ...
 
 
@@ -128,13 +120,19 @@ class Law(Protocol):
 class Transfer:
     """Answers without a guess, under one law of noise."""
 
+    name: str
     law: Law
+    theorem: TransferTheorem
     epochs: tuple[Epoch, ...]
     beside: Beside | None = None
+    delta: float | None = None
 
-    @property
-    def name(self) -> str:
-        return self.law.name
+    def privacy(self, account: Account) -> Privacy | None:
+        """What the answers so far reveal of any one row, at most; None if they are not private."""
+        if self.delta is None:
+            return None
+        loss = round_up(GRID / min(epoch.scale for epoch in self.epochs))
+        return privacy_of(self.law, loss, account.asked, math.log(self.delta))
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))
@@ -151,10 +149,12 @@ class Transfer:
         sample: Sample,
         noise: Callable[[int], Noise],
     ) -> list[Symbol]:
-        return [
-            self.law.symbol(measured.numerator, _units(offer), noise(offer.number))
-            for offer, measured in zip(offers, measure(sample, questions), strict=True)
-        ]
+        symbols: list[Symbol] = []
+        for offer, measured in zip(offers, measure(sample, questions), strict=True):
+            grid = _grid(offer)
+            cell = grid.cell(measured.numerator, measured.denominator)
+            symbols.append(cell + self.law.draw(noise(offer.number), grid.scale))
+        return symbols
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
         if offer.reach < offer.cells:
@@ -165,9 +165,9 @@ class Transfer:
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
     ) -> Account:
         paid = charged(account, offers, [release.charge for release in releases])
-        if any(offer.reach < offer.cells for offer in offers):  # bounded noise is not stable
+        if self.law.reach(1) is not None:
             return paid
-        return remembering_steps(paid, offers, lambda offer: (offer.cells, _units(offer)))
+        return remembering_steps(paid, offers, lambda offer: (offer.cells, _grid(offer).scale))
 
     def questions_left(self, terms: Terms, account: Account) -> int:
         """Those of the epochs that reach the declared tolerance."""
@@ -179,44 +179,45 @@ class Transfer:
         ]
         return max(0, max(within, default=0) - account.asked)
 
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        number = account.asked + place
-        found = self._epoch_of(number)
-        if offer.number != number:
-            return "its number is out of order"
-        if found is None:
-            return "it comes after the last question that was provided for"
-        last, epoch = found
-        units = self.law.units(terms.rows, epoch.noise)
-        log_p, radius = self._level(terms, account, number, 0.0)
-        charge = 0.0 if self.beside is None else self.law.log_charge(radius, terms.rows, units)
-        share = self._log_share(terms, number, epoch)
-        faults = {
-            "its noise is not the ledger's": offer.extra != {"noise": units},
-            "its grid is not the rows'": (
-                (offer.cells, offer.reach)
-                != (self.law.cells(terms.rows), self.law.reach(terms.rows, units))
-            ),
-            "its interval is narrower than its epoch allows": (offer.tolerance < epoch.half_width),
-            "it takes another share of the failure probability": (
-                abs(offer.log_share - share) > 1e-9
-            ),
-            "its level ignores leakage": offer.log_p > log_p + 1e-9,
-            "its radius is too small": offer.radius < radius * (1 - 1e-12),
-            "its charge is too small": offer.worst_charge < charge * (1 - 1e-12),
-            "checks before it leaked more than was provided for": (
-                self.beside is not None and leaked_by_checks(account) > self.beside.nats
-            ),
-        }
-        return first_fault(faults) or self._opening_fault(terms, last)
+    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:  # noqa: ARG002
+        """Whether the theorem gives what the opening says, for the epochs up to this question's."""
+        last, _ = self._epoch_of(account.asked + place) or (len(self.epochs), None)
+        beta, nats = 1 - terms.confidence_level, 0.0
+        if self.beside is not None:
+            beta -= 1 - self.beside.confidence_level
+            nats = self.beside.nats
+        given = math.fsum(math.exp(epoch.log_beta + nats) for epoch in self.epochs)
+        assumed = self.theorem.assumes
+        found = first_fault(
+            {
+                "its theorem needs independent rows": not terms.independent,
+                "columns of a design are public, and so not private": (
+                    self.delta is not None and terms.design
+                ),
+                "what its theorem assumes was not declared": (
+                    assumed is not None and terms.declared != assumed
+                ),
+                "the opening gives out more than the failure probability": (
+                    given > beta * (1 + 1e-9)
+                ),
+                "checks before it leaked more than was provided for": (
+                    self.beside is not None and leaked_by_checks(account) > self.beside.nats
+                ),
+                "the opening provides for fewer questions than were declared": (
+                    terms.questions is not None and self._provided < terms.questions
+                ),
+            }
+        )
+        if found is not None:
+            return found
+        least = _proved(self.theorem, terms.rows, self.epochs[:last])
+        if self.epochs[last - 1].half_width < least * (1 - _NUMERICS):
+            return f"the opening's half-width is below what {self.theorem.name} gives"
+        return None
 
     def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
         question, number = wish.question, account.asked + position
-        if question.row is None or question.rows(terms.rows) != terms.rows:
-            raise InvalidQuestion(
-                f"{self.law.theorem} is about averages of all rows, and {question.text} is not "
-                "one; ask it in a ledger opened with mechanism='bounded noise'."
-            )
+        change = self._change(question, terms.rows)
         found = self._epoch_of(number)
         if found is None:
             raise BudgetExhausted(
@@ -225,25 +226,27 @@ class Transfer:
                 "need fresh rows in a new ledger."
             )
         last, epoch = found
-        if epoch.half_width > wish.tolerance:
-            raise self._too_tight(account, wish.tolerance, epoch.half_width, last)
-        units = self.law.units(terms.rows, epoch.noise)
+        width = _width(terms.rows, epoch, change)
+        if width > wish.tolerance * (1 + _ROUNDED):
+            raise self._too_tight(account, wish.tolerance, width, last)
+        grid = self._grid_for(terms.rows, epoch, change)
         log_p, radius = self._level(terms, account, number, computing_error(question))
-        charge = 0.0 if self.beside is None else self.law.log_charge(radius, terms.rows, units)
+        profile = question.concentration(terms.rows, terms.sampling)
         return Offer(
             number=number,
             question=question.text,
-            tolerance=epoch.half_width,
+            tolerance=width,
             log_p=log_p,
             radius=radius,
-            cells=self.law.cells(terms.rows),
-            reach=self.law.reach(terms.rows, units),
+            cells=int(grid.cells),
+            reach=_recorded_reach(grid),
             claim=None,
             guess=None,
             prior=None,
             log_share=self._log_share(terms, number, epoch),
-            worst_charge=charge,
-            extra={"noise": units},
+            worst_charge=0.0 if self.beside is None else self.law.log_charge(radius, grid),
+            profile=None if change is None else recorded_profile(profile, terms),
+            extra={"noise": grid.scale},
         )
 
     @property
@@ -262,20 +265,45 @@ class Transfer:
             None,
         )
 
+    def _change(self, question: Statistic, rows: int) -> float | None:
+        """The part of its range that one row can move a declared statistic; None for averages."""
+        if question.row is not None and question.rows(rows) == rows:
+            return None
+        if self.delta is None:
+            raise InvalidQuestion(
+                f"{self.theorem.name} is about averages of all rows, and {question.text} is not "
+                "one; ask it in a ledger opened with mechanism='bounded noise'."
+            )
+        if isinstance(question, TableFunction) and question.change is not None:
+            return min(1.0, round_up(question.change / (question.high - question.low)))
+        raise InvalidQuestion(
+            "Private answers are given to averages of all rows, and to statistics with a declared "
+            "change=, the most that one row can do; this question has neither."
+        )
+
+    def _grid_for(self, rows: int, epoch: Epoch, change: float | None) -> Grid:
+        if change is None:
+            cells = self.law.parts * rows * GRID
+            return Grid(cells, epoch.scale, self.law.reach(epoch.scale))
+        cells = math.ceil(FINE / Fraction(change))
+        # An even number of cells: for an odd one total variation is above the continuous law's.
+        moved = 2 * math.ceil(Fraction(change) * cells / 2)
+        scale = math.ceil(moved * Fraction(epoch.scale, GRID))
+        return Grid(cells, scale, self.law.reach(scale))
+
     def _too_tight(
         self, account: Account, tolerance: float, half_width: float, epochs: int
     ) -> Refused:
-        missing = half_width - tolerance
-        if epochs == 1:
-            return ToleranceTooTight(
-                f"requested half-width {tolerance:.6g} of the range; answers have {half_width:.6g} "
-                f"here, so {missing:.3g} are missing. Ask for a larger tolerance, declare fewer "
-                "questions, or use more rows."
+        asked = f"requested half-width {tolerance:.6g} of the range; "
+        missing = f"{half_width:.6g}, so {half_width - tolerance:.3g} are missing. "
+        if epochs > 1:
+            return BudgetExhausted(
+                f"{asked}after {account.asked:,} questions answers have {missing}Ask with a larger "
+                "tolerance=, repeat earlier questions for free, or use fresh rows in a new ledger."
             )
-        return BudgetExhausted(
-            f"requested half-width {tolerance:.6g} of the range; after {account.asked:,} questions "
-            f"answers have {half_width:.6g}, so {missing:.3g} are missing. Ask with a larger "
-            "tolerance=, repeat earlier questions for free, or use fresh rows in a new ledger."
+        return ToleranceTooTight(
+            f"{asked}the noise of this ledger needs {missing}Ask for a larger tolerance, declare "
+            "fewer questions, or use more rows."
         )
 
     def _level(
@@ -295,26 +323,6 @@ class Transfer:
             return own
         return log_add(own, self.beside.terms(terms).log_share(number))
 
-    def _opening_fault(self, terms: Terms, last: int) -> str | None:
-        """Whether the theorem gives what the opening says, for the epochs up to this one."""
-        beta, nats = 1 - terms.confidence_level, 0.0
-        if self.beside is not None:
-            beta -= 1 - self.beside.confidence_level
-            nats = self.beside.nats
-        given = math.fsum(math.exp(epoch.log_beta + nats) for epoch in self.epochs)
-        if not terms.independent:
-            return "its theorem needs independent rows"
-        if self.law.assumes is not None and terms.declared != self.law.assumes:
-            return "what its theorem assumes was not declared"
-        if given > beta * (1 + 1e-9):
-            return "the opening gives out more than the failure probability"
-        if terms.questions is not None and self._provided < terms.questions:
-            return "the opening provides for fewer questions than were declared"
-        least = _proved(self.law, terms.rows, self.epochs[:last])
-        if self.epochs[last - 1].half_width < least * (1 - _NUMERICS):
-            return f"the opening's half-width is below what {self.law.theorem} gives"
-        return None
-
 
 def leaked_by_checks(account: Account) -> float:
     """The charges of all checks beside a transfer mechanism, in nats: their own memory.
@@ -324,24 +332,39 @@ def leaked_by_checks(account: Account) -> float:
     return float(account.memory.get(LIMITED_CHECKS, 0.0))
 
 
-def _units(offer: Offer) -> int:
-    """The size of an offer's noise, in grid units of the sum."""
+def _width(rows: int, epoch: Epoch, change: float | None) -> float:
+    """The half-width, for what a row can do in units of what it does to an average."""
+    return epoch.half_width if change is None else round_up(rows * change * epoch.half_width)
+
+
+def _grid(offer: Offer) -> Grid:
+    """The grid of an offer; every cell is within reach where the noise is not bounded."""
     if offer.extra is None:
         raise TypeError("the offer of a transfer mechanism names its noise")
-    return int(offer.extra["noise"])
+    reach = offer.reach if offer.reach < offer.cells else None
+    return Grid(offer.cells, int(offer.extra["noise"]), reach)
+
+
+def _recorded_reach(grid: Grid) -> int:
+    return int(grid.cells) if grid.reach is None else grid.reach
 
 
 @cache
-def _proved(law: Law, rows: int, epochs: tuple[Epoch, ...]) -> float:
+def _proved(theorem: TransferTheorem, rows: int, epochs: tuple[Epoch, ...]) -> float:
     """What the theorem gives, computed once in a process: it takes a transform."""
-    return law.half_width(rows, epochs)
+    return theorem.half_width(rows, epochs)
 
 
-def transfer_from_dict(law: Law, parameters: Mapping[str, Any]) -> Transfer:
+def transfer_from_dict(
+    name: str, law: Law, theorem: TransferTheorem, parameters: Mapping[str, Any]
+) -> Transfer:
     """The mechanism that an opening's parameters describe."""
     beside = parameters["beside"]
     return Transfer(
+        f"{name}/1",
         law,
+        theorem,
         tuple(Epoch(**epoch) for epoch in parameters["epochs"]),
         None if beside is None else Beside(**beside),
+        parameters.get("delta"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any
 
 from holdfast import require
@@ -12,7 +13,8 @@ from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, ToleranceTooTight
 from holdfast.mechanisms.kind import Planned, Wanted, chosen_options
 from holdfast.mechanisms.transfer import Beside, Epoch
-from holdfast.theory.base.safeside import round_down
+from holdfast.question.row import GRID, GRID_ERROR
+from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.transfer.epochs import interleaved_log_beta
 
 __all__ = [
@@ -24,8 +26,11 @@ __all__ = [
     "Level",
     "checked_options",
     "level_of",
+    "plain_parameters",
     "planned",
+    "scale_of",
     "too_few_rows",
+    "whole_numbers",
 ]
 
 # Open-ended: so many epochs, each twice as long as the one before, have the declared tolerance;
@@ -96,14 +101,31 @@ def planned(
     width = epochs[0].half_width
     if width >= _VACUOUS or (wanted.tolerance is not None and width > wanted.tolerance):
         raise too_few_rows(wanted, width)
-    kept = {
-        "epochs": [asdict(epoch) for epoch in epochs],
-        "beside": None if level.beside is None else asdict(level.beside),
-        **parameters,
-    }
+    kept = {**plain_parameters(epochs, level.beside), **parameters}
     if wanted.questions is None:
         return Planned(wanted.tolerance or OPEN_TOLERANCE, kept)
     return Planned(wanted.tolerance or width, kept)
+
+
+def plain_parameters(epochs: Sequence[Epoch], beside: Beside | None = None) -> dict[str, Any]:
+    """What a ledger keeps of every transfer mechanism, as plain values."""
+    return {
+        "epochs": [asdict(epoch) for epoch in epochs],
+        "beside": None if beside is None else asdict(beside),
+    }
+
+
+def scale_of(noise: float, rows: int) -> int:
+    """A noise that is a fraction of the range in grid units of a sum, no less of it."""
+    return math.ceil(Fraction(noise) * rows * GRID)
+
+
+def whole_numbers(rows: int, largest: float) -> float:
+    """What whole numbers add to a half-width, for the largest noise in scales.
+
+    The scale is up to a unit larger, noise or sum is off by half a unit, and values are rounded.
+    """
+    return round_up((largest + 0.5) / (rows * GRID) + GRID_ERROR)
 
 
 def too_few_rows(wanted: Wanted, width: float | None = None) -> ToleranceTooTight:

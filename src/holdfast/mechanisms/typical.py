@@ -23,7 +23,6 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, Refused, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.draws import GAUSSIAN, LAPLACE, NoiseLaw, words_of
 from holdfast.mechanisms.faults import first_fault, leakage_fault
 from holdfast.mechanisms.kind import (
     MechanismKind,
@@ -32,6 +31,9 @@ from holdfast.mechanisms.kind import (
     chosen_options,
     short_half_width,
 )
+from holdfast.mechanisms.laws.laplace import LAPLACE
+from holdfast.mechanisms.laws.law import Grid, Law
+from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.leakage import charged, plain_offer
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
@@ -44,7 +46,7 @@ from holdfast.statistics.statistic import Statistic, computing_error, measure
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.leakage.equal_width import gaussian_leakage_half_width, laplace_half_width
-from holdfast.theory.leakage.release import RESOLUTION, DiscreteUniform
+from holdfast.theory.leakage.release import RESOLUTION
 from holdfast.theory.typical.noise import gaussian_scale
 from holdfast.theory.typical.notion import Form, TypicalStability
 
@@ -88,7 +90,7 @@ class Calibration:
 class TypicalNoise:
     """Answers with unbounded noise on the leakage account."""
 
-    law: NoiseLaw
+    law: Law
     calibration: Calibration | None = None
 
     @property
@@ -126,8 +128,7 @@ class TypicalNoise:
         )
 
     def _charge(self, radius: float, cells: int) -> float:
-        spanned = min(math.ceil(2 * Fraction(radius) * cells), cells)
-        return self.law.log_charge(spanned, SCALE)
+        return self.law.log_charge(radius, Grid(cells, SCALE, None))
 
     def respond(
         self,
@@ -138,8 +139,8 @@ class TypicalNoise:
         noise: Callable[[int], Noise],
     ) -> list[Symbol]:
         return [
-            DiscreteUniform(_cells(offer), 0).cell(measured.numerator, measured.denominator)
-            + self.law.draw(words_of(noise(offer.number)), SCALE)
+            Grid(_cells(offer), SCALE, None).cell(measured.numerator, measured.denominator)
+            + self.law.draw(noise(offer.number), SCALE)
             for offer, measured in zip(offers, measure(sample, questions), strict=True)
         ]
 
@@ -168,8 +169,8 @@ class TypicalNoise:
             error = self.law.error(SCALE, log_part) + 1
             if radius + (0.0 if fixed is None else error / fixed) >= t:
                 return count
-            cells = fixed or error / (t - radius) + 1
-            nats += self.law.log_charge(math.ceil(min(2 * radius, 1.0) * cells) + 1, SCALE)
+            cells = fixed or math.ceil(error / (t - radius)) + 1
+            nats += self._charge(radius, cells)
         return max(0, most)
 
     def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
@@ -234,10 +235,10 @@ def _calibration(parameters: Mapping[str, Any]) -> Calibration | None:
     )
 
 
-def _parameters(law: NoiseLaw, options: Mapping[str, Any]) -> dict[str, Any]:
+def _parameters(law: Law, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options, checked and complete."""
     defaults: dict[str, Any] = {"version": None, "eta": None, "nu": None}
-    if law is GAUSSIAN:
+    if law is NORMAL:
         defaults["tau"] = None
     chosen = chosen_options(f"typical {law.name}", options, defaults)
     if chosen["eta"] is None:
@@ -257,7 +258,7 @@ def _parameters(law: NoiseLaw, options: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def _plan(law: NoiseLaw, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(law: Law, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     parameters = _parameters(law, options)
     if wanted.tolerance is not None:
         return Planned(wanted.tolerance, parameters)
@@ -300,8 +301,8 @@ def _planned_width(mechanism: TypicalNoise, wanted: Wanted, questions: int) -> f
     return _half_width(radius, law.error(SCALE, log_part), cells) * 1.00001
 
 
-def _kind(law: NoiseLaw, title: str, theorem: str) -> MechanismKind:
-    tau = {"tau": "the mass outside that ratio (default 1e-6)"} if law is GAUSSIAN else {}
+def _kind(law: Law, title: str, theorem: str) -> MechanismKind:
+    tau = {"tau": "the mass outside that ratio (default 1e-6)"} if law is NORMAL else {}
     return MechanismKind(
         name=f"typical {law.name}",
         summary=f"The sample's value plus {title} noise that follows its concentration: every "
@@ -322,4 +323,4 @@ def _kind(law: NoiseLaw, title: str, theorem: str) -> MechanismKind:
 
 
 TYPICAL_LAPLACE = _kind(LAPLACE, "Laplace", "laplace_half_width")
-TYPICAL_GAUSSIAN = _kind(GAUSSIAN, "Gaussian", "gaussian_leakage_half_width")
+TYPICAL_GAUSSIAN = _kind(NORMAL, "Gaussian", "gaussian_leakage_half_width")

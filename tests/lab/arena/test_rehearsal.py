@@ -85,7 +85,7 @@ def test_a_broken_promise_is_said_to_be_broken(tmp_path: Path) -> None:
         opening = holdout.opening
     parameters = json.loads(json.dumps(opening.mechanism["parameters"]))
     for epoch in parameters["epochs"]:
-        epoch["noise"] /= 100
+        epoch["scale"] //= 100
         epoch["half_width"] /= 5
     broken = replace(opening, mechanism={**opening.mechanism, "parameters": parameters})
     found = rehearse(broken, trials=9)

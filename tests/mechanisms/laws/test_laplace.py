@@ -10,17 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import binom
 
-from holdfast.mechanisms.draws import (
-    GAUSSIAN,
-    LAPLACE,
-    below,
-    discrete_laplace,
-    happens_with_exp,
-    words_of,
-)
+from holdfast.mechanisms.laws.laplace import LAPLACE, discrete_laplace, happens_with_exp
+from holdfast.mechanisms.laws.words import WORD, below
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.normal import WORD
-from tests.theory.coverage import counts_refute, most_failures
+from tests.theory.coverage import counts_refute
 
 DRAWS = 6_000
 SECRET = bytes(range(32))
@@ -51,7 +44,7 @@ def laplace_law(scale: float) -> Callable[[int], float]:
 @pytest.mark.statistical
 @pytest.mark.parametrize(("scale", "reach"), [(1, 4), (3, 9), (7, 15)])
 def test_it_is_the_discrete_laplace_law(scale: int, reach: int) -> None:
-    values = [discrete_laplace(words_of(Noise(SECRET, str(j))), scale) for j in range(DRAWS)]
+    values = [LAPLACE.draw(Noise(SECRET, str(j)), scale) for j in range(DRAWS)]
     assert not refuted(values, laplace_law(scale), reach)
     # Wrong laws are found: a scale a fifth too large, and the rounded continuous Laplace law.
     assert refuted(values, laplace_law(1.2 * scale), reach)
@@ -112,21 +105,10 @@ def test_numbers_beyond_the_last_multiple_are_drawn_again() -> None:
     assert below(iter([top, top - 1]), 3) == (top * WORD + top - 1) % 3
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
-@pytest.mark.parametrize(("beta", "draws"), [(0.05, 4_000), (0.001, 12_000)])
-def test_the_error_is_exceeded_as_rarely_as_said(law, beta: float, draws: int) -> None:  # type: ignore[no-untyped-def]
-    scale, stream = 2**20, words(8)
-    error = law.error(scale, math.log(beta))
-    sizes = np.abs([law.draw(stream, scale) for _ in range(draws)])
-    assert np.count_nonzero(sizes > error) <= most_failures(draws, beta)
-    assert np.count_nonzero(sizes > 0.7 * error) > most_failures(draws, beta)
-
-
 def test_the_stream_is_the_one_that_was_recorded() -> None:
     # A crashed entry is finished by another version with the same noise: these never change; they
     # were drawn by this code when it was first used, and say nothing about the law.
-    assert [discrete_laplace(words_of(Noise(SECRET, str(j))), 2**20) for j in (1, 2, 3)] == RECORDED
+    assert [LAPLACE.draw(Noise(SECRET, str(j)), 2**20) for j in (1, 2, 3)] == RECORDED
 
 
 RECORDED = [-703_794, 836_080, -1_018_697]

@@ -15,10 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["WORD", "rounded_normal"]
+from holdfast.mechanisms.laws.law import Grid
+from holdfast.mechanisms.laws.words import PLACES, words_of
+from holdfast.mechanisms.noise import Noise
+from holdfast.theory.leakage.integer_noise import (
+    rounded_gaussian_log_charge,
+    rounded_gaussian_noise_error,
+)
+from holdfast.theory.leakage.release import RESOLUTION
 
-WORD = 2**64  # what comes in: independent whole numbers, uniform on {0, ..., WORD - 1}
-_PLACES = 64
+__all__ = ["NORMAL", "Normal", "rounded_normal"]
 
 # A number that is known to be in [low/whole, high/whole].
 Bounds = tuple[int, int, int]
@@ -33,8 +39,8 @@ class _Uniform:
     places: int = 0
 
     def more(self) -> None:
-        self.digits = (self.digits << _PLACES) | next(self.words)
-        self.places += _PLACES
+        self.digits = (self.digits << PLACES) | next(self.words)
+        self.places += PLACES
 
 
 def rounded_normal(words: Iterator[int], deviation: int) -> int:
@@ -107,3 +113,27 @@ def _below(
             return False
         if x is not None:
             x.more()
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """Normal noise, rounded to whole cells; the scale is its standard deviation."""
+
+    name: str = "gaussian"
+    resolution: int = RESOLUTION
+    parts: int = 1
+
+    def draw(self, noise: Noise, scale: int) -> int:
+        return rounded_normal(words_of(noise), scale)
+
+    def reach(self, scale: int) -> None:
+        """Nothing is sure."""
+
+    def error(self, scale: int, log_beta: float) -> float:
+        return rounded_gaussian_noise_error(scale, log_beta)
+
+    def log_charge(self, radius: float, grid: Grid) -> float:
+        return rounded_gaussian_log_charge(grid.steps(radius), grid.scale)
+
+
+NORMAL = Normal()

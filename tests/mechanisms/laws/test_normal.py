@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import norm
 
-from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.normal import (
-    WORD,
+from holdfast.mechanisms.laws.normal import (
     _below,
     _decays,
     _half,
@@ -21,6 +19,8 @@ from holdfast.mechanisms.normal import (
     _Uniform,
     rounded_normal as drawn,
 )
+from holdfast.mechanisms.laws.words import WORD
+from holdfast.mechanisms.noise import Noise
 from tests.theory.coverage import counts_refute
 
 DRAWS = 20_000
