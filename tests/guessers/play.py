@@ -23,7 +23,11 @@ from holdfast.statistics.bind import bind
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
-from tests.mechanisms.fake import Session, Sums
+from tests.mechanisms.fake import (
+    Session,
+    Sums,
+    said,
+)
 
 Array = NDArray[np.float64]
 
@@ -99,7 +103,7 @@ class Play:
         if release.status == "surprise":
             self.surprises += 1
             self.gaps.append(max(known.low - guess, guess - known.high))
-            assert self.gaps[-1] >= (t - offer.radius) * (1 - 1e-9)
+            assert self.gaps[-1] >= (t - said(offer.radius)) * (1 - 1e-9)
         lesson = Lesson(
             question.text, Interval(question.low, question.high), release.value, t, known
         )

@@ -11,7 +11,7 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidArgument, LedgerBusy
 from holdfast.ledger.entries import Asked, reservation
-from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.statistics.named import Call
 from tests.holdout.tables import LATE, Crash, crash, made, opened, sample_value, table, watch
@@ -89,10 +89,10 @@ def test_a_text_that_reads_as_another_question_is_not_answered(tmp_path: Path) -
     made(tmp_path)
     with opened(tmp_path, table()) as one, opened(tmp_path, table()) as two:
         terms, account = one.budget.terms, one.budget.account
-        (offer,) = BoundedNoise().offer(terms, account, [Wish(asked(LATE, one.schema), 0.2)])
+        (offer,) = BOUNDED.offer(terms, account, [Wish(asked(LATE, one.schema), 0.2)])
         batch = [Asked(replace(offer, question="AVG(late)"), 0.0, 1.0)]
         with one._desk.store.exclusive(1.0):
-            one._desk._write(reservation("2026", BoundedNoise().name, None, batch))
+            one._desk._write(reservation("2026", BOUNDED.name, None, batch))
         assert two.ask("avg(x > 20)").number == 2
         assert [each.question for each in two.ledger] == ["avg(x > 20)"]
         assert two.budget.nats > two.ledger[0].charge  # the other keeps its charge

@@ -207,7 +207,7 @@ def test_a_forged_offer_is_found_by_the_audit(tmp_path: Path, name: str) -> None
     def finer(text: str) -> str:
         body = json.loads(text)
         offer = body["items"][0]["offer"]
-        (offer["extra"] if "cells" in offer["extra"] else offer)["cells"] *= 3
+        offer["grid"]["cells"] *= 3
         return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     sealed_again(path, 4, finer)

@@ -190,12 +190,12 @@ def test_the_audit_knows_which_questions_a_theorem_is_about(tmp_path: Path, mech
 
 
 def by_the_whole_table(item: dict[str, Any]) -> None:
-    item["offer"]["extra"]["rows"] = item["offer"]["cells"] = len(ROWS)
+    item["offer"]["extra"]["rows"] = item["offer"]["grid"]["cells"] = len(ROWS)
     item["offer"]["worst_charge"] += 10.0
 
 
 def coarsely(item: dict[str, Any]) -> None:
-    item["offer"]["cells"] = 5
+    item["offer"]["grid"]["cells"] = 5
 
 
 def as_an_average(item: dict[str, Any]) -> None:
@@ -204,7 +204,7 @@ def as_an_average(item: dict[str, Any]) -> None:
 
 def as_a_condition(item: dict[str, Any]) -> None:
     item["offer"]["extra"]["by"] = "binomial"
-    item["offer"]["cells"] = item["offer"]["extra"]["rows"]
+    item["offer"]["grid"]["cells"] = item["offer"]["extra"]["rows"]
 
 
 @pytest.mark.parametrize(

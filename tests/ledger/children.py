@@ -118,7 +118,7 @@ def die() -> None:
 def arm(holdout: Holdout, point: str) -> None:
     """Die at this point of the next batch."""
     when, _, what = point.partition(" ")
-    entry = f"{what.rpartition(' ')[2]}/1"
+    entry = f"{what.rpartition(' ')[2]}/2"
     append, insert, keep = Store.append, store_module._insert, filing.keep
     current = {"kind": ""}
 

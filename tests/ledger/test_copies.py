@@ -19,6 +19,7 @@ import pytest
 import holdfast
 from holdfast.ledger.addresses import noise_of_batch
 from holdfast.ledger.entries import Asked
+from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Offer
 from holdfast.mechanisms.noise import Noise
 from tests.holdout.tables import Crash, copied, crash, made, noise_by_number, opened, table, watch
@@ -44,7 +45,7 @@ def answered(ledger: Path, questions: Sequence[str], tolerance: float = 0.3) -> 
             holdout.ask(question, why=f"asked of {ledger.parent.name}", tolerance=tolerance)
     bodies = [json.loads(text) for _, text, _ in rows_of(ledger)]
     return [
-        Fraction(settled["symbols"][0], reserved["items"][0]["offer"]["cells"])
+        Fraction(settled["symbols"][0], reserved["items"][0]["offer"]["grid"]["cells"])
         for reserved, settled in zip(bodies[1::2], bodies[2::2], strict=True)
     ]
 
@@ -75,7 +76,9 @@ def from_tolerances(copies: tuple[Path, Path]) -> list[Fraction]:
     reaches = []
     for ledger in copies:
         offers = [json.loads(text)["items"][0]["offer"] for _, text, _ in rows_of(ledger)[1::2]]
-        reaches.append([Fraction(offer["reach"], offer["cells"]) for offer in offers])
+        reaches.append(
+            [Fraction(offer["grid"]["reach"], offer["grid"]["cells"]) for offer in offers]
+        )
     return [
         (a * wider - b * narrower) / (wider - narrower)
         for a, b, narrower, wider in zip(narrow, wide, *reaches, strict=True)
@@ -122,12 +125,12 @@ def test_the_rest_of_a_batch_and_of_the_history_do_not_matter(copies: tuple[Path
 
 def test_the_address_is_the_one_that_was_recorded() -> None:
     """A crashed entry is finished by another version with the same noise: this never changes."""
-    offer = Offer(7, "avg(b)", 0.25, -9.5, 0.125, 16, 4, None, None, None, -3.0, 0.5)
+    offer = Offer(7, "avg(b)", 0.25, Grid(16, 4, 4), 0.5, -3.0, -9.5, 0.125)
     said = (
-        '{"law":"bounded noise/1","nonce":null,"offer":{"cells":16,"claim":null,"extra":null,'
-        '"guess":null,'
-        '"log_p":-9.5,"log_share":-3.0,"number":7,"prior":null,"profile":null,"question":"avg(b)",'
-        '"radius":0.125,"reach":4,"tolerance":0.25,"variance":null,"worst_charge":0.5},"table":"f"}'
+        '{"law":"bounded noise/1","nonce":null,"offer":{"claim":null,"extra":null,'
+        '"grid":{"cells":16,"reach":4,"scale":4},"guess":null,"log_p":-9.5,"log_share":-3.0,'
+        '"number":7,"prior":null,"profile":null,"question":"avg(b)","radius":0.125,'
+        '"tolerance":0.25,"variance":null,"worst_charge":0.5},"table":"f"}'
     )
     noise = noise_of_batch(b"s", "f", "bounded noise/1", [Asked(offer, 0.0, 1.0)])
     assert noise(7) == Noise(b"s", f"holdfast noise/2 {sha256(said.encode()).hexdigest()}")

@@ -46,7 +46,7 @@ def settled(bodies: list[Body]) -> list[Body]:
     transcript, found = Transcript(), []
     for seq, body in enumerate(bodies, start=1):
         pending = transcript.pending
-        if body["kind"] == "settle/1" and pending is not None:
+        if body["kind"] == "settle/2" and pending is not None:
             releases = [
                 pending.mechanism.settle(asked.offer, symbol)
                 for asked, symbol in zip(pending.asked, body["symbols"], strict=True)
@@ -173,7 +173,7 @@ def test_no_number_of_an_offer_can_be_another(
     assert faults(path) == []
     seen = 0
     for entry, body in enumerate(bodies):
-        if body["kind"] != "reserve/1":
+        if body["kind"] != "reserve/2":
             continue
         for place, value in numbers(body):
             if place[-1] in WANTED and value < 0.5:

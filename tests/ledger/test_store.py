@@ -24,7 +24,7 @@ from tests.ledger.reading import rows_of
 
 def test_entries_are_an_opening_and_two_for_each_question(ledger: Path) -> None:
     kinds = [json.loads(text)["kind"] for _, text, _ in rows_of(ledger)]
-    assert kinds == ["open/2", *["reserve/1", "settle/1"] * 3]
+    assert kinds == ["open/2", *["reserve/2", "settle/2"] * 3]
 
 
 def test_commits_are_durable(ledger: Path) -> None:

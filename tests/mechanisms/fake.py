@@ -10,10 +10,10 @@ import pytest
 
 from holdfast.data.sample import Moments
 from holdfast.data.sampling import Independent, declared
-from holdfast.errors import Refused
+from holdfast.errors import InvalidArgument, Refused
 from holdfast.ledger.audit import _difference
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish, about
 from holdfast.mechanisms.noise import Noise
@@ -28,7 +28,7 @@ from tests.statistics.asked import asked
 SCHEMA = Schema({"b": ColumnType.BOOLEAN, "x": ColumnType.FLOAT}).declare({"x": (0.0, 1.0)})
 CONDITION, NUMBER, CONSTANT = (asked(f"avg({what})", SCHEMA) for what in ("b", "x", "x * 0"))
 SECRET = bytes(range(32))
-ALL: list[Mechanism] = [BoundedNoise(), GuessAndCheck()]
+ALL: list[Mechanism] = [BOUNDED, GuessAndCheck()]
 every_mechanism = pytest.mark.parametrize("mechanism", ALL, ids=lambda each: each.name)
 every_question = pytest.mark.parametrize(
     "question", [CONDITION, NUMBER, CONSTANT], ids=lambda question: question.text
@@ -91,11 +91,22 @@ def leaked(nats: float, *, asked: int = 0, checks: int = 0, surprises: int = 0) 
 
 def wish_for(mechanism: Mechanism, question: Mean, guess: float = 0.5, t: float = 0.3) -> Wish:
     """What this mechanism is wished for: a claim for the one that checks claims."""
-    return Wish(question, t) if isinstance(mechanism, BoundedNoise) else about(question, t, guess)
+    return Wish(question, t) if mechanism == BOUNDED else about(question, t, guess)
 
 
 def noise_of(secret: bytes) -> Callable[[int], Noise]:
     return lambda number: Noise(secret, str(number))
+
+
+def said(number: float | None) -> float:
+    """A number that an offer must name."""
+    assert number is not None
+    return number
+
+
+def reach_of(offer: Offer) -> int:
+    """How far, in cells, the noise of an offer can lead; all the range if nothing is sure."""
+    return offer.grid.last if offer.grid.reach is None else offer.grid.reach
 
 
 def audited(
@@ -106,17 +117,13 @@ def audited(
     questions: Sequence[Statistic],
 ) -> str | None:
     """What an audit says of a batch on an account, which it makes again."""
-    for place, offer in enumerate(offers, start=1):
-        fault = mechanism.fault(terms, account, offer, place)
-        if fault is not None:
-            return fault
     wishes = [
-        Wish(question, offer.tolerance, offer.claim, offer.guess, offer.variance)
+        Wish(question, offer.tolerance or 0.5, offer.claim, offer.guess, offer.variance)
         for offer, question in zip(offers, questions, strict=True)
     ]
     try:
         again = mechanism.offer(terms, account, wishes)
-    except Refused as error:
+    except (InvalidArgument, Refused) as error:
         return f"refused: {error}"
     found = (_difference(offer, each) for offer, each in zip(offers, again, strict=True))
     return next((each for each in found if each is not None), None)

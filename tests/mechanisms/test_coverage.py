@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from holdfast.data.sampling import declared
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish
 from holdfast.theory.base.concentration import BoundedMean
@@ -26,6 +26,7 @@ from tests.mechanisms.fake import (
     independent,
     noise_of,
     of_count,
+    said,
 )
 from tests.mechanisms.voting import (
     BETAS,
@@ -47,7 +48,7 @@ Analyst = Callable[[Session, float, Signs], bool]
 
 def by_asking(session: Session, t: float, agreement: Signs) -> bool:
     """Ask every feature with bounded noise."""
-    return voting.by_asking(BoundedNoise(), session, lambda: Wish(CONDITION, t), agreement)
+    return voting.by_asking(BOUNDED, session, lambda: Wish(CONDITION, t), agreement)
 
 
 def by_checking(session: Session, t: float, agreement: Signs) -> bool:
@@ -58,13 +59,13 @@ def by_checking(session: Session, t: float, agreement: Signs) -> bool:
     mechanism, lies, weights = GuessAndCheck(), [], []
     for column in agreement.T:
         (offer,) = mechanism.offer(session.terms, session.account, [claim(1.0, t)])
-        bound = TRUTH + offer.radius - 2.0**-45
+        bound = TRUTH + said(offer.radius) - 2.0**-45
         offer = replace(offer, claim=(0.0, bound), guess=bound)
         release = session.finish(mechanism, offer, CONDITION, agreeing(column))
         weights.append(-1 if release.status == "confirmed" else 1)
         lies.append(missed(release))
     vote = agreement @ np.array(weights)
-    last = session.put(BoundedNoise(), Wish(CONDITION, t), agreeing(vote))
+    last = session.put(BOUNDED, Wish(CONDITION, t), agreeing(vote))
     return any(lies) or missed(last)
 
 

@@ -25,7 +25,13 @@ from holdfast.mechanisms.mechanism import CONFIRMED, Wish
 from holdfast.question.columns import Schema
 from holdfast.statistics.statistic import Statistic
 from tests.holdout.tables import untouchable, watch
-from tests.mechanisms.fake import CONDITION, independent, noise_of, of_count
+from tests.mechanisms.fake import (
+    CONDITION,
+    audited,
+    independent,
+    noise_of,
+    of_count,
+)
 from tests.statistics.asked import asked
 
 ROWS, SUBMISSIONS = 400, 12
@@ -81,11 +87,11 @@ def played(mechanism: Ladder, frame: pl.DataFrame) -> tuple[list[float], Account
     sample, account, shown = PolarsSample(frame), Account(), []
     for question in questions(frame):
         (offer,) = mechanism.offer(terms, account, [Wish(question, 0.5)])
-        assert mechanism.fault(terms, account, offer, 1) is None
+        assert audited(mechanism, terms, account, [offer], [question]) is None
         (symbol,) = mechanism.respond(terms, [offer], [question], sample, noise_of(b""))
         release = mechanism.settle(offer, symbol)
         assert (release.status, release.interval) == ("no promise", (0.0, 1.0))
-        least = 2 if symbol == CONFIRMED else 2 * offer.cells
+        least = 2 if symbol == CONFIRMED else 2 * (offer.grid.last + 1)
         assert math.log(least) <= release.charge <= math.log(least) + 1e-9
         account = mechanism.advance(account, [offer], [release])
         shown.append(release.value)
@@ -144,9 +150,7 @@ def test_a_batch_is_compared_with_the_best_before_it() -> None:
     assert symbol == CONFIRMED
     assert mechanism.settle(after, symbol).value == 0.3
     tampered = replace(after, extra={"best": 4, "reached_by": "avg(b)"})
-    assert mechanism.fault(terms, account, tampered, 1) == (
-        "it is compared with another best than the one so far"
-    )
+    assert audited(mechanism, terms, account, [tampered], [CONDITION]) == "way of answering"
 
 
 def test_a_leaderboard_in_a_ledger(tmp_path: Path) -> None:

@@ -29,12 +29,14 @@ from tests.mechanisms.fake import (
     CONDITION,
     NUMBER,
     Session,
+    audited,
     dependent,
     independent,
     leaked,
     noise_of,
     of_count,
     of_units,
+    said,
 )
 from tests.mechanisms.test_rules import chernoff
 from tests.theory.coverage import LEVELS, most_failures
@@ -62,11 +64,11 @@ def test_values_on_a_grid_widen_the_interval_by_its_error() -> None:
     n = 10_000
     terms = independent(n, tolerance=0.3, questions=4)
     (offer,) = LOOK.offer(terms, Account(), [Wish(NUMBER, 0.3)])
-    hoeffding = BoundedMean(n).radius(offer.log_p)
-    assert Fraction(offer.radius) >= Fraction(hoeffding) + Fraction(GRID_ERROR)
-    low, high = LOOK.settle(offer, offer.cells // 10).interval
-    assert low <= chernoff(n, 0.1 - GRID_ERROR, offer.log_p)[0] + 1e-13
-    assert high >= chernoff(n, 0.1 + GRID_ERROR, offer.log_p)[1] - 1e-13
+    hoeffding = BoundedMean(n).radius(said(offer.log_p))
+    assert Fraction(said(offer.radius)) >= Fraction(hoeffding) + Fraction(GRID_ERROR)
+    low, high = LOOK.settle(offer, offer.grid.last // 10).interval
+    assert low <= chernoff(n, 0.1 - GRID_ERROR, said(offer.log_p))[0] + 1e-13
+    assert high >= chernoff(n, 0.1 + GRID_ERROR, said(offer.log_p))[1] - 1e-13
 
 
 def test_rows_of_a_design_are_not_taken_for_alike() -> None:
@@ -77,16 +79,20 @@ def test_rows_of_a_design_are_not_taken_for_alike() -> None:
         (release,) = looked(each, [Wish(CONDITION, 0.3)], 20)
         widths.append(release.interval.high - release.interval.low)
     (offer,) = LOOK.offer(replace(terms, design=True), Account(), [Wish(CONDITION, 0.3)])
-    low, high = chernoff(400, 20 / 400, offer.log_p)
+    low, high = chernoff(400, 20 / 400, said(offer.log_p))
     assert widths[0] < high - low == pytest.approx(widths[1], abs=1e-9)
 
 
 def test_an_audit_finds_all_of_the_failure_probability_for_one_of_several() -> None:
     terms = independent(900, questions=4)
     offers = LOOK.offer(terms, Account(), [Wish(CONDITION, 0.3)] * 4)
-    assert LOOK.fault(terms, Account(), offers[1], 2) is None
+    questions = [CONDITION] * 4
+    assert audited(LOOK, terms, Account(), offers, questions) is None
     greedy = replace(offers[1], log_p=terms.log_beta, log_share=terms.log_beta)
-    assert LOOK.fault(terms, Account(), greedy, 2) == "its level is not that of its batch"
+    forged = [offers[0], greedy, *offers[2:]]
+    assert audited(LOOK, terms, Account(), forged, questions) == "share of the failure probability"
+    forged[1] = replace(offers[1], log_p=terms.log_beta)
+    assert audited(LOOK, terms, Account(), forged, questions) == "level"
 
 
 # Exact values -----------------------------------------------------------------------------------
@@ -192,7 +198,7 @@ def test_it_misses_no_more_often_than_promised(beta: float, trials: int, truth: 
         return int(np.count_nonzero(missed[counts].any(axis=1)))
 
     assert 0.1 * beta * trials < misses(offer) <= most_failures(trials, beta)
-    careless = replace(offer, log_p=offer.log_p / 2)  # sabotage: half of the nats
+    careless = replace(offer, log_p=said(offer.log_p) / 2)  # sabotage: half of the nats
     assert misses(careless) > most_failures(trials, beta)
 
 
@@ -201,17 +207,22 @@ def test_an_audit_finds_a_second_look_and_a_level_of_its_own() -> None:
     offers = LOOK.offer(terms, Account(), [Wish(CONDITION, 0.3), Wish(NUMBER, 0.3)])
     offer = offers[0]
     assert offer.extra is not None
+
+    def fault(terms: Terms, account: Account, offers: list[Offer]) -> str | None:
+        return audited(LOOK, terms, account, offers, [CONDITION, NUMBER])
+
     for wrong in (
         replace(offer, extra={**offer.extra, "size": 1}),
         replace(offer, extra={**offer.extra, "rows": 500}),
-        replace(offer, log_p=offer.log_p + 1),
-        replace(offer, radius=offer.radius / 2),
-        replace(offer, cells=200),
+        replace(offer, log_p=offer.statement[0] + 1),
+        replace(offer, radius=offer.statement[1] / 2),
+        replace(offer, grid=replace(offer.grid, cells=200)),
     ):
-        assert LOOK.fault(terms, Account(), wrong, 1) or LOOK.fault(terms, Account(), wrong, 2)
-    assert LOOK.fault(terms, leaked(0.0, asked=1), offer, 1)
-    assert LOOK.fault(replace(terms, design=True), Account(), offer, 1)
-    assert LOOK.fault(dependent(400, questions=3), Account(), offers[1], 2)
+        assert fault(terms, Account(), [wrong, offers[1]])
+    assert fault(terms, Account(), offers) is None
+    assert "after the one look" in (fault(terms, leaked(0.0, asked=1), offers) or "")
+    assert fault(replace(terms, design=True), Account(), offers) == "way of answering"
+    assert fault(dependent(400, questions=3), Account(), offers)
 
 
 # What its page says ----------------------------------------------------------------------------

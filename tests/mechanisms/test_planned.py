@@ -11,7 +11,7 @@ import holdfast
 from holdfast.data.sampling import Declared, Independent, Sampling, clustered, declared, m_dependent
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.kind import Wanted
@@ -169,7 +169,7 @@ def _asked(mechanism: Mechanism, terms: Terms) -> int:
     try:
         for _ in range(terms.questions or 0):
             offers = mechanism.offer(terms, account, [Wish(NUMBER, terms.tolerance)])
-            releases = [mechanism.settle(offer, offer.cells // 2) for offer in offers]
+            releases = [mechanism.settle(offer, offer.grid.last // 2) for offer in offers]
             account = mechanism.advance(account, offers, releases)
     except BudgetExhausted:
         pass
@@ -179,7 +179,7 @@ def _asked(mechanism: Mechanism, terms: Terms) -> int:
 def test_sabotage_a_narrower_half_width_than_planned_is_refused() -> None:
     width = holdfast.plan(rows=20_000, questions=100)["bounded noise"].half_width
     assert width is not None
-    assert _asked(BoundedNoise(), Terms(20_000, 0.999 * width, 0.95, 100, Independent())) < 100
+    assert _asked(BOUNDED, Terms(20_000, 0.999 * width, 0.95, 100, Independent())) < 100
 
 
 @every_sampling

@@ -153,8 +153,7 @@ def grid_of(mechanism: Transfer, change: float) -> tuple[int, int]:
     terms = independent(20_000, tolerance=0.49)
     wish = Wish(mean_of_x(change), math.inf)
     (offer,) = mechanism.offer(terms, Account(), [wish])
-    assert offer.extra is not None
-    return offer.cells, offer.extra["noise"]
+    return offer.grid.last, offer.grid.scale
 
 
 # What is promised ---------------------------------------------------------------------------------
@@ -285,8 +284,8 @@ def test_bad_openings(law: Law, changed: dict[str, Any], said: str) -> None:
         (lambda o: replace(o, log_share=0.0), "share of the failure probability"),
         (lambda o: replace(o, tolerance=0.9 * o.tolerance), "refused"),
         (lambda o: replace(o, tolerance=1.1 * o.tolerance), "tolerance"),
-        (lambda o: replace(o, extra={"noise": 1}), "way of answering"),
-        (lambda o: replace(o, cells=10), "grid"),
+        (lambda o: replace(o, grid=replace(o.grid, scale=1)), "grid"),
+        (lambda o: replace(o, grid=replace(o.grid, cells=10)), "grid"),
     ],
 )
 def test_an_audit_finds_what_was_changed(
@@ -303,13 +302,12 @@ def test_an_audit_finds_what_was_changed(
 @every_law
 def test_an_audit_finds_an_opening_that_is_not_private_or_not_true(law: Law) -> None:
     terms, mechanism = opened(law, wanted())
-    (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, terms.tolerance)])
     for unfit, said in (
         ({"sampling": declared(sigma=0.01)}, "independent rows"),
         ({"design": True}, "not private"),
         ({"questions": 21}, "fewer questions"),
     ):
-        assert said in (mechanism.fault(replace(terms, **unfit), Account(), offer, 1) or "")
+        assert said in (mechanism.fault(replace(terms, **unfit), 1) or "")
     (epoch,) = mechanism.epochs
     for wrong in (
         replace(epoch, scale=epoch.scale // 4),
@@ -317,7 +315,7 @@ def test_an_audit_finds_an_opening_that_is_not_private_or_not_true(law: Law) -> 
         replace(epoch, half_width=epoch.half_width * (1 - 1e-4)),
     ):
         weak = replace(mechanism, epochs=(wrong,))
-        found = weak.fault(terms, Account(), offer, 1)
+        found = weak.fault(terms, 1)
         assert found == f"the opening's half-width is below what {weak.theorem.name} gives"
     # Privacy is divided among the answers of one epoch.
     both = replace(mechanism, epochs=(replace(epoch, log_beta=epoch.log_beta - 1),) * 2)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer
-from holdfast.mechanisms.release import cell_of, unbounded_release
-from tests.mechanisms.fake import CONDITION, every_mechanism, independent, wish_for
+from holdfast.mechanisms.release import cell_of, released
+from tests.mechanisms.fake import (
+    CONDITION,
+    every_mechanism,
+    independent,
+    reach_of,
+    wish_for,
+)
 
 
 def offered(mechanism: Mechanism) -> Offer:
@@ -22,7 +29,7 @@ def offered(mechanism: Mechanism) -> Offer:
 @every_mechanism
 def test_the_alphabet_ends_where_the_noise_ends(mechanism: Mechanism) -> None:
     offer = offered(mechanism)
-    ends = (-offer.reach, offer.cells + offer.reach)
+    ends = (-reach_of(offer), offer.grid.last + reach_of(offer))
     assert [mechanism.settle(offer, end).value for end in ends] == [0.0, 1.0]
     for beyond in (ends[0] - 1, ends[1] + 1):
         with pytest.raises(ValueError, match="outside the alphabet"):
@@ -31,17 +38,18 @@ def test_the_alphabet_ends_where_the_noise_ends(mechanism: Mechanism) -> None:
 
 def test_what_is_no_cell_has_no_value() -> None:
     with pytest.raises(TypeError, match="needs a cell"):
-        cell_of(CONFIRMED, 0, 10)
+        cell_of(offered(BOUNDED), CONFIRMED)
 
 
 @every_mechanism
 def test_intervals_are_rounded_outwards_and_not_far(mechanism: Mechanism) -> None:
     offer = offered(mechanism)
+    assert offer.tolerance is not None
     tolerance = Fraction(offer.tolerance)
     for place in range(1, 200):
-        symbol = offer.cells * place // 200
+        symbol = offer.grid.last * place // 200
         low, high = mechanism.settle(offer, symbol).interval
-        answer = Fraction(symbol, offer.cells)
+        answer = Fraction(symbol, offer.grid.last)
         least, most = max(Fraction(0), answer - tolerance), min(Fraction(1), answer + tolerance)
         assert Fraction(low) <= least <= Fraction(low) + 2 * Fraction(math.ulp(1.0))
         assert Fraction(high) - 2 * Fraction(math.ulp(1.0)) <= most <= Fraction(high)
@@ -49,7 +57,8 @@ def test_intervals_are_rounded_outwards_and_not_far(mechanism: Mechanism) -> Non
 
 @pytest.mark.parametrize("times", [-5, 5])
 def test_an_answer_far_outside_has_an_interval_at_the_end_of_the_range(times: int) -> None:
-    offer = offered(BoundedNoise())
-    found = unbounded_release(offer, times * offer.cells, offer.cells, 0.0)
+    offer = offered(BOUNDED)
+    unbounded = replace(offer, grid=replace(offer.grid, reach=None))
+    found = released(unbounded, times * offer.grid.last, "answered", 0.0)
     end = 0.0 if times < 0 else 1.0
     assert (found.value, *found.interval) == (end, end, end)

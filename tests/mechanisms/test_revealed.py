@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
+from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.laws.median import Median
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish
 from holdfast.mechanisms.median_noise import TheoremM
@@ -21,7 +22,14 @@ from holdfast.mechanisms.revealed import revealed
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.mechanisms.transfer_plan import scale_of
 from holdfast.question.row import GRID
-from tests.mechanisms.fake import CONDITION, independent, noise_of, of_count
+from tests.mechanisms.fake import (
+    CONDITION,
+    independent,
+    noise_of,
+    of_count,
+    reach_of,
+    said,
+)
 
 N, T = 2_000, 0.15
 bounds = st.integers(0, 40).map(lambda k: k / 40)
@@ -40,7 +48,7 @@ claims = st.one_of(
 def test_the_samples_value_is_where_the_answer_says(
     count: int, claim: tuple[float, float] | None, secret: bytes
 ) -> None:
-    mechanism: Mechanism = BoundedNoise() if claim is None else GuessAndCheck()
+    mechanism: Mechanism = BOUNDED if claim is None else GuessAndCheck()
     terms = independent(N, tolerance=T)
     wish = Wish(CONDITION, T, claim, None if claim is None else 0.5)
     (offer,) = mechanism.offer(terms, Account(), [wish])
@@ -50,13 +58,13 @@ def test_the_samples_value_is_where_the_answer_says(
     low, high = revealed(offer, release)
     assert low - 1e-12 <= count / N <= high + 1e-12
     assert 0.0 <= low <= high <= 1.0
-    reach = (offer.reach + 0.5) / offer.cells
+    reach = (reach_of(offer) + 0.5) / offer.grid.last
     if release.status != "confirmed":
         assert high - low <= 2 * reach + 1e-12
     if release.status == "surprise" and claim is not None and claim[0] > 0 and claim[1] < 1:
         guess = sum(claim) / 2
         gap = max(low - guess, guess - high)
-        assert gap >= T - offer.radius - 1e-12, "so far at least is the guess from the sample"
+        assert gap >= T - said(offer.radius) - 1e-12, "so far at least is the guess from the sample"
 
 
 @pytest.mark.parametrize("end", [min, max])
@@ -74,16 +82,9 @@ def test_median_noise_reveals_no_more_than_its_whole_reach(
         number=1,
         question="avg(x)",
         tolerance=0.2,
-        log_p=0.0,
-        radius=0.0,
-        cells=law.parts * rows * GRID,
-        reach=law.reach(drawn),
-        claim=None,
-        guess=None,
-        prior=None,
-        log_share=-3.0,
+        grid=Grid(law.parts * rows * GRID, drawn, law.reach(drawn)),
         worst_charge=0.0,
-        extra={"noise": drawn},
+        log_share=-3.0,
     )
     symbol = 2 * total + law.draw(cast(Noise, fixed), drawn)
     release = Transfer("median noise/1", law, TheoremM(2), ()).settle(offer, symbol)
@@ -92,32 +93,33 @@ def test_median_noise_reveals_no_more_than_its_whole_reach(
     assert low <= place <= high, "and so is what the sum was rounded down from:"
     assert low <= min(1.0, place + 1 / (rows * GRID)) <= high + 1e-15
     assert high - low <= 2 * reach * (1 + 1e-6)
-    half = revealed(replace(offer, reach=drawn), release)  # sabotage: half of it
+    narrow = replace(offer, grid=replace(offer.grid, reach=drawn))
+    half = revealed(narrow, release)  # sabotage: half of it
     if 0 < units < GRID:
         assert not half.low <= place <= half.high
 
 
 def test_what_has_no_sure_reach_reveals_nothing() -> None:
     terms = independent(N, tolerance=T)
-    (offer,) = BoundedNoise().offer(terms, Account(), [Wish(CONDITION, T)])
-    release = BoundedNoise().settle(offer, 3)
-    assert revealed(replace(offer, cells=1, reach=0), release) == (0.0, 1.0)
+    (offer,) = BOUNDED.offer(terms, Account(), [Wish(CONDITION, T)])
+    release = BOUNDED.settle(offer, 3)
+    assert revealed(replace(offer, grid=replace(offer.grid, reach=None)), release) == (0.0, 1.0)
     assert revealed(offer, replace(release, status="no promise")) == (0.0, 1.0)
     assert revealed(offer, release).high < 1.0
 
 
 def test_half_a_cell_is_counted_as_the_sample_was_rounded_by_it() -> None:
-    (offer,) = BoundedNoise().offer(independent(N, tolerance=T), Account(), [Wish(CONDITION, T)])
-    coarse = replace(offer, cells=10, reach=2)
+    (offer,) = BOUNDED.offer(independent(N, tolerance=T), Account(), [Wish(CONDITION, T)])
+    coarse = replace(offer, grid=Grid(10, 2, 2))
     # A sample just below 0.35 is in cell 3, and noise of -2 cells makes it 0.1.
-    assert revealed(coarse, BoundedNoise().settle(coarse, 1)) == pytest.approx((0.0, 0.35))
+    assert revealed(coarse, BOUNDED.settle(coarse, 1)) == pytest.approx((0.0, 0.35))
 
 
 def test_a_claim_of_one_side_is_refuted_from_that_side_only() -> None:
     terms, wish = independent(N, tolerance=T), Wish(CONDITION, T, (0.9, 1.0), 0.9)
     (offer,) = GuessAndCheck().offer(terms, Account(), [wish])
-    last = GuessAndCheck().settle(offer, offer.cells)
-    assert revealed(offer, last).high == pytest.approx(0.9 + offer.radius)
+    last = GuessAndCheck().settle(offer, offer.grid.last)
+    assert revealed(offer, last).high == pytest.approx(0.9 + said(offer.radius))
 
 
 @pytest.mark.parametrize(("shift", "found_out"), [(-0.02, True), (0.0, False), (0.02, True)])

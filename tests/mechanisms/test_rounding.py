@@ -14,8 +14,9 @@ from holdfast.data.sampling import Independent, declared
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.rounding import ROUNDING, Rounding
+from holdfast.mechanisms.rounding import ROUNDED, ROUNDING
 from holdfast.question.row import GRID
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.leakage.checks import log_nodes
@@ -23,23 +24,24 @@ from tests.mechanisms.fake import (
     CONDITION,
     NUMBER,
     Session,
+    audited,
     independent,
     leaked,
     of_count,
     of_units,
+    said,
 )
 from tests.mechanisms.voting import BETAS, FEATURES, ROWS, TRIALS, by_asking, features
 from tests.theory.coverage import too_many
 
 
 def offered(terms: Terms, account: Account, tolerance: float = 0.3) -> Offer:
-    (offer,) = Rounding().offer(terms, account, [Wish(NUMBER, tolerance)])
+    (offer,) = ROUNDED.offer(terms, account, [Wish(NUMBER, tolerance)])
     return offer
 
 
 def pitch(offer: Offer) -> Fraction:
-    assert offer.extra is not None
-    return 2 * Fraction(offer.extra["half_pitch"])
+    return 1 / Fraction(offer.grid.cells)
 
 
 @given(
@@ -56,8 +58,8 @@ def test_the_charge_is_the_cells_that_the_radius_meets(
         offer = offered(independent(n), leaked(nats), t)
     except Refused:
         assume(False)
-    step, alpha = pitch(offer), Fraction(offer.radius)
-    assert step / 2 + alpha <= Fraction(offer.tolerance)
+    step, alpha = pitch(offer), Fraction(said(offer.radius))
+    assert step / 2 + alpha <= Fraction(said(offer.tolerance))
     first, last = (
         math.floor(end / step + Fraction(1, 2))
         for end in (max(Fraction(0), place - alpha), min(Fraction(1), place + alpha))
@@ -76,8 +78,8 @@ def test_the_answer_is_within_half_a_step_and_every_release_holds_the_radius(
 ) -> None:
     session = Session(independent(300))
     offer = offered(session.terms, session.account)
-    release = session.put(Rounding(), Wish(NUMBER, 0.3), of_units(units))
-    q, alpha = Fraction(sum(units), 300 * GRID), Fraction(offer.radius)
+    release = session.put(ROUNDED, Wish(NUMBER, 0.3), of_units(units))
+    q, alpha = Fraction(sum(units), 300 * GRID), Fraction(said(offer.radius))
     assert abs(Fraction(release.value) - q) <= pitch(offer) / 2 + Fraction(1, 2**50)
     assert Fraction(release.interval.low) <= max(Fraction(0), q - alpha)
     assert Fraction(release.interval.high) >= min(Fraction(1), q + alpha)
@@ -91,12 +93,12 @@ def test_the_planners_half_width_is_what_is_released(rows: int, questions: int) 
     assert tolerance == pytest.approx(listed, rel=1e-6)
     session = Session(wanted.terms(tolerance))
     for asked in range(questions):
-        left = Rounding().questions_left(session.terms, session.account)
+        left = ROUNDED.questions_left(session.terms, session.account)
         assert left == questions - asked
-        release = session.put(Rounding(), Wish(NUMBER, tolerance), of_count(rows, rows // 2))
+        release = session.put(ROUNDED, Wish(NUMBER, tolerance), of_count(rows, rows // 2))
         low, high = release.interval
         assert high - low <= 2 * tolerance * (1 + 1e-9)
-    assert Rounding().questions_left(session.terms, session.account) == 0
+    assert ROUNDED.questions_left(session.terms, session.account) == 0
 
 
 @pytest.mark.parametrize("rows", [1_000, 100_000])
@@ -120,7 +122,7 @@ HALF_PITCH = 0.5 / 25
 def attacked(trial: int, beta: float, *, charging: bool) -> bool:
     terms = Terms(ROWS, 0.4, 1 - beta, FEATURES + 1, declared(sigma=BoundedMean(ROWS).sigma))
     session = Session(terms, charging=charging)
-    return by_asking(Rounding(), session, lambda: wish_with_edge(session), features(trial))
+    return by_asking(ROUNDED, session, lambda: wish_with_edge(session), features(trial))
 
 
 def wish_with_edge(session: Session) -> Wish:
@@ -145,13 +147,13 @@ def test_without_charges_they_do_not(beta: float) -> None:
 def test_the_alphabet_is_the_cells_of_the_range() -> None:
     offer = offered(independent(900), Account())
     last = round(1 / pitch(offer))
-    assert [Rounding().settle(offer, cell).value for cell in (0, last)] == [
+    assert [ROUNDED.settle(offer, cell).value for cell in (0, last)] == [
         0.0,
         min(1.0, float(last * pitch(offer))),
     ]
     for beyond in (-1, last + 1):
         with pytest.raises(ValueError, match="outside the alphabet"):
-            Rounding().settle(offer, beyond)
+            ROUNDED.settle(offer, beyond)
 
 
 def test_refusals() -> None:
@@ -167,8 +169,7 @@ def test_an_audit_finds_a_finer_grid() -> None:
     """A smaller pitch shows more; a larger one is further from the sample than the tolerance."""
     terms = independent(1_000)
     offer = offered(terms, Account())
-    half = float(pitch(offer) / 2)
-    for wrong in (half / 8, half * 1.01):
-        tampered = replace(offer, extra={"half_pitch": wrong})
-        assert Rounding().fault(terms, Account(), tampered, 1)
-    assert Rounding().fault(terms, Account(), replace(offer, extra=None), 1)
+    assert audited(ROUNDED, terms, Account(), [offer], [NUMBER]) is None
+    for wrong in (8.0, 1 / 1.01):
+        tampered = replace(offer, grid=Grid(offer.grid.cells * wrong, 0, 0))
+        assert audited(ROUNDED, terms, Account(), [tampered], [NUMBER]) == "grid"

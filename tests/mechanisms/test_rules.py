@@ -31,6 +31,8 @@ from tests.mechanisms.fake import (
     noise_of,
     of_count,
     of_units,
+    reach_of,
+    said,
     wish_for,
 )
 
@@ -62,22 +64,22 @@ def fixed_interval(
     The rows' own values may be off the grid by GRID_ERROR to either side.
     """
     n, q = len(units), sum(units) / (len(units) * GRID)
-    reach = (max(0.0, q - offer.radius), min(1.0, q + offer.radius))
+    reach = (max(0.0, q - said(offer.radius)), min(1.0, q + said(offer.radius)))
     if not terms.independent:
         return reach
     if question.row.is_condition:
-        count, side = round(q * n), math.exp(offer.log_p) / 2
+        count, side = round(q * n), math.exp(said(offer.log_p)) / 2
         return (
             float(beta.ppf(side, count, n - count + 1)) if count else 0.0,
             float(beta.isf(side, count + 1, n - count)) if count < n else 1.0,
         )
     mean_square = sum((unit / GRID - q) ** 2 for unit in units) / (n - 1)
-    L = math.log(4) - (offer.log_p + math.log(0.1 / 0.9))
+    L = math.log(4) - (said(offer.log_p) + math.log(0.1 / 0.9))
     bernstein = math.sqrt(2 * mean_square * L / n) + 7 * L / (3 * (n - 1))
     least, most = max(0.0, q - GRID_ERROR), min(1.0, q + GRID_ERROR)
     return (
-        max(reach[0], chernoff(n, least, offer.log_p)[0], least - bernstein),
-        min(reach[1], chernoff(n, most, offer.log_p)[1], most + bernstein),
+        max(reach[0], chernoff(n, least, said(offer.log_p))[0], least - bernstein),
+        min(reach[1], chernoff(n, most, said(offer.log_p))[1], most + bernstein),
     )
 
 
@@ -127,8 +129,8 @@ def test_the_interval_inside_the_door_is_valid_and_within_the_radius(
     assert inside.low <= low + 1e-12
     assert high - 1e-12 <= inside.high
     q = sum(units) / (n * GRID)
-    assert q - offer.radius - 2.0**-50 <= inside.low <= q <= inside.high
-    assert inside.high <= q + offer.radius + 2.0**-50
+    assert q - said(offer.radius) - 2.0**-50 <= inside.low <= q <= inside.high
+    assert inside.high <= q + said(offer.radius) + 2.0**-50
 
 
 @every_mechanism
@@ -148,7 +150,7 @@ def test_every_release_contains_what_the_sample_says(
     (symbol,) = mechanism.respond(terms, [offer], [question], sample, noise_of(SECRET))
     release = mechanism.settle(offer, symbol)
     assert 0.0 <= release.interval.low <= release.value <= release.interval.high <= 1.0
-    q, alpha = Fraction(sum(units), len(units) * GRID), Fraction(offer.radius)
+    q, alpha = Fraction(sum(units), len(units) * GRID), Fraction(said(offer.radius))
     if symbol == CONFIRMED:
         low, high = fixed_interval(terms, offer, question, units)
         assert release.interval.low <= low + 1e-12
@@ -158,8 +160,8 @@ def test_every_release_contains_what_the_sample_says(
         assert release.interval.high == min(1.0, wish.claim[1])
     else:
         assert isinstance(symbol, int)
-        reach = Fraction(2 * offer.reach + 1, 2 * offer.cells)
-        assert abs(Fraction(symbol, offer.cells) - q) <= reach
+        reach = Fraction(2 * reach_of(offer) + 1, 2 * offer.grid.last)
+        assert abs(Fraction(symbol, offer.grid.last) - q) <= reach
         assert reach + alpha <= Fraction(t)
         assert Fraction(release.interval.low) <= max(Fraction(0), q - alpha)
         assert min(Fraction(1), q + alpha) <= Fraction(release.interval.high)
@@ -247,14 +249,14 @@ def test_quiet_numbers_are_confirmed_where_chernoff_would_be_surprised() -> None
     terms = independent(n, tolerance=0.02, questions=10)
     wish = Wish(NUMBER, 0.02, (0.49, 0.51), 0.5)
     (offer,) = GuessAndCheck().offer(terms, Account(), [wish])
-    low, high = chernoff(n, 0.5, offer.log_p)
+    low, high = chernoff(n, 0.5, said(offer.log_p))
     assert low < 0.49
     assert high > 0.51
     assert Session(terms).put(GuessAndCheck(), wish, of_units(units)).status == "confirmed"
     # And the interval is that of the tenth of the level that is left for it, no narrower.
     measured = Measured(sum(units), n * GRID, n, sum(unit * unit for unit in units))
     inside = _interval(terms, offer, NUMBER, measured)
-    left = 0.05 / 10 - math.exp(offer.log_p)
+    left = 0.05 / 10 - math.exp(said(offer.log_p))
     L = math.log(4) - math.log(left)
     bernstein = 7 * L / (3 * (n - 1))
     assert 0.5 - inside.low == pytest.approx(bernstein, rel=1e-3)
@@ -299,25 +301,23 @@ def test_as_many_surprises_as_are_said_to_be_left_can_be_met() -> None:
     checks = GuessAndCheck()
     for n in range(1_200, 2_400, 25):
         terms, account, met = independent(n, tolerance=0.1, questions=40), Account(), 0
-        said = checks.surprises_left(terms, account)
+        promised = checks.surprises_left(terms, account)
         while True:
             try:
                 (offer,) = checks.offer(terms, account, [about(NUMBER, 0.1, 0.5)])
             except Refused:
                 break
-            surprise = checks.settle(offer, offer.cells // 2)
+            surprise = checks.settle(offer, offer.grid.last // 2)
             account, met = checks.advance(account, [offer], [surprise]), met + 1
-        assert met - 1 <= said <= met, f"{n} rows"
+        assert met - 1 <= promised <= met, f"{n} rows"
 
 
 @every_mechanism
 def test_an_open_ended_schedule_gives_falling_shares(mechanism: Mechanism) -> None:
     terms = independent(900, questions=None)
-    shares = [
-        mechanism.offer(terms, leaked(0.0, asked=asked), [wish_for(mechanism, CONDITION)])[
-            0
-        ].log_share
-        for asked in range(200)
-    ]
+    wish, shares = wish_for(mechanism, CONDITION), []
+    for asked in range(200):
+        (offer,) = mechanism.offer(terms, leaked(0.0, asked=asked), [wish])
+        shares.append(said(offer.log_share))
     assert math.fsum(map(math.exp, shares)) <= 0.05
     assert math.exp(shares[3]) == pytest.approx(0.05 / 20)

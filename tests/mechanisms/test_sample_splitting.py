@@ -16,10 +16,15 @@ import pytest
 
 import holdfast
 from holdfast.data.polars import PolarsSample
-from holdfast.data.sampling import Independent, clustered
+from holdfast.data.sampling import (
+    Independent,
+    clustered,
+    declared,
+)
 from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.sample_splitting import SAMPLE_SPLITTING, SampleSplitting
@@ -27,7 +32,15 @@ from holdfast.question.columns import Schema
 from holdfast.statistics.statistic import Statistic, computing_error
 from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, same_secret, table
-from tests.mechanisms.fake import CONDITION, NUMBER, independent, leaked, noise_of
+from tests.mechanisms.fake import (
+    CONDITION,
+    NUMBER,
+    audited,
+    independent,
+    leaked,
+    noise_of,
+    said,
+)
 from tests.statistics.asked import asked
 from tests.theory.coverage import LEVELS, most_failures, too_many
 
@@ -47,11 +60,13 @@ def test_the_planners_half_width_is_what_is_released(rows: int, questions: int) 
     terms = wanted(rows, questions).terms(tolerance)
     for question in (CONDITION, NUMBER):
         (offer,) = MECHANISM.offer(terms, Account(), [Wish(question, tolerance)])
-        hoeffding = BoundedMean(rows // questions).radius(offer.log_p)
-        assert Fraction(offer.radius) >= Fraction(hoeffding) + Fraction(computing_error(question))
-        half = [MECHANISM.settle(offer, cell).interval for cell in (0, offer.cells // 2)]
+        hoeffding = BoundedMean(rows // questions).radius(said(offer.log_p))
+        assert Fraction(said(offer.radius)) >= Fraction(hoeffding) + Fraction(
+            computing_error(question)
+        )
+        half = [MECHANISM.settle(offer, cell).interval for cell in (0, offer.grid.last // 2)]
         widths = [(high - low) / 2 for low, high in half]
-        assert widths[0] < widths[1] <= offer.tolerance <= tolerance
+        assert widths[0] < widths[1] <= said(offer.tolerance) <= tolerance
         # The worst value is as wide as is promised; Clopper and Pearson's is a little narrower.
         assert widths[1] > (0.75 if question is CONDITION else 0.98) * listed
         assert offer.worst_charge == 0.0
@@ -102,7 +117,7 @@ def test_an_interval_misses_no_more_often_than_promised(
         return int(np.count_nonzero(table[counts]))
 
     assert 0.1 * beta * trials < misses(offer) <= most_failures(trials, beta)
-    careless = replace(offer, log_p=offer.log_p / 2)  # sabotage: half of the nats
+    careless = replace(offer, log_p=said(offer.log_p) / 2)  # sabotage: half of the nats
     assert misses(careless) > most_failures(trials, beta)
 
 
@@ -207,8 +222,13 @@ def test_an_audit_finds_more_rows_than_a_part_and_a_part_that_is_not_there() -> 
         replace(offer, extra={"rows": 251, "by": "binomial"}),
         replace(offer, extra={"rows": 125, "by": "binomial"}),
         replace(offer, extra={"rows": 250, "by": "chernoff"}),
-        replace(offer, radius=offer.radius / 2),
+        replace(offer, radius=offer.statement[1] / 2),
         replace(offer, log_p=math.log(0.05)),
     ):
-        assert MECHANISM.fault(terms, Account(), wrong, 1)
-    assert MECHANISM.fault(replace(terms, design=True), Account(), offer, 1)
+        assert audited(MECHANISM, terms, Account(), [wrong], [CONDITION])
+    assert audited(MECHANISM, terms, Account(), [offer], [CONDITION]) is None
+    fault = CATALOGUE["sample splitting"].fault
+    assert fault is not None
+    assert fault(terms, {}, 1) is None
+    for unlike in (replace(terms, design=True), replace(terms, sampling=declared(sigma=0.01))):
+        assert fault(unlike, {}, 1) == "its rows are not independent and alike"

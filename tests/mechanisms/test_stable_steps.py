@@ -11,8 +11,9 @@ import pytest
 
 from holdfast.holdout.stability import _least_leakage
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.bounded_noise import BoundedNoise
-from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.bounded_noise import BOUNDED
+from holdfast.mechanisms.laws.law import Grid
+from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.stable_steps import StableSteps
 from holdfast.question.row import GRID_ERROR
 from tests.mechanisms.fake import NUMBER, independent
@@ -23,16 +24,12 @@ SCALE = 1_000
 
 def steps(*noisy: tuple[int, dict[str, Any] | None]) -> StableSteps:
     """One answer after another with so many cells in the range, and noise of 1,000 cells."""
-    (plain,) = BoundedNoise().offer(independent(N), Account(), [Wish(NUMBER, 0.3)])
+    (plain,) = BOUNDED.offer(independent(N), Account(), [Wish(NUMBER, 0.3)])
     found = StableSteps()
     for cells, profile in noisy:
-        offer = replace(plain, cells=cells, profile=profile)
-        found = found.after([offer], _noise)
+        offer = replace(plain, grid=Grid(cells, SCALE, None), profile=profile)
+        found = found.after([offer])
     return found
-
-
-def _noise(offer: Offer) -> tuple[int, int]:
-    return offer.cells, SCALE
 
 
 def apart(radius: float, cells: int) -> Fraction:

@@ -23,7 +23,15 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.thresholdout import THRESHOLDOUT, Thresholdout
 from holdfast.theory.leakage.release import RESOLUTION
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
-from tests.mechanisms.fake import CONDITION, SECRET, independent, leaked, noise_of, of_count
+from tests.mechanisms.fake import (
+    CONDITION,
+    SECRET,
+    audited,
+    independent,
+    leaked,
+    noise_of,
+    of_count,
+)
 from tests.theory.coverage import counts_refute
 
 ROWS = 1_000
@@ -79,11 +87,14 @@ def test_the_threshold_is_drawn_afresh_after_an_answer_over_it_and_not_before() 
             TERMS, [offer], [CONDITION], of_count(ROWS, count), noise_of(SECRET)
         )
         assert (symbol != CONFIRMED) == over
+        before = account
         account = mechanism.advance(account, [offer], [mechanism.settle(offer, symbol)])
         after = [used + 1, offer.number] if over else [used, since]
         assert account.memory["thresholdout"] == after
         tampered = replace(offer, extra={"since": offer.number})
-        assert mechanism.fault(TERMS, leaked(0.0, asked=offer.number - 1), tampered, 1)
+        assert audited(mechanism, TERMS, before, [offer], [CONDITION]) is None
+        found = audited(mechanism, TERMS, before, [tampered], [CONDITION])
+        assert found == "way of answering"
 
 
 def test_answers_over_the_threshold_run_out() -> None:
@@ -92,7 +103,7 @@ def test_answers_over_the_threshold_run_out() -> None:
     for left in (2, 1):
         assert mechanism.questions_left(TERMS, account) == left
         (offer,) = mechanism.offer(TERMS, account, [Wish(CONDITION, 0.5, guess=0.25)])
-        release = mechanism.settle(offer, offer.cells)
+        release = mechanism.settle(offer, offer.grid.last)
         account = mechanism.advance(account, [offer], [release])
     with pytest.raises(BudgetExhausted, match=r"requested 1 more; remaining 0 of the 2 .* 1\."):
         mechanism.offer(TERMS, account, [Wish(CONDITION, 0.5, guess=0.25)])
@@ -102,7 +113,7 @@ def test_answers_over_the_threshold_run_out() -> None:
 def test_no_answer_is_under_charged(place: float) -> None:
     """Half of the weight on the training value, half on the cells: sums of the largest chances."""
     offer, _ = answered(UNSURE, 1, 0.25, round(place * ROWS))
-    cells = offer.cells
+    cells = offer.grid.last
     at_most = 1 + cells * math.tanh(1 / (2 * RESOLUTION))
     assert UNSURE.settle(offer, CONFIRMED).charge >= math.log(2)
     worst = UNSURE.settle(offer, 7).charge
@@ -130,7 +141,7 @@ def test_what_is_shown_has_laplace_noise_and_not_another() -> None:
     def noise(number: int) -> float:
         offer, symbol = answered(always_over, number, 0.0, 1_000)
         assert symbol != CONFIRMED
-        return float(Fraction(int(symbol), offer.cells)) - 1.0
+        return float(Fraction(int(symbol), offer.grid.last)) - 1.0
 
     seen = {number: noise(number) for number in range(1, DRAWS + 1)}
     assert not refuted(seen.__getitem__, 0.01)

@@ -34,7 +34,7 @@ def symbols(name: str, count: int) -> tuple[Offer, NDArray[np.float64]]:
         mechanism.respond(terms, [replace(offer, number=j)], [CONDITION], zeros, noise)[0]
         for j in range(1, count + 1)
     ]
-    return offer, np.array([int(symbol) / offer.cells for symbol in drawn])
+    return offer, np.array([int(symbol) / offer.grid.last for symbol in drawn])
 
 
 def refuted(noise: NDArray[np.float64], edges: NDArray[np.float64]) -> bool:
@@ -47,8 +47,7 @@ def refuted(noise: NDArray[np.float64], edges: NDArray[np.float64]) -> bool:
 def test_median_noise_has_the_density_of_the_theorem() -> None:
     _, mechanism = opened("median noise", rows=2_000)
     offer, noise = symbols("median noise", 6_000)
-    assert offer.extra is not None
-    D, order = offer.extra["noise"] / (2_000 * GRID), mechanism.law.order  # type: ignore[attr-defined]
+    D, order = offer.grid.scale / (2_000 * GRID), mechanism.law.order  # type: ignore[attr-defined]
     levels = np.arange(1, 20) / 20
 
     def edges(a: int) -> NDArray[np.float64]:
@@ -63,8 +62,7 @@ def test_median_noise_has_the_density_of_the_theorem() -> None:
 @pytest.mark.statistical
 def test_gaussian_noise_is_normal() -> None:
     offer, noise = symbols("gaussian", 6_000)
-    assert offer.extra is not None
-    edges = offer.extra["noise"] / (2_000 * GRID) * norm.ppf(np.arange(1, 20) / 20)
+    edges = offer.grid.scale / (2_000 * GRID) * norm.ppf(np.arange(1, 20) / 20)
     assert not refuted(noise, edges)
     assert refuted(noise, 0.9 * edges)
 
@@ -116,8 +114,7 @@ def test_the_noise_alone_stays_within_its_part(name: str, beta: float) -> None:
     questions, trials = 20, 250
     terms, mechanism = opened(name, 2_000, questions, beta=beta)
     (offer,) = mechanism.offer(terms, Account(), [Wish(CONSTANT, terms.tolerance)])
-    assert offer.extra is not None
-    scale = offer.extra["noise"] / (2_000 * GRID)
+    scale = offer.grid.scale / (2_000 * GRID)
     if name == "gaussian":
         largest = gaussian_max_noise(questions, math.log(beta))
     else:
@@ -131,6 +128,6 @@ def test_the_noise_alone_stays_within_its_part(name: str, beta: float) -> None:
             mechanism.respond(terms, [replace(offer, number=j)], [CONSTANT], zeros, noise)[0]
             for j in range(1, questions + 1)
         ]
-        worst.append(max(abs(int(symbol)) for symbol in drawn) / offer.cells)
+        worst.append(max(abs(int(symbol)) for symbol in drawn) / offer.grid.last)
     assert not too_many(np.array(worst) > bound, beta)
     assert too_many(np.array(worst) > 0.7 * bound, beta)

@@ -16,26 +16,30 @@ import holdfast
 from holdfast.data.sampling import Independent, declared, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.bounded_noise import BOUNDED
+from holdfast.mechanisms.calibration import Calibration
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.laws.normal import NORMAL
+from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.typical import SCALE, Calibration, TypicalNoise
 from holdfast.statistics.known import KnownVariance
 from holdfast.theory.base.concentration import BoundedMean, SubExponential, SubGaussian
+from holdfast.theory.leakage.release import RESOLUTION as SCALE
 from holdfast.theory.notions.arrows import gdp_to_approx_dp
 from holdfast.theory.notions.stability import GDP
 from tests.mechanisms.fake import (
     CONDITION,
     NUMBER,
     Session,
+    audited,
     dependent,
     independent,
     leaked,
     of_count,
+    said,
 )
 from tests.mechanisms.voting import BETAS, ROWS, attack, attacks
 from tests.theory.coverage import too_many
@@ -47,15 +51,18 @@ QUESTIONS = 102  # an odd number of features, so that a vote is never a tie, and
 
 def offered(law: Law, terms: Terms, nats: float = 0.0, **options: Any) -> Offer:
     calibration = Calibration(**options) if options else None
-    (offer,) = TypicalNoise(law, calibration).offer(
+    (offer,) = typical(law, calibration).offer(
         terms, leaked(nats), [Wish(CONDITION, terms.tolerance)]
     )
     return offer
 
 
+def typical(law: Law, calibration: Calibration | None = None) -> Leakage:
+    return Leakage(f"typical {law.name}/1", law, calibration)
+
+
 def cells_of(offer: Offer) -> int:
-    assert offer.extra is not None
-    return int(offer.extra["cells"])
+    return offer.grid.last
 
 
 def charge_of_steps(law: Law, steps: int) -> float:
@@ -71,7 +78,7 @@ def test_the_charge_covers_every_cell_within_the_radius(
 ) -> None:
     """Theorem L's condition: the cells that the sample's value can be in, outside bad_j."""
     offer = offered(law, independent(n), nats)
-    place, alpha, cells = Fraction(theta), Fraction(offer.radius), cells_of(offer)
+    place, alpha, cells = Fraction(theta), Fraction(said(offer.radius)), cells_of(offer)
     first = math.floor(max(Fraction(0), place - alpha) * cells + Fraction(1, 2))
     last = math.floor(min(Fraction(1), place + alpha) * cells + Fraction(1, 2))
     least = charge_of_steps(law, last - first)
@@ -97,7 +104,7 @@ def test_half_of_the_share_is_for_the_sample_and_half_for_the_noise(law: Law, na
 
 @every_law
 def test_noise_is_added_to_the_cell_of_the_sample(law: Law) -> None:
-    terms, mechanism = independent(400), TypicalNoise(law)
+    terms, mechanism = independent(400), typical(law)
     (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, 0.3)])
     session = Session(terms)
     symbols = [
@@ -110,7 +117,7 @@ def test_noise_is_added_to_the_cell_of_the_sample(law: Law) -> None:
 
 @every_law
 def test_refusals_and_a_known_variance(law: Law) -> None:
-    mechanism = TypicalNoise(law)
+    mechanism = typical(law)
     with pytest.raises(ToleranceTooTight, match=r"half-width 0\.3 .* missing"):
         mechanism.offer(independent(20), Account(), [Wish(CONDITION, 0.3)])
     with pytest.raises(BudgetExhausted, match=r"after 3 questions \(500 nats\)"):
@@ -119,12 +126,19 @@ def test_refusals_and_a_known_variance(law: Law) -> None:
         mechanism.offer(independent(900), Account(), [Wish(NUMBER, 0.3, variance=known)])[0]
         for known in (None, KnownVariance(0.001))
     )
-    assert rare.radius < plain.radius
+    assert said(rare.radius) < said(plain.radius)
     assert rare.worst_charge < plain.worst_charge
-    assert mechanism.fault(independent(900), Account(), rare, 1) is None
+    assert audited(mechanism, independent(900), Account(), [rare], [NUMBER]) is None
 
 
 # The papers' noise ------------------------------------------------------------------------------
+
+
+def cells_with(calibration: Calibration, profile: Any) -> int:
+    grid = calibration.grid(profile, 0.0)
+    assert grid is not None
+    return grid.last
+
 
 PROFILES = [BoundedMean(10_000), SubGaussian(0.002), SubExponential(0.002, 0.001)]
 
@@ -135,7 +149,7 @@ PROFILES = [BoundedMean(10_000), SubGaussian(0.002), SubExponential(0.002, 0.001
 def test_laplace_noise_is_that_of_the_papers(
     version: int, profile: Any, eta: float, nu: float
 ) -> None:
-    cells = Calibration(version, eta, 0.0, nu).cells(profile, 0.0)
+    cells = cells_with(Calibration(version, eta, 0.0, nu), profile)
     distance = (
         profile.radius(math.log(nu)) if version == 2 else 2 * profile.radius(math.log(nu / 2))
     )
@@ -150,7 +164,7 @@ def test_gaussian_noise_is_calibrated_exactly(
     version: int, eta: float, tau: float, nu: float
 ) -> None:
     profile = BoundedMean(10_000)
-    cells = Calibration(version, eta, tau, nu).cells(profile, 0.0)
+    cells = cells_with(Calibration(version, eta, tau, nu), profile)
     distance = (
         profile.radius(math.log(nu)) if version == 2 else 2 * profile.radius(math.log(nu / 2))
     )
@@ -162,16 +176,17 @@ def test_gaussian_noise_is_calibrated_exactly(
 @every_law
 def test_declared_noise_stays_while_the_half_width_grows(law: Law) -> None:
     tau = 1e-6 if law is NORMAL else 0.0
-    mechanism = TypicalNoise(law, Calibration(2, 2.0, tau, 1e-6))
+    mechanism = typical(law, Calibration(2, 2.0, tau, 1e-6))
     session = Session(independent(20_000, tolerance=0.4, questions=10))
     offers = []
     for _ in range(10):
         (offer,) = mechanism.offer(session.terms, session.account, [Wish(CONDITION, 0.4)])
         offers.append(offer)
-        assert mechanism.fault(session.terms, session.account, offer, 1) is None
+        found = audited(mechanism, session.terms, session.account, [offer], [CONDITION])
+        assert found is None
         session.finish(mechanism, offer, CONDITION, of_count(20_000, 10_000))
     assert len({cells_of(offer) for offer in offers}) == 1
-    widths = [offer.tolerance for offer in offers]
+    widths = [said(offer.tolerance) for offer in offers]
     assert widths == sorted(widths)
     assert widths[0] < widths[-1] < 0.4
     with pytest.raises(ToleranceTooTight, match=r"eta=2 .* missing"):
@@ -214,8 +229,8 @@ def test_all_planned_questions_are_answered_at_the_planned_width(
     for left in range(40, 0, -1):
         assert mechanism.questions_left(terms, account) == left
         (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, tolerance)])
-        assert offer.tolerance <= tolerance
-        assert mechanism.fault(terms, account, offer, 1) is None
+        assert said(offer.tolerance) <= tolerance
+        assert audited(mechanism, terms, account, [offer], [NUMBER]) is None
         account = mechanism.advance(account, [offer], [mechanism.settle(offer, 0)])
     # And a width a hundredth smaller would not have been enough.
     tight = wanted.terms(tolerance - 0.001 - 0.01 * tolerance)
@@ -244,7 +259,7 @@ def test_the_planners_half_width_lasts_for_all_questions(
 
     def answered(tolerance: float) -> int:
         terms = Wanted(rows, None, 0.95, questions, Independent()).terms(tolerance)
-        mechanism, account = TypicalNoise(law), Account()
+        mechanism, account = typical(law), Account()
         for count in range(questions):
             try:
                 (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, tolerance)])
@@ -264,33 +279,31 @@ def test_the_planners_half_width_lasts_for_all_questions(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda o: replace(o, number=2), "out of order"),
-        (lambda o: replace(o, log_share=o.log_share + 0.1), "more than its share"),
-        (lambda o: replace(o, log_p=o.log_p + 0.1), "ignores leakage"),
-        (lambda o: replace(o, radius=0.99 * o.radius), "radius is too small"),
-        (lambda o: replace(o, tolerance=0.99 * o.tolerance), "exceed its tolerance"),
-        (lambda o: replace(o, extra={"cells": cells_of(o) // 2}), "exceed its tolerance"),
-        (lambda o: replace(o, extra={"cells": 2 * cells_of(o)}), "charge is too small"),
-        (lambda o: replace(o, worst_charge=0.9 * o.worst_charge), "charge is too small"),
+        (lambda o: replace(o, number=2), "number"),
+        (lambda o: replace(o, log_share=o.log_share + 0.1), "share of the failure probability"),
+        (lambda o: replace(o, log_p=o.log_p + 0.1), "level"),
+        (lambda o: replace(o, radius=0.99 * o.radius), "radius"),
+        (lambda o: replace(o, tolerance=0.99 * o.tolerance), "grid"),
+        (lambda o: replace(o, grid=replace(o.grid, cells=cells_of(o) // 2)), "grid"),
+        (lambda o: replace(o, grid=replace(o.grid, cells=2 * cells_of(o))), "grid"),
+        (lambda o: replace(o, worst_charge=0.9 * o.worst_charge), "charge"),
     ],
 )
 def test_an_audit_finds_what_was_changed(
     law: Law, change: Callable[[Offer], Offer], said: str
 ) -> None:
-    terms, account, mechanism = independent(900), leaked(1.0), TypicalNoise(law)
+    terms, account, mechanism = independent(900), leaked(1.0), typical(law)
     (offer,) = mechanism.offer(terms, account, [Wish(CONDITION, 0.3)])
-    assert mechanism.fault(terms, account, offer, 1) is None
-    fault = mechanism.fault(terms, account, change(offer), 1)
-    assert fault is not None
-    assert said in fault
+    assert audited(mechanism, terms, account, [offer], [CONDITION]) is None
+    assert audited(mechanism, terms, account, [change(offer)], [CONDITION]) == said
 
 
 def test_an_audit_finds_less_noise_than_declared() -> None:
-    mechanism = TypicalNoise(LAPLACE, Calibration(2, 1.0, 0.0, 1e-6))
+    mechanism = typical(LAPLACE, Calibration(2, 1.0, 0.0, 1e-6))
     terms = independent(20_000, tolerance=0.4)
     (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, 0.4)])
-    finer = replace(offer, extra={"cells": 2 * cells_of(offer)})
-    assert mechanism.fault(terms, Account(), finer, 1) == "its noise is smaller than declared"
+    finer = replace(offer, grid=replace(offer.grid, cells=2 * cells_of(offer)))
+    assert audited(mechanism, terms, Account(), [finer], [CONDITION]) == "grid"
 
 
 # Coverage under an adaptive attack ---------------------------------------------------------------
@@ -302,7 +315,7 @@ def test_an_audit_finds_less_noise_than_declared() -> None:
 def test_intervals_stay_true_together(law: Law, beta: float) -> None:
     wanted = Wanted(ROWS, None, 1 - beta, QUESTIONS, Independent())
     tolerance, _ = CATALOGUE[f"typical {law.name}"].plan(wanted, {})
-    found = attacks(TypicalNoise(law), wanted.terms(tolerance), charging=True)
+    found = attacks(typical(law), wanted.terms(tolerance), charging=True)
     assert not too_many(found, beta)
 
 
@@ -312,16 +325,16 @@ def test_intervals_stay_true_together(law: Law, beta: float) -> None:
 def test_without_charges_they_do_not(law: Law, beta: float) -> None:
     careless = 1.1 * BoundedMean(ROWS).radius(math.log(beta / QUESTIONS / 2))
     terms = Terms(ROWS, careless, 1 - beta, QUESTIONS, Independent())
-    assert too_many(attacks(TypicalNoise(law), terms, charging=False), beta)
+    assert too_many(attacks(typical(law), terms, charging=False), beta)
     with pytest.raises(Refused):
-        attack(TypicalNoise(law), Session(terms), 0)
+        attack(typical(law), Session(terms), 0)
 
 
 @every_law
 def test_it_shares_one_account_with_other_answers(law: Law) -> None:
     """A bounded-noise answer after a noisy one has the radius of what has leaked in all."""
     session = Session(dependent(900, sigma=0.01))
-    session.put(TypicalNoise(law), Wish(CONDITION, 0.3), of_count(900, 300))
+    session.put(typical(law), Wish(CONDITION, 0.3), of_count(900, 300))
     assert session.account.nats > 0
-    (offer,) = BoundedNoise().offer(session.terms, session.account, [Wish(CONDITION, 0.3)])
+    (offer,) = BOUNDED.offer(session.terms, session.account, [Wish(CONDITION, 0.3)])
     assert offer.log_p == pytest.approx(math.log(0.05 / 10) - session.account.nats, abs=1e-9)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from holdfast.data.sampling import Independent, m_dependent
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.bounded_noise import BoundedNoise
+from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
+from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish, about
 from holdfast.question import GRID
 from holdfast.statistics.bind import bind
@@ -23,7 +24,13 @@ from holdfast.statistics.play import Estimate
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
-from tests.mechanisms.fake import SECRET, Sums, independent, noise_of
+from tests.mechanisms.fake import (
+    SECRET,
+    Sums,
+    independent,
+    noise_of,
+    said,
+)
 from tests.statistics.zoo import KINDS, SCHEMA, public
 from tests.theory.coverage import LEVELS, too_many
 
@@ -79,9 +86,9 @@ def test_a_declared_variance_is_in_the_unit_of_the_value() -> None:
 
 
 @pytest.mark.parametrize("variance", [0.0, 1e-4, 0.02, 0.1, 0.2, 0.25])
-@pytest.mark.parametrize("mechanism", [BoundedNoise(), GuessAndCheck()], ids=lambda each: each.name)
+@pytest.mark.parametrize("mechanism", [BOUNDED, GuessAndCheck()], ids=lambda each: each.name)
 def test_what_is_known_never_makes_an_answer_wider_or_dearer(
-    mechanism: BoundedNoise | GuessAndCheck, variance: float
+    mechanism: Leakage | GuessAndCheck, variance: float
 ) -> None:
     """The exact interval of a check has a level of its own only where the radius did get smaller;
     where the rows are not independent, what is known changes nothing at all."""
@@ -98,8 +105,8 @@ def test_what_is_known_never_makes_an_answer_wider_or_dearer(
             )
             assert known.worst_charge <= plain.worst_charge
             assert fixed.worst_charge <= plain.worst_charge
-            assert known.radius == fixed.radius <= plain.radius
-            assert known.tolerance <= plain.tolerance == fixed.tolerance == 0.1
+            assert said(known.radius) == said(fixed.radius) <= said(plain.radius)
+            assert said(known.tolerance) <= said(plain.tolerance) == said(fixed.tolerance) == 0.1
             if not terms.independent:
                 assert known == plain
 
@@ -115,12 +122,12 @@ def test_a_rare_event_is_covered_by_the_narrower_radius(beta: float, trials: int
     radii = []
     for variance in (known, KnownVariance(known.variance / 4)):
         wish = Wish(CONDITION, 0.05, variance=variance, narrow=True)
-        (offer,) = BoundedNoise().offer(terms, Account(), [wish])
-        radii.append(offer.radius)
+        (offer,) = BOUNDED.offer(terms, Account(), [wish])
+        radii.append(said(offer.radius))
         assert offer.variance == variance
-        assert offer.tolerance < 0.05
-    (plain,) = BoundedNoise().offer(terms, Account(), [Wish(CONDITION, 0.05)])
-    assert radii[1] < radii[0] < plain.radius / 4
+        assert said(offer.tolerance) < 0.05
+    (plain,) = BOUNDED.offer(terms, Account(), [Wish(CONDITION, 0.05)])
+    assert radii[1] < radii[0] < said(plain.radius) / 4
     assert not too_many(np.abs(values - RARE) > radii[0], beta)
     assert too_many(np.abs(values - RARE) > radii[1], beta)
 
@@ -138,7 +145,7 @@ def test_the_residual_of_a_small_group_is_covered(beta: float, trials: int) -> N
     values = 0.5 + (rng.binomial(inside, 0.5) - inside / 2) / N
     for variance, fails in ((known, False), (KnownVariance(known.variance / 4), True)):
         wish = Wish(residual, 0.05, variance=variance, narrow=True)
-        (offer,) = BoundedNoise().offer(terms, Account(), [wish])
+        (offer,) = BOUNDED.offer(terms, Account(), [wish])
         assert too_many(np.abs(values - 0.5) > offer.radius, beta) is fails
 
 
@@ -215,13 +222,11 @@ def test_models_that_mostly_agree_are_told_apart_by_narrow_intervals() -> None:
     assert known.variance == pytest.approx(0.015)
     terms = independent(50_000, tolerance=0.05, questions=100)
     plain, narrow = (
-        BoundedNoise().offer(
-            terms, Account(), [Wish(difference, 0.05, variance=each, narrow=True)]
-        )[0]
+        BOUNDED.offer(terms, Account(), [Wish(difference, 0.05, variance=each, narrow=True)])[0]
         for each in (None, known)
     )
     assert narrow.worst_charge == pytest.approx(plain.worst_charge, rel=1e-3)
-    assert narrow.tolerance < 0.3 * plain.tolerance
+    assert said(narrow.tolerance) < 0.3 * said(plain.tolerance)
     # And no difference is larger than the share: an answer beyond it is cut back.
     parts = [Estimate(0.03, Interval(0.01, 0.06)), Estimate(0.08, Interval(0.05, 0.11))]
     assert paired.join(parts).interval == Interval(0.05, 0.06)

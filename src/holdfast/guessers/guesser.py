@@ -49,7 +49,7 @@ class Lesson:
     question: str
     range: Interval
     value: float
-    tolerance: float
+    tolerance: float | None
     revealed: Interval
 
 

@@ -52,7 +52,7 @@ class LastBest:
     def learn(self, state: _Best, lesson: Lesson) -> _Best:
         """Only what tells both sides of a score counts, not "at most 0.9"."""
         low, high = lesson.revealed
-        if high - low > 2 * lesson.tolerance * (1 + 1e-9):
+        if lesson.tolerance is not None and high - low > 2 * lesson.tolerance * (1 + 1e-9):
             return state
         key = (lesson.range.low, lesson.range.high)
         known = state.get(key, lesson.value)

@@ -215,7 +215,7 @@ def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> Price:
             releases = [mechanism.settle(offer, CONFIRMED) for offer in offers]
             charges = [release.charge for release in releases]
             account = mechanism.advance(account, offers, releases)
-        price += Price(sum(charges), 0.0, len(offers), offers[-1].tolerance)
+        price += Price(sum(charges), 0.0, len(offers), offers[-1].tolerance or 0.0)
     return price
 
 

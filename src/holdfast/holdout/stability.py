@@ -16,10 +16,10 @@ from holdfast import require
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.laws.laplace import LAPLACE
+from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Mechanism
 from holdfast.mechanisms.stable_steps import steps_of
 from holdfast.mechanisms.transfer import Transfer
-from holdfast.mechanisms.typical import TypicalNoise
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.typical.certificate import (
     gaussian_candidates,
@@ -162,7 +162,7 @@ def stability_of(transcript: Transcript, level: float | None = None) -> Stabilit
         found = _of_account(why, account, charged)
     else:
         found = _of_noise(terms, account, mechanism, level)
-    declared = mechanism.calibration if isinstance(mechanism, TypicalNoise) else None
+    declared = mechanism.calibration if isinstance(mechanism, Leakage) else None
     return Stability(
         name,
         account.asked,
@@ -173,14 +173,14 @@ def stability_of(transcript: Transcript, level: float | None = None) -> Stabilit
     )
 
 
-def _has_unbounded_noise(mechanism: Mechanism) -> TypeGuard[TypicalNoise | Transfer]:
+def _has_unbounded_noise(mechanism: Mechanism) -> TypeGuard[Leakage | Transfer]:
     """Whether no answer is impossible on any sample: Laplace or Gaussian noise."""
-    noisy = mechanism if isinstance(mechanism, TypicalNoise | Transfer) else None
+    noisy = mechanism if isinstance(mechanism, Leakage | Transfer) else None
     return noisy is not None and noisy.law.reach(1) is None
 
 
 def _of_noise(
-    terms: Terms, account: Account, mechanism: TypicalNoise | Transfer, level: float
+    terms: Terms, account: Account, mechanism: Leakage | Transfer, level: float
 ) -> list[Certificate]:
     """Of answers with unbounded noise, which are typically stable steps."""
     steps, log_level = steps_of(account), math.log(level)

@@ -29,6 +29,7 @@ from holdfast.ledger.identity import keyed_print
 from holdfast.ledger.reader import Reader, look
 from holdfast.ledger.recording import Pending
 from holdfast.ledger.transcript import Transcript, checkpoint_of
+from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import recorded
@@ -38,11 +39,10 @@ from holdfast.statistics.table import Table
 __all__ = ["Finding", "audit"]
 
 _TOLD_EVERY = 100  # entries
+_CAUSES = ("profile", "prior")  # named first: a radius or a charge follows from them
 _FIELDS = {
     "log_p": "level",
     "log_share": "share of the failure probability",
-    "cells": "grid",
-    "reach": "grid",
     "prior": "prior of a surprise",
     "worst_charge": "charge",
     "profile": "concentration",
@@ -134,14 +134,19 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     """What is wrong with a batch, and with which of its questions."""
     opening = transcript.opening
     table = Table.declared(opening.columns, opening.bounds, opening.design)
+    unsound = kind_of(opening.mechanism["name"]).fault
+    if unsound is not None:
+        last = transcript.account.asked + len(pending.asked)
+        fault = unsound(transcript.terms, opening.mechanism["parameters"], last)
+        if fault:
+            return f": {fault}"
     statistics = []
     for place, asked in enumerate(pending.asked, start=1):
-        fault = pending.mechanism.fault(transcript.terms, transcript.account, asked.offer, place)
         try:
             statistic = recorded(asked.offer.question, table)
-            fault = fault or _question_fault(transcript, asked, statistic)
+            fault = _question_fault(transcript, asked, statistic)
         except HoldfastError:
-            fault = fault or "its question cannot be read, or has no interval here"
+            fault = "its question cannot be read, or has no interval here"
         if fault:
             return f", question {place}: {fault}"
         statistics.append(statistic)
@@ -184,7 +189,7 @@ def _made_again(
     wishes = [
         Wish(
             statistic,
-            asked.offer.tolerance,
+            transcript.terms.tolerance if asked.offer.tolerance is None else asked.offer.tolerance,
             asked.offer.claim,
             asked.offer.guess,
             known_variance(statistic, transcript.by_question),
@@ -203,7 +208,7 @@ def _difference(offer: Offer, again: Offer) -> str | None:
     """What of an offer is not as it was made again, in words; its question is that by its text."""
     found, expected = offer.to_dict(), {**again.to_dict(), "question": offer.question}
     differing = [name for name in found if not alike(found[name], expected[name])]
-    differing.sort(key="profile".__ne__)  # a radius follows from its concentration
+    differing.sort(key=lambda name: name not in _CAUSES)
     return next((_FIELDS.get(name, name) for name in differing), None)
 
 

@@ -1,8 +1,8 @@
 """What the ledger's entries say. A kind's name carries a version, and its meaning never changes.
 
 * ``open/2``: the first entry: what was declared, the table's keyed fingerprint and its columns.
-* ``reserve/1``: a batch of offers, durable before data is touched; each counts its worst charge.
-* ``settle/1``: the symbols that came out of the batch, and the answers they stand for.
+* ``reserve/2``: a batch of offers, durable before data is touched; each counts its worst charge.
+* ``settle/2``: the symbols that came out of the batch, and the answers they stand for.
 * ``abandon/1``: the batch can never be finished (a Python function is gone, an engine cannot
   evaluate it); it keeps its charges.
 
@@ -105,7 +105,7 @@ class Recorded:
     range: Interval
     guess: float | None
     claim: tuple[float, float] | None
-    tolerance: float
+    tolerance: float | None
     charge: float
     leaked: float
     at: str
@@ -155,7 +155,7 @@ class Recorded:
 def reservation(at: str, mechanism: str, why: str | None, asked: Sequence[Asked]) -> dict[str, Any]:
     """The entry that makes a batch's worst charges durable."""
     items = [each.body() for each in asked]
-    return {"kind": "reserve/1", "at": at, "mechanism": mechanism, "why": why, "items": items}
+    return {"kind": "reserve/2", "at": at, "mechanism": mechanism, "why": why, "items": items}
 
 
 def settlement(
@@ -174,7 +174,7 @@ def settlement(
         for release in releases
     ]
     return {
-        "kind": "settle/1",
+        "kind": "settle/2",
         "at": at,
         "reserve": reserved,
         "symbols": list(symbols),

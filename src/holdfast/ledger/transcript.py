@@ -123,7 +123,7 @@ class Transcript:
 
     def filing(self, body: Mapping[str, Any]) -> list[Filed]:
         """The answers that the next entry says, if it says any."""
-        if body["kind"] != "settle/1" or self.pending is None:
+        if body["kind"] != "settle/2" or self.pending is None:
             return []
         return [
             Filed(asked.offer.question, asked.offer.number, self.account.nats)
@@ -240,9 +240,9 @@ class Transcript:
         match body["kind"]:
             case "open/2":
                 self._open(seq, body, receipt)
-            case "reserve/1":
+            case "reserve/2":
                 self._reserve(seq, body)
-            case "settle/1":
+            case "settle/2":
                 self._settle(seq, body, receipt)
             case "abandon/1":
                 self._abandon(seq, body)

@@ -1,20 +1,12 @@
-"""`ask`: the sample's value on a public grid plus discrete uniform noise (Theorem L).
-
-The answer is within the noise's reach of the sample's value surely, and the sample's value within
-the radius of the truth unless this question's share of the failure probability is used up.
-"""
+"""`ask`: the sample's value on a public grid plus discrete uniform noise (Theorem L)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.faults import leakage_fault
 from holdfast.mechanisms.kind import (
     MechanismKind,
     Planned,
@@ -22,69 +14,14 @@ from holdfast.mechanisms.kind import (
     no_options,
     short_half_width,
 )
-from holdfast.mechanisms.leakage import asks_left, charged, plain_offer
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
-from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.release import open_release
-from holdfast.mechanisms.room import require_room
-from holdfast.statistics.statistic import Measured, Statistic, measure
-from holdfast.theory.leakage.release import DiscreteUniform
+from holdfast.mechanisms.laws.uniform import UNIFORM
+from holdfast.mechanisms.leakage import Leakage
 from holdfast.theory.planning import ASKS, Rows, check_method
 
-__all__ = ["BOUNDED_NOISE", "BoundedNoise", "noisy_cell"]
+__all__ = ["BOUNDED", "BOUNDED_NOISE"]
 
+BOUNDED = Leakage("bounded noise/1", UNIFORM)
 _TOLERANCE = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class BoundedNoise:
-    """Answers without a guess."""
-
-    @property
-    def name(self) -> str:
-        return "bounded noise/1"
-
-    def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
-        require_room(terms, account, len(wishes))
-        return [
-            plain_offer(terms, account, wish, position)
-            for position, wish in enumerate(wishes, start=1)
-        ]
-
-    def respond(
-        self,
-        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
-        offers: Sequence[Offer],
-        questions: Sequence[Statistic],
-        sample: Sample,
-        noise: Callable[[int], Noise],
-    ) -> list[Symbol]:
-        return [
-            noisy_cell(offer, measured, noise(offer.number))
-            for offer, measured in zip(offers, measure(sample, questions), strict=True)
-        ]
-
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
-        return open_release(offer, symbol, "answered", offer.worst_charge)
-
-    def advance(
-        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
-    ) -> Account:
-        return charged(account, offers, [release.charge for release in releases])
-
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        return asks_left(terms, account)
-
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        charge = DiscreteUniform(offer.cells, offer.reach).log_charge(offer.radius)
-        return leakage_fault(terms, account, offer, place, charge)
-
-
-def noisy_cell(offer: Offer, measured: Measured, noise: Noise) -> int:
-    """The symbol of a release: the sample's cell plus noise, both whole numbers."""
-    release = DiscreteUniform(offer.cells, offer.reach)
-    cell = release.cell(measured.numerator, measured.denominator)
-    return cell + noise.uniform(-release.m, release.m)
 
 
 def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
@@ -118,5 +55,5 @@ BOUNDED_NOISE = MechanismKind(
     promises="Theorem L",
     theorem="leakage_log_failure",
     plan=_plan,
-    build=lambda _terms, _parameters: BoundedNoise(),
+    build=lambda _terms, _parameters: BOUNDED,
 )

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple, Protocol
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.calibration import Calibration
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Grid, Law
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.typical import Calibration
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.typical.certificate import (
     least_printed_composition,
@@ -183,9 +183,9 @@ def _noisy_step(
 ) -> NoisyStep:
     require.positive("eta", calibration.eta)
     require.probability("nu", calibration.nu)
-    cells = calibration.cells(profile, 0.0)
-    if cells == 0:
+    grid = calibration.grid(profile, 0.0)
+    if grid is None:
         raise InvalidArgument(
             f"eta={calibration.eta:g} needs noise beyond the whole range; declare a larger eta."
         )
-    return NoisyStep(value, law, Grid(cells, law.resolution, None), calibration.stability)
+    return NoisyStep(value, law, grid, calibration.stability)

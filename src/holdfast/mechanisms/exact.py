@@ -9,59 +9,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import (
     alphabet_log_charge,
     no_half_width,
-    unpromised_fault,
     unpromised_offer,
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.release import cell_of
+from holdfast.mechanisms.release import value_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.question.row import GRID
-from holdfast.statistics.statistic import Measured, Statistic, measure
-from holdfast.theory.leakage.release import DiscreteUniform
+from holdfast.statistics.statistic import Statistic, measure
 
-__all__ = ["EXACT", "Exact", "exact_cell", "exact_cells", "exact_symbols", "exact_value"]
+__all__ = ["EXACT", "Exact", "exact_grid", "exact_symbols"]
 
 _FINE = 2**60
 
 
-def exact_cells(question: Statistic, rows: int) -> int:
+def exact_grid(question: Statistic, rows: int) -> Grid:
     """The public denominator of a statistic's value."""
     if question.row is None:
-        return _FINE
+        return Grid(_FINE, 0, 0)
     count = question.rows(rows)
-    return count if question.row.is_condition else count * GRID
-
-
-def exact_cell(offer: Offer, measured: Measured) -> int:
-    """The numerator over the offer's denominator."""
-    return DiscreteUniform(offer.cells, 0).cell(measured.numerator, measured.denominator)
+    return Grid(count if question.row.is_condition else count * GRID, 0, 0)
 
 
 def exact_symbols(
     offers: Sequence[Offer], questions: Sequence[Statistic], sample: Sample
 ) -> list[Symbol]:
-    """The exact values of all questions, from one scan."""
+    """The exact values of all questions, from one scan: numerators over the offers' cells."""
     return [
-        exact_cell(offer, found)
+        offer.grid.cell(found.numerator, found.denominator)
         for offer, found in zip(offers, measure(sample, questions), strict=True)
     ]
-
-
-def exact_value(offer: Offer, symbol: Symbol) -> float:
-    """The double nearest to the value."""
-    return float(Fraction(cell_of(symbol, 0, offer.cells), offer.cells))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +64,9 @@ class Exact:
         require_room(terms, account, len(wishes))
         offers = []
         for position, wish in enumerate(wishes, start=1):
-            cells = exact_cells(wish.question, terms.rows)
-            charge = alphabet_log_charge(cells + 1)
-            offers.append(unpromised_offer(account, wish, position, cells=cells, charge=charge))
+            grid = exact_grid(wish.question, terms.rows)
+            charge = alphabet_log_charge(grid.last + 1)
+            offers.append(unpromised_offer(account, wish, position, grid=grid, charge=charge))
         return offers
 
     def respond(
@@ -92,7 +80,7 @@ class Exact:
         return exact_symbols(offers, questions, sample)
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
-        return unpromised_release(offer, exact_value(offer, symbol))
+        return unpromised_release(offer, value_of(offer, symbol))
 
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
@@ -101,9 +89,6 @@ class Exact:
 
     def questions_left(self, terms: Terms, account: Account) -> int:
         return max(0, declared_left(terms, account))
-
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:  # noqa: ARG002
-        return unpromised_fault(account, offer, place, lambda: alphabet_log_charge(offer.cells + 1))
 
 
 def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:

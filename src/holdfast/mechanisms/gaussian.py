@@ -122,4 +122,5 @@ GAUSSIAN = MechanismKind(
     refuses_checks=REFUSES_CHECKS,
     options=LEAKAGE_OPTIONS,
     checker=lambda terms, parameters: limited_checks(_build(terms, parameters)),
+    fault=lambda terms, parameters, asked: _build(terms, parameters).fault(terms, asked),
 )

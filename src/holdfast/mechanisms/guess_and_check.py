@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.data.sample import Sample
+from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.bounded_noise import noisy_cell
-from holdfast.mechanisms.faults import leakage_fault
-from holdfast.mechanisms.leakage import asks_left, charged, plain_offer
+from holdfast.mechanisms.laws.uniform import UNIFORM
+from holdfast.mechanisms.leakage import asks_left, charged, noisy_cell, plain_offer
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.release import open_release
+from holdfast.mechanisms.release import released
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.question.row import GRID, GRID_ERROR, RowValue
 from holdfast.statistics.statistic import Measured, Statistic, measure
@@ -33,7 +33,7 @@ from holdfast.theory.base.intervals import (
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.checks import CHECK_LEVEL
 from holdfast.theory.leakage.nats import ask_log_cost, confirmed_log_charge, surprise_log_charge
-from holdfast.theory.leakage.release import DiscreteUniform, discrete_uniform_overhead
+from holdfast.theory.leakage.release import discrete_uniform_overhead
 
 __all__ = ["GuessAndCheck"]
 
@@ -59,8 +59,9 @@ class GuessAndCheck:
         confirmed = confirmed_log_charge(prior)
         offers = []
         for position, wish in enumerate(wishes, start=1):
+            _require_claim(wish)
             part = CHECK_LEVEL if _uses_bernstein(terms, wish.question.row) else 1.0
-            plain = plain_offer(terms, account, wish, position, part, part / 2)
+            plain = plain_offer(terms, account, wish, position, UNIFORM, part, part / 2)
             worst = max(confirmed, surprise_log_charge(prior, plain.worst_charge))
             offers.append(replace(plain, prior=prior, worst_charge=worst))
         return offers
@@ -79,7 +80,7 @@ class GuessAndCheck:
             if _implies(_interval(terms, offer, question, measured), offer.claim):
                 symbols.append(CONFIRMED)
             else:
-                symbols.append(noisy_cell(offer, measured, noise(offer.number)))
+                symbols.append(noisy_cell(UNIFORM, offer, measured, noise(offer.number)))
         return symbols
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
@@ -91,8 +92,9 @@ class GuessAndCheck:
             value = min(interval.high, max(interval.low, offer.guess))
             charge = confirmed_log_charge(offer.prior)
             return Release(offer.number, "confirmed", value, interval, charge)
-        release = DiscreteUniform(offer.cells, offer.reach).log_charge(offer.radius)
-        return open_release(offer, symbol, "surprise", surprise_log_charge(offer.prior, release))
+        _, radius = offer.statement
+        charge = surprise_log_charge(offer.prior, UNIFORM.log_charge(radius, offer.grid))
+        return released(offer, symbol, "surprise", charge)
 
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
@@ -124,20 +126,19 @@ class GuessAndCheck:
             count += 1
         return count
 
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        if offer.prior is None:
-            return "it has no prior of a surprise"
-        if offer.claim is None or max(0.0, offer.claim[0]) > min(1.0, offer.claim[1]):
-            return "its claim is no interval"
-        release = DiscreteUniform(offer.cells, offer.reach).log_charge(offer.radius)
-        charge = max(confirmed_log_charge(offer.prior), surprise_log_charge(offer.prior, release))
-        return leakage_fault(terms, account, offer, place, charge)
+
+def _require_claim(wish: Wish) -> None:
+    if wish.claim is None or max(0.0, wish.claim[0]) > min(1.0, wish.claim[1]):
+        raise InvalidArgument(
+            f"the claim is {wish.claim}, which is no interval of the range from 0 to 1; claim one."
+        )
 
 
 def _interval(terms: Terms, offer: Offer, question: Statistic, measured: Measured) -> Interval:
     """CI(X): true with probability 1 - e^{log_p} for a fixed question, within the radius of q."""
-    q, n, log_p = measured.value, measured.count, min(0.0, offer.log_p)
-    reach = Interval(q - offer.radius, q + offer.radius)
+    log_p, radius = offer.statement
+    q, n, log_p = measured.value, measured.count, min(0.0, log_p)
+    reach = Interval(q - radius, q + radius)
     row = question.row
     if row is None or not terms.independent:
         return reach
@@ -153,8 +154,8 @@ def _interval(terms: Terms, offer: Offer, question: Statistic, measured: Measure
     variance = (n * measured.squares - measured.numerator**2) / (n * (n - 1) * GRID**2)
     spread = math.sqrt(variance) + 2 * GRID_ERROR
     log_rest = log_p + math.log(_BERNSTEIN_PART / CHECK_LEVEL)
-    radius = empirical_bernstein_radius(n, spread**2, min(0.0, log_rest))
-    return _both(found, Interval(below - radius, above + radius))
+    bernstein = empirical_bernstein_radius(n, spread**2, min(0.0, log_rest))
+    return _both(found, Interval(below - bernstein, above + bernstein))
 
 
 def _uses_bernstein(terms: Terms, row: RowValue | None) -> bool:

@@ -79,7 +79,9 @@ class MechanismKind:
     `options` says what each of them is. A kind that is `trained` answers by what training rows say:
     it needs `train=`, and its wishes carry a guess without a claim. Guesses are checked beside it
     by guess and check, unless it `refuses_checks`; with a `checker`, by what that makes of the
-    parameters, and if that is None they are refused too.
+    parameters, and if that is None they are refused too. An audit makes every offer again; what it
+    cannot see by that, an opening whose promise does not follow from what it says, a `fault` tells
+    from the parameters, as far as so many questions go.
     """
 
     name: str
@@ -94,6 +96,7 @@ class MechanismKind:
     trained: bool = False
     private: bool = False  # whether all that it releases is differentially private
     checker: Callable[[Terms, Mapping[str, Any]], Checker | None] | None = None
+    fault: Callable[[Terms, Mapping[str, Any], int], str | None] | None = None
 
 
 def no_options(name: str, options: Mapping[str, Any]) -> None:

@@ -16,7 +16,6 @@ answers. That question's losses are read again, from its text, inside the door.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -28,12 +27,12 @@ from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, chosen_options
+from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import (
     alphabet_log_charge,
     no_half_width,
-    unpromised_fault,
     unpromised_offer,
     unpromised_release,
 )
@@ -92,7 +91,7 @@ class Ladder:
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))
-        best, levels = _best(account), _levels(self._pitch(terms.rows))
+        best, grid = _best(account), self._grid(terms.rows)
         for wish in wishes:
             self._require_loss(wish.question)
         return [
@@ -100,16 +99,17 @@ class Ladder:
                 account,
                 wish,
                 position,
-                cells=levels,
-                charge=_charge(levels),
+                grid=grid,
+                charge=_charge(grid.last + 1),
                 extra=None if best is None else best.to_dict(),
             )
             for position, wish in enumerate(wishes, start=1)
         ]
 
-    def _pitch(self, rows: int) -> Fraction:
-        """The distance of two levels, 1/100 for 0.01; parameter-free 1/n."""
-        return Fraction(1, rows) if self.step is None else Fraction(str(self.step))
+    def _grid(self, rows: int) -> Grid:
+        """Of the levels: 100 for steps of 0.01; parameter-free n."""
+        cells = rows if self.step is None else 1 / Fraction(str(self.step))
+        return Grid(int(cells) if cells == int(cells) else float(cells), 0, 0)
 
     def _require_loss(self, question: Statistic) -> None:
         if (question.low, question.high) != self.bounds:
@@ -127,20 +127,19 @@ class Ladder:
 
     def respond(
         self,
-        terms: Terms,
+        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
         offers: Sequence[Offer],
         questions: Sequence[Statistic],
         sample: Sample,
-        noise: Callable[[int], Noise],  # noqa: ARG002 - the same door for every mechanism
+        noise: Callable[[int], Noise],  # noqa: ARG002
     ) -> list[Symbol]:
-        pitch = self._pitch(terms.rows)
         symbols: list[Symbol] = []
         for offer, question, measured in zip(
             offers, questions, measure(sample, questions), strict=True
         ):
             loss = self._loss(measured)
-            if self._improves(offer, question, loss, pitch, sample):
-                symbols.append(math.floor(loss / pitch + Fraction(1, 2)))
+            if self._improves(offer, question, loss, sample):
+                symbols.append(offer.grid.cell(*loss.as_integer_ratio()))
             else:
                 symbols.append(CONFIRMED)
         return symbols
@@ -149,14 +148,12 @@ class Ladder:
         value = Fraction(measured.numerator, measured.denominator)
         return 1 - value if self.higher else value
 
-    def _improves(
-        self, offer: Offer, question: Statistic, loss: Fraction, pitch: Fraction, sample: Sample
-    ) -> bool:
+    def _improves(self, offer: Offer, question: Statistic, loss: Fraction, sample: Sample) -> bool:
         if offer.extra is None:
             return True
-        gain: Fraction = offer.extra["best"] * pitch - loss
+        gain = offer.grid.place(offer.extra["best"]) - loss
         if self.step is not None:
-            return gain > pitch
+            return gain > offer.grid.place(1)
         variance = _paired_variance(question, offer.extra["reached_by"], sample)
         return gain > 0 and gain * gain * sample.n > variance
 
@@ -166,10 +163,10 @@ class Ladder:
                 raise TypeError("there is no best so far that could stand")
             release = self._at(offer, offer.extra["best"])
             return replace(release, charge=_charge(1))
-        return self._at(offer, cell_of(symbol, 0, offer.cells - 1))
+        return self._at(offer, cell_of(offer, symbol))
 
     def _at(self, offer: Offer, level: int) -> Release:
-        loss = min(Fraction(1), level * self._pitch(offer.cells - 1))
+        loss = min(Fraction(1), offer.grid.place(level))
         return unpromised_release(offer, float(1 - loss if self.higher else loss))
 
     def advance(
@@ -188,24 +185,10 @@ class Ladder:
         """The level that a value stands for: the inverse of `_at`."""
         loss = Fraction(release.value)
         loss = 1 - loss if self.higher else loss
-        return math.floor(loss / self._pitch(offer.cells - 1) + Fraction(1, 2))
+        return offer.grid.cell(*loss.as_integer_ratio())
 
     def questions_left(self, terms: Terms, account: Account) -> int:
         return max(0, declared_left(terms, account))
-
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        best = _best(account)
-        if offer.extra != (None if best is None else best.to_dict()):
-            return "it is compared with another best than the one so far"
-        levels = _levels(self._pitch(terms.rows))
-        if offer.cells != levels:
-            return "its levels are not those of its step"
-        return unpromised_fault(account, offer, place, lambda: _charge(levels))
-
-
-def _levels(pitch: Fraction) -> int:
-    """How many multiples of the pitch a loss can be rounded to."""
-    return math.floor(1 / pitch + Fraction(1, 2)) + 1
 
 
 def _charge(symbols: int) -> float:

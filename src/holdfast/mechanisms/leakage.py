@@ -1,30 +1,159 @@
-"""Questions on the leakage account (Theorem L): their level and radius, what they are charged.
+"""Answers on the leakage account (Theorem L), with noise of any law.
 
-Whatever answers them, the level of a question is its share of the failure probability lowered by
-what has leaked before it, and its own answer is charged when it is out.
+The level of a question is its share of the failure probability lowered by what has leaked before
+it, and its own answer is charged when it is out. The sample's value is within the radius of the
+truth unless that level is used up, and the answer within the noise of the sample's value: surely,
+if the noise is bounded; else half of the level is for the tail of the noise. Everything follows
+from the concentration of the question, so rows may depend on each other.
+
+Without a `Calibration` the noise of each question is what its half-width leaves.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from holdfast.errors import BudgetExhausted, Refused
+from holdfast.data.sample import Sample
+from holdfast.errors import BudgetExhausted, Refused, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.calibration import Calibration
+from holdfast.mechanisms.laws.law import Grid, Law, grid_within
+from holdfast.mechanisms.laws.uniform import ROUNDING, UNIFORM
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
+from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
-from holdfast.mechanisms.room import declared_left, too_tight
+from holdfast.mechanisms.release import released
+from holdfast.mechanisms.room import declared_left, require_room, too_tight
+from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.statistic import computing_error
+from holdfast.statistics.statistic import Measured, Statistic, computing_error, measure
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.public_variance import same_cost_tolerance
 from holdfast.theory.base.safeside import largest_integer, round_down, round_up
-from holdfast.theory.leakage.equal_width import asks_fit
+from holdfast.theory.leakage.equal_width import asks_fit, roundings_fit
 from holdfast.theory.leakage.release import discrete_uniform_for
 from holdfast.wording import plural
 
-__all__ = ["OnGrid", "asks_left", "charged", "plain_offer"]
+__all__ = [
+    "Leakage",
+    "OnGrid",
+    "asks_left",
+    "charged",
+    "half_width_on",
+    "noisy_cell",
+    "plain_offer",
+    "tail_part",
+]
+
+Fits = Callable[[Concentration, int, float, float, float], bool]
+
+_MOST_COUNTED = 5_000
+# Whether so many questions of equal half-width fit, by laws for which that takes no counting.
+_FITS: Mapping[Law, Fits] = {UNIFORM: asks_fit, ROUNDING: roundings_fit}
+
+
+@dataclass(frozen=True, slots=True)
+class Leakage:
+    """Answers without a guess, under one law of noise."""
+
+    name: str
+    law: Law
+    calibration: Calibration | None = None
+
+    def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
+        require_room(terms, account, len(wishes))
+        return [
+            self._offer(terms, account, wish, position)
+            for position, wish in enumerate(wishes, start=1)
+        ]
+
+    def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
+        plain = plain_offer(terms, account, wish, position, self.law, 1 - tail_part(self.law))
+        if self.calibration is None:
+            return plain
+        profile = wish.question.concentration(terms.rows, terms.sampling)
+        grid = self.calibration.grid(profile, computing_error(wish.question))
+        if grid is None:
+            raise ToleranceTooTight(
+                f"requested half-width {wish.tolerance:.6g} of the range; eta="
+                f"{self.calibration.eta:g} needs noise beyond the whole range here. Open a ledger "
+                "with a larger eta, or none."
+            )
+        _, radius = plain.statement
+        tolerance = half_width_on(self.law, grid, radius, terms.log_share(plain.number))
+        if tolerance > wish.tolerance:
+            raise ToleranceTooTight(
+                f"requested half-width {wish.tolerance:.6g} of the range; eta="
+                f"{self.calibration.eta:g} and what has leaked need {tolerance:.6g}, so "
+                f"{tolerance - wish.tolerance:.3g} are missing. Ask with a larger tolerance=, or "
+                "open a ledger with a larger eta."
+            )
+        charge = self.law.log_charge(radius, grid)
+        return replace(plain, tolerance=tolerance, grid=grid, worst_charge=charge)
+
+    def respond(
+        self,
+        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
+        offers: Sequence[Offer],
+        questions: Sequence[Statistic],
+        sample: Sample,
+        noise: Callable[[int], Noise],
+    ) -> list[Symbol]:
+        return [
+            noisy_cell(self.law, offer, measured, noise(offer.number))
+            for offer, measured in zip(offers, measure(sample, questions), strict=True)
+        ]
+
+    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+        return released(offer, symbol, "answered", offer.worst_charge)
+
+    def advance(
+        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
+    ) -> Account:
+        paid = charged(account, offers, [release.charge for release in releases])
+        return remembering_steps(paid, offers)
+
+    def questions_left(self, terms: Terms, account: Account) -> int:
+        if self.law in _FITS:
+            return asks_left(terms, account, self.law)
+        return self._affordable(terms, account)
+
+    def _affordable(self, terms: Terms, account: Account) -> int:
+        """How many more questions about means, at least; the grid's cost rounded up."""
+        profile, t, nats = terms.concentration, terms.tolerance, account.nats
+        most, scale = min(declared_left(terms, account), _MOST_COUNTED), self.law.resolution
+        fixed = None if self.calibration is None else self.calibration.grid(profile, GRID_ERROR)
+        if self.calibration is not None and fixed is None:
+            return 0
+        for count in range(most):
+            log_part = terms.log_share(account.asked + count + 1) + math.log(0.5)
+            radius = round_up(profile.radius(min(0.0, log_part - nats)) + GRID_ERROR)
+            error = self.law.error(scale, log_part) + 1
+            if radius + (0.0 if fixed is None else error / fixed.cells) >= t:
+                return count
+            grid = fixed or Grid(math.ceil(error / (t - radius)) + 1, scale, None)
+            nats += self.law.log_charge(radius, grid)
+        return max(0, most)
+
+
+def tail_part(law: Law) -> float:
+    """The part of a question's level that is for the tail of the noise."""
+    return 0.5 if law.reach(law.resolution) is None else 0.0
+
+
+def half_width_on(law: Law, grid: Grid, radius: float, log_share: float) -> float:
+    """How far from the truth an answer on this grid may be: radius, rounding and noise."""
+    error = Fraction(law.error(grid.scale, log_share + math.log(0.5))) + Fraction(1, 2)
+    return round_up(float(Fraction(radius) + error / Fraction(grid.cells)))
+
+
+def noisy_cell(law: Law, offer: Offer, measured: Measured, noise: Noise) -> int:
+    """The symbol of a release: the sample's cell plus noise, both whole numbers."""
+    cell = offer.grid.cell(measured.numerator, measured.denominator)
+    return cell + law.draw(noise, offer.grid.scale)
 
 
 def plain_offer(
@@ -32,6 +161,7 @@ def plain_offer(
     account: Account,
     wish: Wish,
     position: int,
+    law: Law = UNIFORM,
     level: float = 1.0,
     narrowed_level: float | None = None,
 ) -> Offer:
@@ -58,20 +188,19 @@ def plain_offer(
             wish = wish.at_tolerance(_no_dearer(wish.tolerance, wide, radius))
     if radius >= wish.tolerance:
         raise _too_wide(account, wish.tolerance, radius)
-    release = discrete_uniform_for(wish.tolerance, radius)
+    room = Fraction(wish.tolerance) - Fraction(radius)
+    grid = grid_within(law, room, log_share + math.log(0.5))
     return Offer(
         number=number,
         question=wish.question.text,
         tolerance=wish.tolerance,
+        grid=grid,
+        worst_charge=law.log_charge(radius, grid),
+        log_share=log_share,
         log_p=log_p,
         radius=radius,
-        cells=release.G,
-        reach=release.m,
         claim=wish.claim,
         guess=wish.guess,
-        prior=None,
-        log_share=log_share,
-        worst_charge=release.log_charge(radius),
         profile=recorded_profile(profile, terms),
         variance=variance,
     )
@@ -119,12 +248,12 @@ class OnGrid:
         return round_up(self.profile.radius(log_p) + GRID_ERROR)
 
 
-def asks_left(terms: Terms, account: Account) -> int:
+def asks_left(terms: Terms, account: Account, law: Law = UNIFORM) -> int:
     """How many more questions can surely be asked at the declared tolerance, one by one."""
     if declared_left(terms, account) <= 0:
         return 0
     return largest_integer(
-        lambda k: asks_fit(
+        lambda k: _FITS[law](
             OnGrid(terms.concentration),
             k,
             terms.tolerance,

@@ -80,11 +80,6 @@ class LimitedChecks:
         """How many guesses in a row may be refuted within the nats set aside."""
         return _CHECKS.surprises_left(self.beside.terms(terms), account, self.nats_left(account))
 
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        if offer.worst_charge > self.beside.nats - leaked_by_checks(account) + 1e-9:
-            return "it may leak more than was set aside for checks"
-        return _CHECKS.fault(self.beside.terms(terms), account, offer, place)
-
 
 def limited_checks(transfer: Transfer) -> LimitedChecks | None:
     """The checks beside a transfer mechanism; None where nothing was set aside for them."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from holdfast.data.sample import Sample
 from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.noise import Noise
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.statistic import Statistic
@@ -18,7 +19,6 @@ from holdfast.theory.base.intervals import Interval
 
 __all__ = [
     "CONFIRMED",
-    "NO_SHARE",
     "Checker",
     "Mechanism",
     "Offer",
@@ -34,9 +34,6 @@ Symbol = int | Literal["confirmed"]
 CONFIRMED: Literal["confirmed"] = "confirmed"
 # "no promise" is the status of what baselines show; its interval is the whole range.
 Status = Literal["answered", "confirmed", "surprise", "no promise"]
-# ln of the part of the failure probability that an answer without a promise takes: e^-1000000 is
-# zero in doubles.
-NO_SHARE = -1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,28 +72,35 @@ def _around(guess: float, tolerance: float) -> tuple[float, float]:
 class Offer:
     """Everything public about a question before its answer; the worst charge is reserved by it.
 
-    `claim` is the interval of a check, None for an ask; `prior` the public weight of a surprise;
-    `log_p` the level of the concentration statement, `radius` what follows; `cells` and `reach` are
-    G and m of the release. `profile` is the concentration of the statistic where it is not that of
-    a mean of all rows, `variance` the bound that narrowed the radius. `extra` holds plain values
-    that only the mechanism itself reads.
+    `tolerance` is the half-width, None where nothing is promised, and `log_share` ln of the part of
+    the failure probability that it takes. `log_p` is the level of a concentration statement about
+    the sample and `radius` what follows; None where none is made. `claim` is the interval of a
+    check, None for an ask; `prior` the public weight of a surprise. `profile` is the concentration
+    of the statistic where it is not that of a mean of all rows, `variance` the bound that narrowed
+    the radius. `extra` holds plain values that only the mechanism itself reads.
     """
 
     number: int
     question: str
-    tolerance: float
-    log_p: float
-    radius: float
-    cells: int
-    reach: int
-    claim: tuple[float, float] | None
-    guess: float | None
-    prior: float | None
-    log_share: float
+    tolerance: float | None
+    grid: Grid
     worst_charge: float
+    log_share: float | None = None
+    log_p: float | None = None
+    radius: float | None = None
+    claim: tuple[float, float] | None = None
+    guess: float | None = None
+    prior: float | None = None
     profile: dict[str, Any] | None = None
     variance: KnownVariance | None = None
     extra: dict[str, Any] | None = None
+
+    @property
+    def statement(self) -> tuple[float, float]:
+        """Level and radius of what it says about the sample."""
+        if self.log_p is None or self.radius is None:
+            raise TypeError(f"the offer of question {self.number} says nothing about the sample")
+        return self.log_p, self.radius
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -110,6 +114,7 @@ class Offer:
         return cls(
             **{
                 **body,
+                "grid": Grid(**body["grid"]),
                 "claim": None if claim is None else (claim[0], claim[1]),
                 "variance": None if variance is None else KnownVariance(**variance),
             }
@@ -162,13 +167,6 @@ class Mechanism(Protocol):
 
     def questions_left(self, terms: Terms, account: Account) -> int:
         """How many more questions can surely be answered at the declared tolerance."""
-        ...
-
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        """What is wrong with the offer at this place of a batch, given the account before it.
-
-        For an audit, from the ledger alone; None if nothing is wrong.
-        """
         ...
 
 

@@ -189,4 +189,5 @@ MEDIAN_NOISE = MechanismKind(
     refuses_checks=REFUSES_CHECKS,
     options=_OPTIONS,
     checker=lambda terms, parameters: limited_checks(_build(terms, parameters)),
+    fault=lambda terms, parameters, asked: _build(terms, parameters).fault(terms, asked),
 )

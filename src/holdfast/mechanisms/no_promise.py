@@ -8,21 +8,19 @@ has leaked stays true. It only bounds nothing that is promised.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.faults import first_fault
 from holdfast.mechanisms.kind import Wanted
-from holdfast.mechanisms.mechanism import NO_SHARE, Offer, Release, Wish
+from holdfast.mechanisms.laws.law import Grid
+from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_up
 
 __all__ = [
     "alphabet_log_charge",
     "no_half_width",
-    "unpromised_fault",
     "unpromised_offer",
     "unpromised_release",
 ]
@@ -50,7 +48,7 @@ def unpromised_offer(
     wish: Wish,
     position: int,
     *,
-    cells: int,
+    grid: Grid,
     charge: float,
     extra: dict[str, Any] | None = None,
 ) -> Offer:
@@ -58,16 +56,10 @@ def unpromised_offer(
     return Offer(
         number=account.asked + position,
         question=wish.question.text,
-        tolerance=_WHOLE,
-        log_p=NO_SHARE,
-        radius=1.0,
-        cells=cells,
-        reach=0,
-        claim=None,
-        guess=wish.guess,
-        prior=None,
-        log_share=NO_SHARE,
+        tolerance=None,
+        grid=grid,
         worst_charge=charge,
+        guess=wish.guess,
         extra=extra,
     )
 
@@ -76,19 +68,3 @@ def unpromised_release(offer: Offer, value: float) -> Release:
     """A value with the whole range as its interval."""
     inside = min(1.0, max(0.0, value))
     return Release(offer.number, "no promise", inside, Interval(0.0, 1.0), offer.worst_charge)
-
-
-def unpromised_fault(
-    account: Account, offer: Offer, place: int, charge: Callable[[], float]
-) -> str | None:
-    """What an audit finds wrong with such an offer."""
-    found = first_fault(
-        {
-            "its number is out of order": offer.number != account.asked + place,
-            "it promises a half-width": offer.tolerance != _WHOLE,
-            "it takes a share of the failure probability": offer.log_share != NO_SHARE,
-        }
-    )
-    if found is None and offer.worst_charge < charge() * (1 - 1e-12):
-        return "its charge is too small"
-    return found

@@ -10,7 +10,6 @@ The exact value shows more than any charge could pay for: the ledger answers not
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +17,14 @@ from typing import Any
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.exact import exact_cells, exact_symbols, exact_value
-from holdfast.mechanisms.faults import first_fault
+from holdfast.mechanisms.exact import exact_grid, exact_symbols
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import alphabet_log_charge
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.profile import profile_of_record, recorded_profile
+from holdfast.mechanisms.profile import recorded_profile
+from holdfast.mechanisms.release import value_of
 from holdfast.mechanisms.room import declared_or_least, too_tight
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic, computing_error
@@ -73,20 +72,16 @@ class OneLook:
             wanted = _SAYS_NOTHING
         if radius > wanted:
             raise too_tight(wanted, radius)
-        cells = exact_cells(question, terms.rows)
+        grid = exact_grid(question, terms.rows)
         return Offer(
             number=number,
             question=question.text,
             tolerance=radius,
+            grid=grid,
+            worst_charge=alphabet_log_charge(grid.last + 1),
+            log_share=log_share,
             log_p=log_share,
             radius=radius,
-            cells=cells,
-            reach=0,
-            claim=None,
-            guess=None,
-            prior=None,
-            log_share=log_share,
-            worst_charge=alphabet_log_charge(cells + 1),
             profile=recorded_profile(profile, terms),
             extra={"size": size, "rows": question.rows(terms.rows), "by": _way(terms, question)},
         )
@@ -113,41 +108,6 @@ class OneLook:
     def questions_left(self, terms: Terms, account: Account) -> int:
         return 0 if account.asked else terms.questions or 1
 
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        extra = offer.extra or {}
-        size = extra.get("size", 0)
-        profile = profile_of_record(offer.profile, terms)
-        by_rows = extra.get("by") != _RADIUS
-        faults = {
-            "the ledger was closed by an earlier look": account.asked > 0,
-            "its number is out of order": offer.number != place,
-            "its batch is larger than what was declared": not 1 <= size <= (terms.questions or 1),
-            "it is not one of its batch": place > size,
-            "its level is not that of its batch": (
-                offer.log_p != offer.log_share
-                or size < 1
-                or offer.log_share > terms.log_beta - math.log(size) + 1e-9
-            ),
-            "its radius is too small": (
-                offer.radius < profile.radius(min(0.0, offer.log_p)) * (1 - 1e-12)
-                or offer.tolerance < offer.radius
-            ),
-            "its interval is for independent rows": by_rows and not terms.independent,
-            "its interval is for rows that are alike": (
-                extra.get("by") == _BINOMIAL and terms.design
-            ),
-            "its interval is not for its grid": (
-                extra.get("by") == _BINOMIAL and extra.get("rows") != offer.cells
-            ),
-            "its interval is of more rows than there are": (
-                by_rows and extra.get("rows", math.inf) > terms.rows
-            ),
-            "its charge is too small": (
-                offer.worst_charge < alphabet_log_charge(offer.cells + 1) * (1 - 1e-12)
-            ),
-        }
-        return first_fault(faults)
-
 
 def _way(terms: Terms, question: Statistic) -> str:
     """How the interval of a value is made."""
@@ -158,20 +118,20 @@ def _way(terms: Terms, question: Statistic) -> str:
 
 def ordinary_interval(offer: Offer, symbol: Symbol) -> tuple[float, Interval]:
     """The exact value and its interval at the offer's level, inside value -+ radius."""
-    value = exact_value(offer, symbol)
-    around = Interval(max(0.0, value - offer.radius), min(1.0, value + offer.radius))
+    value, (log_p, radius) = value_of(offer, symbol), offer.statement
+    around = Interval(max(0.0, value - radius), min(1.0, value + radius))
     extra = offer.extra or {}
     rows = extra["rows"]
     match extra["by"]:
         case "binomial":
-            found = clopper_pearson(rows, int(symbol), offer.log_p)
+            found = clopper_pearson(rows, int(symbol), log_p)
         case "chernoff":
             # The mean of the values themselves is in [below, above], for they were rounded.
-            error = 0.0 if offer.cells == rows else GRID_ERROR
+            error = 0.0 if offer.grid.cells == rows else GRID_ERROR
             below, above = max(0.0, value - error), min(1.0, value + error)
             found = Interval(
-                kl_interval(rows, below, offer.log_p).low,
-                kl_interval(rows, above, offer.log_p).high,
+                kl_interval(rows, below, log_p).low,
+                kl_interval(rows, above, log_p).high,
             )
         case _:
             found = around

@@ -30,7 +30,7 @@ from holdfast.mechanisms.kind import (
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.transfer import FINE, Epoch, transfer_from_dict
+from holdfast.mechanisms.transfer import FINE, Epoch, Transfer, transfer_from_dict
 from holdfast.mechanisms.transfer_plan import plain_parameters, scale_of
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.safeside import largest_true, round_up
@@ -181,6 +181,10 @@ def _kind(law: Law, title: str, registered: str) -> MechanismKind:
     theorem = PrivateTheorem(law)
     pure = "by basic composition; with delta= by the exact one" if law is LAPLACE else "at delta"
     name = f"private {law.name}"
+
+    def build(parameters: Mapping[str, Any]) -> Transfer:
+        return transfer_from_dict(name, law, theorem, parameters)
+
     return MechanismKind(
         name=name,
         summary=f"The sum of row values plus {title} noise: differentially private for every row, "
@@ -190,13 +194,14 @@ def _kind(law: Law, title: str, registered: str) -> MechanismKind:
         promises=theorem.name,
         theorem=registered,
         plan=lambda wanted, options: _plan(law, wanted, options),
-        build=lambda _terms, parameters: transfer_from_dict(name, law, theorem, parameters),
+        build=lambda _terms, parameters: build(parameters),
         refuses_checks="whether a guess is confirmed is told without noise, which is not private.",
         options={
             "epsilon": f"the most privacy loss in all, {pure} (default: what the width allows)",
             "delta": "the delta at which the privacy is reported (default 1e-6)",
         },
         private=True,
+        fault=lambda terms, parameters, asked: build(parameters).fault(terms, asked),
     )
 
 

@@ -21,12 +21,13 @@ def revealed(offer: Offer, release: Release) -> Interval:
     if release.status == "confirmed" and offer.claim is not None:
         low, high = offer.claim
         return Interval(max(0.0, low), min(1.0, high))
-    if offer.cells == 1 or release.status not in ("answered", "surprise"):
-        return Interval(0.0, 1.0)  # not a value on a grid: its noise has no sure reach
-    reach = float(Fraction(2 * offer.reach + 1, 2 * offer.cells))
+    if offer.grid.reach is None or release.status not in ("answered", "surprise"):
+        return Interval(0.0, 1.0)
+    reach = float(Fraction(2 * offer.grid.reach + 1, 2) / Fraction(offer.grid.cells))
     low, high = max(0.0, release.value - reach), min(1.0, release.value + reach)
     if release.status == "surprise" and offer.claim is not None:
-        return _outside(Interval(low, high), offer.claim, offer.radius)
+        _, radius = offer.statement
+        return _outside(Interval(low, high), offer.claim, radius)
     return Interval(low, high)
 
 

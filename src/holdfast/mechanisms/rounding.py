@@ -12,118 +12,20 @@ charges the few cells that the radius leaves, and is narrower; nothing else is u
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from collections.abc import Mapping
 from typing import Any
 
-from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.faults import leakage_fault
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
-from holdfast.mechanisms.leakage import OnGrid, charged, plain_offer
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
-from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.release import cell_of, release_of
-from holdfast.mechanisms.room import declared_left, require_room
-from holdfast.statistics.statistic import Statistic, measure
-from holdfast.theory.base.safeside import largest_integer, round_down, round_up
-from holdfast.theory.leakage.equal_width import rounding_half_width, roundings_fit
-from holdfast.theory.leakage.nats import rounding_log_charge
+from holdfast.mechanisms.laws.uniform import ROUNDING as NO_NOISE
+from holdfast.mechanisms.leakage import Leakage, OnGrid
+from holdfast.theory.base.safeside import round_up
+from holdfast.theory.leakage.equal_width import rounding_half_width
 
-__all__ = ["ROUNDING", "Rounding"]
+__all__ = ["ROUNDED", "ROUNDING"]
 
+ROUNDED = Leakage("rounding/1", NO_NOISE)
 _TOLERANCE = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Rounding:
-    """Answers without a guess and without noise; the offer's `extra` holds half of the pitch."""
-
-    @property
-    def name(self) -> str:
-        return "rounding/1"
-
-    def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
-        require_room(terms, account, len(wishes))
-        return [
-            _rounded(plain_offer(terms, account, wish, position))
-            for position, wish in enumerate(wishes, start=1)
-        ]
-
-    def respond(
-        self,
-        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
-        offers: Sequence[Offer],
-        questions: Sequence[Statistic],
-        sample: Sample,
-        noise: Callable[[int], Noise],  # noqa: ARG002
-    ) -> list[Symbol]:
-        return [
-            _nearest(Fraction(found.numerator, found.denominator) / _pitch(offer))
-            for offer, found in zip(offers, measure(sample, questions), strict=True)
-        ]
-
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
-        pitch = _pitch(offer)
-        cell = cell_of(symbol, 0, _nearest(1 / pitch))
-        return release_of(offer, cell * pitch, "answered", offer.worst_charge)
-
-    def advance(
-        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
-    ) -> Account:
-        return charged(account, offers, [release.charge for release in releases])
-
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        left = declared_left(terms, account)
-        if left <= 0:
-            return 0
-        return largest_integer(
-            lambda k: roundings_fit(
-                OnGrid(terms.concentration),
-                k,
-                terms.tolerance,
-                terms.log_share(account.asked + k),
-                account.nats,
-            ),
-            most=left,
-        )
-
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        half_pitch = (offer.extra or {}).get("half_pitch", 0.0)
-        if half_pitch <= 0:
-            return "it does not say to which grid it rounds"
-        charge = _log_charge(offer.radius, half_pitch)
-        return leakage_fault(terms, account, offer, place, charge, Fraction(half_pitch))
-
-
-def _rounded(plain: Offer) -> Offer:
-    half_pitch = round_down(plain.tolerance - plain.radius)
-    return replace(
-        plain,
-        cells=1,
-        reach=0,
-        worst_charge=_log_charge(plain.radius, half_pitch),
-        extra={"half_pitch": half_pitch},
-    )
-
-
-def _pitch(offer: Offer) -> Fraction:
-    if offer.extra is None:
-        raise TypeError("the offer of a rounded answer names its grid")
-    return 2 * Fraction(offer.extra["half_pitch"])
-
-
-def _nearest(number: Fraction) -> int:
-    return math.floor(number + Fraction(1, 2))
-
-
-def _log_charge(radius: float, half_pitch: float) -> float:
-    """ln of the cells that the radius meets, of those that the range has at all."""
-    last = _nearest(1 / (2 * Fraction(half_pitch)))
-    return min(rounding_log_charge(radius, half_pitch), round_up(math.log(last + 1)))
 
 
 def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
@@ -153,5 +55,5 @@ ROUNDING = MechanismKind(
     promises="Theorem L, an answer charged the cells that its radius meets",
     theorem="rounding_log_charge",
     plan=_plan,
-    build=lambda _terms, _parameters: Rounding(),
+    build=lambda _terms, _parameters: ROUNDED,
 )

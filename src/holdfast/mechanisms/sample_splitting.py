@@ -24,9 +24,8 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.exact import exact_cell
-from holdfast.mechanisms.faults import first_fault
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
@@ -34,7 +33,7 @@ from holdfast.mechanisms.one_look import ordinary_interval
 from holdfast.mechanisms.room import declared_left, declared_or_least, require_room, too_tight
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.statistic import Measured, Statistic, averaged, computing_error
+from holdfast.statistics.statistic import Statistic, averaged, computing_error
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.nats import fixed_share
@@ -75,15 +74,11 @@ class SampleSplitting:
             number=number,
             question=question.text,
             tolerance=radius,
+            grid=Grid(rows if condition else rows * GRID, 0, 0),
+            worst_charge=0.0,
+            log_share=log_share,
             log_p=log_share,
             radius=radius,
-            cells=rows if condition else rows * GRID,
-            reach=0,
-            claim=None,
-            guess=None,
-            prior=None,
-            log_share=log_share,
-            worst_charge=0.0,
             extra={"rows": rows, "by": "binomial" if condition else "chernoff"},
         )
 
@@ -102,7 +97,7 @@ class SampleSplitting:
         ]
         rows = _part_rows(terms)
         return [
-            exact_cell(offer, Measured(total, rows * GRID, rows))
+            offer.grid.cell(total, rows * GRID)
             for offer, total in zip(
                 offers, part_sums(sample, asked, terms.questions or 1, key), strict=True
             )
@@ -120,24 +115,12 @@ class SampleSplitting:
     def questions_left(self, terms: Terms, account: Account) -> int:
         return max(0, declared_left(terms, account))
 
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:
-        extra, rows = offer.extra or {}, _part_rows(terms)
-        faults = {
-            "its number is out of order": offer.number != account.asked + place,
-            "there is no part left for it": offer.number > (terms.questions or 0),
-            "its rows are not independent and alike": not terms.independent or terms.design,
-            "its rows are not those of a part": extra.get("rows") != rows,
-            "its grid is not that of its part": offer.cells
-            != rows * (1 if extra.get("by") == "binomial" else GRID),
-            "it takes more than its share of the failure probability": (
-                max(offer.log_share, offer.log_p) > terms.log_share(offer.number) + 1e-9
-            ),
-            "its radius is too small": (
-                offer.radius < BoundedMean(rows).radius(offer.log_p) * (1 - 1e-12)
-                or offer.tolerance < offer.radius
-            ),
-        }
-        return first_fault(faults)
+
+def _fault(terms: Terms, parameters: Mapping[str, Any], asked: int) -> str | None:  # noqa: ARG001
+    """Parts tell nothing of each other only if rows are drawn alike, whatever they were cut by."""
+    if not terms.independent or terms.design:
+        return "its rows are not independent and alike"
+    return None
 
 
 def _part_rows(terms: Terms) -> int:
@@ -173,5 +156,6 @@ SAMPLE_SPLITTING = MechanismKind(
     theorem="sample_splitting_half_width",
     plan=_plan,
     build=lambda _terms, _parameters: SampleSplitting(),
+    fault=_fault,
     refuses_checks="a check would look at the rows of questions that are still to come.",
 )

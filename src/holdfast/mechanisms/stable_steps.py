@@ -10,7 +10,7 @@ normal laws at a distance of steps/T standard deviations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -36,13 +36,11 @@ class StableSteps:
     count: int = 0
     finest: tuple[_Noisy, ...] = ()
 
-    def after(
-        self, offers: Sequence[Offer], noise: Callable[[Offer], tuple[int, int]]
-    ) -> StableSteps:
-        """With these answers; `noise` gives cells and scale of an offer."""
+    def after(self, offers: Sequence[Offer]) -> StableSteps:
+        """With these answers."""
         found = {key: (cells, scale) for key, cells, scale in self.finest}
         for offer in offers:
-            key, (cells, scale) = _key(offer.profile), noise(offer)
+            key, cells, scale = _key(offer.profile), int(offer.grid.cells), offer.grid.scale
             before = found.get(key)
             if before is None or Fraction(cells, scale) > Fraction(*before):
                 found[key] = (cells, scale)
@@ -69,11 +67,11 @@ def steps_of(account: Account) -> StableSteps:
     return StableSteps(found["count"], finest)
 
 
-def remembering_steps(
-    account: Account, offers: Sequence[Offer], noise: Callable[[Offer], tuple[int, int]]
-) -> Account:
-    """The account that knows of these answers too; `noise` gives cells and scale of an offer."""
-    after = steps_of(account).after(offers, noise)
+def remembering_steps(account: Account, offers: Sequence[Offer]) -> Account:
+    """The account that knows of these answers too; those with bounded noise are not stable."""
+    if any(offer.grid.reach is not None for offer in offers):
+        return account
+    after = steps_of(account).after(offers)
     finest = [[None if key is None else dict(key), *noisy] for key, *noisy in after.finest]
     return account.remembering(_MEMORY, {"count": after.count, "finest": finest})
 

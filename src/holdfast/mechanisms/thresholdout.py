@@ -30,20 +30,21 @@ from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, chosen_options
 from holdfast.mechanisms.laws.laplace import discrete_laplace
+from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.laws.words import words_of
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import (
     no_half_width,
-    unpromised_fault,
     unpromised_offer,
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.release import value_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.safeside import round_up
-from holdfast.theory.leakage.release import RESOLUTION, DiscreteUniform
+from holdfast.theory.leakage.release import RESOLUTION
 
 __all__ = ["THRESHOLDOUT", "Thresholdout"]
 
@@ -64,9 +65,9 @@ class Thresholdout:
         return "thresholdout/1"
 
     @property
-    def _cells(self) -> int:
-        """Cells of the range, so that sigma has RESOLUTION of them."""
-        return math.ceil(RESOLUTION / Fraction(self.noise))
+    def _grid(self) -> Grid:
+        """Of cells of which sigma has RESOLUTION."""
+        return Grid(math.ceil(RESOLUTION / Fraction(self.noise)), RESOLUTION, None)
 
     @property
     def _least_charge(self) -> float:
@@ -75,7 +76,7 @@ class Thresholdout:
     @property
     def _worst_charge(self) -> float:
         """Sum over cells of max over values: 1 + G tanh(1/(2b)), and tanh x <= x."""
-        return round_up(math.log(2) + math.log1p(self._cells / (2 * RESOLUTION)))
+        return round_up(math.log(2) + math.log1p(self._grid.cells / (2 * RESOLUTION)))
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))
@@ -92,7 +93,7 @@ class Thresholdout:
                 account,
                 wish,
                 position,
-                cells=self._cells,
+                grid=self._grid,
                 charge=self._worst_charge,
                 extra={"since": since},
             )
@@ -107,7 +108,8 @@ class Thresholdout:
         sample: Sample,
         noise: Callable[[int], Noise],
     ) -> list[Symbol]:
-        grid, threshold = DiscreteUniform(self._cells, 0), Fraction(self.threshold) * self._cells
+        grid = self._grid
+        threshold = Fraction(self.threshold) * Fraction(grid.cells)
         symbols: list[Symbol] = []
         for offer, measured in zip(offers, measure(sample, questions), strict=True):
             if offer.guess is None or offer.extra is None:
@@ -123,7 +125,7 @@ class Thresholdout:
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
         if symbol == CONFIRMED:
             return replace(unpromised_release(offer, offer.guess or 0.0), charge=self._least_charge)
-        return unpromised_release(offer, float(Fraction(symbol, offer.cells)))
+        return unpromised_release(offer, value_of(offer, symbol))
 
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
@@ -138,16 +140,6 @@ class Thresholdout:
     def questions_left(self, terms: Terms, account: Account) -> int:
         used, _ = _state(account)
         return max(0, min(declared_left(terms, account), self.budget - used))
-
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:  # noqa: ARG002
-        used, since = _state(account)
-        if offer.extra is None or offer.extra.get("since") != since:
-            return "its threshold is not the one in force"
-        if used + place > self.budget:
-            return "no answer over the threshold was left for it"
-        if offer.cells != self._cells:
-            return "its grid is not that of its noise"
-        return unpromised_fault(account, offer, place, lambda: self._worst_charge)
 
 
 def _state(account: Account) -> tuple[int, int]:

@@ -34,14 +34,13 @@ from typing import Any, Protocol
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidQuestion, Refused, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.faults import first_fault
 from holdfast.mechanisms.laws.law import Grid, Law
-from holdfast.mechanisms.leakage import charged
+from holdfast.mechanisms.leakage import charged, noisy_cell
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.privacy import Privacy, privacy_of
 from holdfast.mechanisms.profile import recorded_profile
-from holdfast.mechanisms.release import open_release, unbounded_release
+from holdfast.mechanisms.release import released
 from holdfast.mechanisms.room import require_room
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.question.row import GRID
@@ -149,25 +148,19 @@ class Transfer:
         sample: Sample,
         noise: Callable[[int], Noise],
     ) -> list[Symbol]:
-        symbols: list[Symbol] = []
-        for offer, measured in zip(offers, measure(sample, questions), strict=True):
-            grid = _grid(offer)
-            cell = grid.cell(measured.numerator, measured.denominator)
-            symbols.append(cell + self.law.draw(noise(offer.number), grid.scale))
-        return symbols
+        return [
+            noisy_cell(self.law, offer, measured, noise(offer.number))
+            for offer, measured in zip(offers, measure(sample, questions), strict=True)
+        ]
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
-        if offer.reach < offer.cells:
-            return open_release(offer, symbol, "answered", offer.worst_charge)
-        return unbounded_release(offer, symbol, offer.cells, offer.worst_charge)
+        return released(offer, symbol, "answered", offer.worst_charge)
 
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
     ) -> Account:
         paid = charged(account, offers, [release.charge for release in releases])
-        if self.law.reach(1) is not None:
-            return paid
-        return remembering_steps(paid, offers, lambda offer: (offer.cells, _grid(offer).scale))
+        return remembering_steps(paid, offers)
 
     def questions_left(self, terms: Terms, account: Account) -> int:
         """Those of the epochs that reach the declared tolerance."""
@@ -179,37 +172,31 @@ class Transfer:
         ]
         return max(0, max(within, default=0) - account.asked)
 
-    def fault(self, terms: Terms, account: Account, offer: Offer, place: int) -> str | None:  # noqa: ARG002
+    def fault(self, terms: Terms, asked: int) -> str | None:
         """Whether the theorem gives what the opening says, for the epochs up to this question's."""
-        last, _ = self._epoch_of(account.asked + place) or (len(self.epochs), None)
+        last, _ = self._epoch_of(asked) or (len(self.epochs), None)
         beta, nats = 1 - terms.confidence_level, 0.0
         if self.beside is not None:
             beta -= 1 - self.beside.confidence_level
             nats = self.beside.nats
         given = math.fsum(math.exp(epoch.log_beta + nats) for epoch in self.epochs)
         assumed = self.theorem.assumes
-        found = first_fault(
-            {
-                "its theorem needs independent rows": not terms.independent,
-                "columns of a design are public, and so not private": (
-                    self.delta is not None and terms.design
-                ),
-                "what its theorem assumes was not declared": (
-                    assumed is not None and terms.declared != assumed
-                ),
-                "the opening gives out more than the failure probability": (
-                    given > beta * (1 + 1e-9)
-                ),
-                "checks before it leaked more than was provided for": (
-                    self.beside is not None and leaked_by_checks(account) > self.beside.nats
-                ),
-                "the opening provides for fewer questions than were declared": (
-                    terms.questions is not None and self._provided < terms.questions
-                ),
-            }
-        )
-        if found is not None:
-            return found
+        faults = {
+            "its theorem needs independent rows": not terms.independent,
+            "columns of a design are public, and so not private": (
+                self.delta is not None and terms.design
+            ),
+            "what its theorem assumes was not declared": (
+                assumed is not None and terms.declared != assumed
+            ),
+            "the opening gives out more than the failure probability": given > beta * (1 + 1e-9),
+            "the opening provides for fewer questions than were declared": (
+                terms.questions is not None and self._provided < terms.questions
+            ),
+        }
+        for fault, found in faults.items():
+            if found:
+                return fault
         least = _proved(self.theorem, terms.rows, self.epochs[:last])
         if self.epochs[last - 1].half_width < least * (1 - _NUMERICS):
             return f"the opening's half-width is below what {self.theorem.name} gives"
@@ -230,24 +217,19 @@ class Transfer:
         if width > wish.tolerance * (1 + _ROUNDED):
             raise self._too_tight(account, wish.tolerance, width, last)
         grid = self._grid_for(terms.rows, epoch, change)
-        log_p, radius = self._level(terms, account, number, computing_error(question))
         profile = question.concentration(terms.rows, terms.sampling)
-        return Offer(
+        alone = Offer(
             number=number,
             question=question.text,
             tolerance=width,
-            log_p=log_p,
-            radius=radius,
-            cells=int(grid.cells),
-            reach=_recorded_reach(grid),
-            claim=None,
-            guess=None,
-            prior=None,
-            log_share=self._log_share(terms, number, epoch),
-            worst_charge=0.0 if self.beside is None else self.law.log_charge(radius, grid),
+            grid=grid,
+            worst_charge=0.0,
+            log_share=round_down(min(0.0, epoch.log_beta) - math.log(epoch.questions)),
             profile=None if change is None else recorded_profile(profile, terms),
-            extra={"noise": grid.scale},
         )
+        if self.beside is None:
+            return alone
+        return self._on_account(self.beside, terms, account, wish, alone, epoch)
 
     @property
     def _provided(self) -> int:
@@ -306,22 +288,22 @@ class Transfer:
             "fewer questions, or use more rows."
         )
 
-    def _level(
-        self, terms: Terms, account: Account, number: int, error: float
-    ) -> tuple[float, float]:
-        """Level and radius on the leakage account beside it; nothing where there is none."""
-        if self.beside is None:
-            return 0.0, 0.0
-        log_p = round_down(self.beside.terms(terms).log_share(number) - account.nats)
-        return log_p, round_up(terms.concentration.radius(min(0.0, log_p)) + error)
-
-    def _log_share(self, terms: Terms, number: int, epoch: Epoch) -> float:
-        """An equal part of what its epoch may fail with, and its part of the leakage account."""
-        nats = 0.0 if self.beside is None else self.beside.nats
-        own = round_down(min(0.0, epoch.log_beta + nats) - math.log(epoch.questions))
-        if self.beside is None:
-            return own
-        return log_add(own, self.beside.terms(terms).log_share(number))
+    def _on_account(
+        self, beside: Beside, terms: Terms, account: Account, wish: Wish, offer: Offer, epoch: Epoch
+    ) -> Offer:
+        """The offer as a question of the leakage account too, with a share of both accounts."""
+        number, own = offer.number, beside.terms(terms)
+        log_p = round_down(own.log_share(number) - account.nats)
+        error = computing_error(wish.question)
+        radius = round_up(terms.concentration.radius(min(0.0, log_p)) + error)
+        part = round_down(min(0.0, epoch.log_beta + beside.nats) - math.log(epoch.questions))
+        return replace(
+            offer,
+            worst_charge=self.law.log_charge(radius, offer.grid),
+            log_share=log_add(part, own.log_share(number)),
+            log_p=log_p,
+            radius=radius,
+        )
 
 
 def leaked_by_checks(account: Account) -> float:
@@ -335,18 +317,6 @@ def leaked_by_checks(account: Account) -> float:
 def _width(rows: int, epoch: Epoch, change: float | None) -> float:
     """The half-width, for what a row can do in units of what it does to an average."""
     return epoch.half_width if change is None else round_up(rows * change * epoch.half_width)
-
-
-def _grid(offer: Offer) -> Grid:
-    """The grid of an offer; every cell is within reach where the noise is not bounded."""
-    if offer.extra is None:
-        raise TypeError("the offer of a transfer mechanism names its noise")
-    reach = offer.reach if offer.reach < offer.cells else None
-    return Grid(offer.cells, int(offer.extra["noise"]), reach)
-
-
-def _recorded_reach(grid: Grid) -> int:
-    return int(grid.cells) if grid.reach is None else grid.reach
 
 
 @cache

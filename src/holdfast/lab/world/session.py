@@ -346,12 +346,17 @@ class _ProtectedSession:
         value, low, high = (_shrunk(each, scale, middle) for each in ends)
         if release.status == "no promise":
             return Shown(value, status=release.status, work=work)
-        noise = max(0.0, offer.tolerance - offer.radius) if release.status != "confirmed" else 0.0
+        noise = 0.0 if release.status == "confirmed" else _noise_allowed(offer)
         reach = scale * noise or None
         return Shown(value, low, high, release.status, reach, work)
 
     def _noise(self, number: int) -> Noise:
         return Noise(self.secret, str(number))
+
+
+def _noise_allowed(offer: Offer) -> float:
+    """What an interval leaves for noise beside the radius of a statement about the sample."""
+    return max(0.0, (offer.tolerance or 0.0) - (offer.radius or 0.0))
 
 
 def _secret(seed: int) -> bytes:

@@ -123,12 +123,13 @@ class LeakageAccount:
         """alpha_j = radius(ln beta_j - ln K): how far the sample may be from the truth."""
         return profile.radius(min(0.0, round_down(log_share - self.nats)))
 
-    def ask(self, log_share: float) -> LeakageAccount:
-        """One more question that takes e^{log_share} of the failure probability."""
-        log_share = require.log_probability("log_share", log_share)
-        return LeakageAccount(
-            self.asked + 1, self.nats, log_up(log_add(self.log_beta_spent, log_share))
-        )
+    def ask(self, log_share: float | None) -> LeakageAccount:
+        """One more question that takes e^{log_share} of the failure probability; None: nothing."""
+        spent = self.log_beta_spent
+        if log_share is not None:
+            share = require.log_probability("log_share", log_share)
+            spent = log_up(log_add(spent, share))
+        return LeakageAccount(self.asked + 1, self.nats, spent)
 
     def charge(self, nats: float) -> LeakageAccount:
         """The answer's charge, counted for later questions; a batch is charged after all of it."""
