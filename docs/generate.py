@@ -86,7 +86,7 @@ def mechanism_table() -> str:
     ]
     for kind in CATALOGUE.values():
         promise = kind.promises if kind.theorem else f"*no promise*: {kind.promises}"
-        link = f"[{kind.name}](mechanisms/{kind.name.replace(' ', '-')}.md)"
+        link = f"[{kind.name}]({kind.page})"
         cells = (link, kind.summary, kind.needs, promise)
         lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
     lines.append("")

@@ -12,11 +12,10 @@ from holdfast.data.sampling import Declared, Independent, Sampling, clustered, d
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.catalogue import CATALOGUE, methods
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Mechanism, Wish, about
-from holdfast.theory.planning import methods
 from tests.mechanisms.fake import NUMBER, Session, of_count
 
 PROMISING = [kind for kind in CATALOGUE.values() if kind.theorem is not None]

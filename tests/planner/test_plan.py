@@ -8,11 +8,11 @@ import pytest
 
 import holdfast
 from holdfast.errors import HoldfastError, InvalidArgument, ToleranceTooTight
-from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.catalogue import CATALOGUE, methods
 from holdfast.planner.table import show
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.leakage import equal_width
-from holdfast.theory.planning import MOST_QUESTIONS, Method, Rows, check_method, methods
+from holdfast.theory.planning import MOST_QUESTIONS, Method, Rows, check_method
 
 # Half-widths of docs/theory.md, section 5: (rows, questions) -> bounded, Gaussian, median noise.
 WIDTHS: dict[tuple[int, int], tuple[float | None, float | None, float | None]] = {

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.planning import Method, check_method, methods
+from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.theory.planning import Method, check_method, published_methods
 from holdfast.wording import percent, plural
 
 if TYPE_CHECKING:
@@ -25,18 +26,7 @@ __all__ = ["answers_chart", "drawing_library", "plan_chart", "save"]
 _FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
 _POINTS_PER_DECADE = 3
 _LEAST_SHOWN = 10
-_COLOURS = {
-    "bounded noise": "#0b6e4f",
-    "median noise": "#1f77b4",
-    "gaussian": "#17a2b8",
-    "typical laplace": "#9467bd",
-    "typical gaussian": "#c5a5de",
-    "private laplace": "#e377c2",
-    "rounding": "#bc8f00",
-    "sample splitting": "#8c564b",
-    "one look": "#d62728",
-}
-_SAME_LINE = "private gaussian"  # as gaussian: the best noise for the width is the same
+_COLOURS = {kind.name: kind.colour for kind in CATALOGUE.values()}
 _STATUS_COLOURS: dict[Status, str] = {
     "answered": "#1f77b4",
     "confirmed": "#0b6e4f",
@@ -194,10 +184,11 @@ def _plan_points(plan: Plan) -> list[dict[str, Any]]:
     best, rows = plan.recommended, plan.known_rows
     n, log_beta = best.rows or 1, plan.log_beta
     counts = _question_counts(10 * (best.questions or 1))
+    own = [kind.method for kind in CATALOGUE.values() if kind.method and kind.colour]
     lines: list[tuple[str, list[Method]]] = [
         (method.name, [method] * len(counts))
-        for method in methods()
-        if method.applies(rows) and method.name != _SAME_LINE
+        for method in (*own, *published_methods())
+        if method.applies(rows)
     ]
     if plan.surprises is not None:
         lines.append(

@@ -10,7 +10,7 @@ from holdfast.data.sampling import Independent
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
 from holdfast.mechanisms.kind import MechanismKind, Wanted, no_options
 from holdfast.mechanisms.median_noise import MEDIAN_NOISE
-from holdfast.theory.planning import Method, Rows, methods
+from holdfast.theory.planning import Rows
 
 __all__ = ["AUTO", "Choice", "choose"]
 
@@ -38,7 +38,7 @@ def choose(wanted: Wanted, options: Mapping[str, Any]) -> Choice:
             BOUNDED_NOISE,
             f"bounded noise: median noise needs independent rows, not {wanted.sampling}",
         )
-    bounded, median = (_half_width(wanted, kind.name) for kind in (BOUNDED_NOISE, MEDIAN_NOISE))
+    bounded, median = (_half_width(wanted, kind) for kind in (BOUNDED_NOISE, MEDIAN_NOISE))
     here = f"for {wanted.questions:,} questions on {wanted.rows:,} independent rows"
     if median >= bounded:
         return Choice(
@@ -61,17 +61,13 @@ def choose(wanted: Wanted, options: Mapping[str, Any]) -> Choice:
     )
 
 
-def _half_width(wanted: Wanted, name: str) -> float:
+def _half_width(wanted: Wanted, kind: MechanismKind) -> float:
     """The planner's half-width; infinite where it cannot."""
-    method = _method(name)
+    if kind.method is None:
+        return math.inf
     rows = Rows(wanted.sampling.profile)
-    log_beta = wanted.log_beta
-    width = method.half_width(rows, wanted.rows, wanted.questions or 1, log_beta)
+    width = kind.method.half_width(rows, wanted.rows, wanted.questions or 1, wanted.log_beta)
     return math.inf if width is None else width
-
-
-def _method(name: str) -> Method:
-    return next(method for method in methods() if method.name == name)
 
 
 def _shown(width: float) -> str:

@@ -16,12 +16,16 @@ from holdfast.mechanisms.kind import (
 )
 from holdfast.mechanisms.laws.uniform import UNIFORM
 from holdfast.mechanisms.leakage import Leakage
-from holdfast.theory.planning import ASKS, Rows, check_method
+from holdfast.theory.leakage.equal_width import bounded_noise_fits, bounded_noise_half_width
+from holdfast.theory.planning import Rows, check_method, on_account
 
 __all__ = ["BOUNDED", "BOUNDED_NOISE"]
 
 BOUNDED = Leakage("bounded noise/1", UNIFORM)
 _TOLERANCE = 0.05
+_ASKS = on_account(
+    "bounded noise", "bounded_noise_half_width", bounded_noise_half_width, bounded_noise_fits
+)
 
 
 def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
@@ -44,7 +48,7 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
 def _least_half_width(wanted: Wanted, questions: int) -> float | None:
     """What the planner says of so many questions, or checks if surprises are declared."""
     rows = Rows(wanted.sampling.profile, isinstance(wanted.sampling, Independent))
-    method = ASKS if wanted.surprises is None else check_method(wanted.surprises)
+    method = _ASKS if wanted.surprises is None else check_method(wanted.surprises)
     return method.half_width(rows, wanted.rows, questions, wanted.log_beta)
 
 
@@ -54,6 +58,8 @@ BOUNDED_NOISE = MechanismKind(
     needs="Nothing but a concentration: any rows, any statistic.",
     promises="Theorem L",
     theorem="leakage_log_failure",
+    method=_ASKS,
+    colour="#0b6e4f",
     plan=_plan,
     build=lambda _terms, _parameters: BOUNDED,
 )

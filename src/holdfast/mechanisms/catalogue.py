@@ -22,8 +22,9 @@ from holdfast.mechanisms.rounding import ROUNDING
 from holdfast.mechanisms.sample_splitting import SAMPLE_SPLITTING
 from holdfast.mechanisms.thresholdout import THRESHOLDOUT
 from holdfast.mechanisms.typical import TYPICAL_GAUSSIAN, TYPICAL_LAPLACE
+from holdfast.theory.planning import Method, published_methods
 
-__all__ = ["CATALOGUE", "built", "checking", "kind_of"]
+__all__ = ["CATALOGUE", "built", "checking", "kind_of", "methods"]
 
 CATALOGUE: Mapping[str, MechanismKind] = {
     kind.name: kind
@@ -53,6 +54,12 @@ def kind_of(name: object) -> MechanismKind:
     near = difflib.get_close_matches(str(name), CATALOGUE, n=1)
     hint = f"did you mean {near[0]!r}?" if near else "see: holdfast mechanisms"
     raise InvalidArgument(f"mechanism is {name!r}, which is not in the catalogue; {hint}")
+
+
+def methods() -> tuple[Method, ...]:
+    """How everything plans, and what papers promise; of checks see `check_method`."""
+    own = (kind.method for kind in CATALOGUE.values())
+    return (*(method for method in own if method is not None), *published_methods())
 
 
 def built(recorded: Mapping[str, Any], terms: Terms) -> Mechanism:

@@ -102,6 +102,7 @@ EXACT = MechanismKind(
     needs="Nothing.",
     promises="exact values of re-used rows overfit; every interval is the whole range.",
     theorem=None,
+    method=None,
     plan=_plan,
     build=lambda _terms, _parameters: Exact(),
     refuses_checks="after exact values nothing can be promised about these rows.",

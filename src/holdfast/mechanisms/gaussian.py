@@ -31,16 +31,18 @@ from holdfast.mechanisms.transfer_plan import (
 )
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.safeside import float_above, float_below, largest_integer, round_up
-from holdfast.theory.planning import GRID_ALLOWANCE
+from holdfast.theory.planning import GRID_ALLOWANCE, by_transfer
 from holdfast.theory.transfer.epochs import first_epoch_noise, gaussian_epoch
 from holdfast.theory.transfer.gaussian import (
     gaussian_half_width,
     gaussian_max_noise,
+    gaussian_questions,
+    gaussian_rows,
     gaussian_shift,
     transfer_half_width,
 )
 
-__all__ = ["GAUSSIAN", "TheoremT"]
+__all__ = ["GAUSSIAN", "TheoremT", "gaussian_width"]
 
 _NAME = "gaussian"
 _MOST_QUESTIONS = 10**9
@@ -64,6 +66,11 @@ class TheoremT:
         noise = round_up(float_above(last.noise(rows)) * largest)
         width = transfer_half_width(noise, gaussian_shift(m, last.log_beta))
         return round_up(width + 0.5 / (rows * GRID) + GRID_ERROR)
+
+
+def gaussian_width(rows: int, questions: int, log_beta: float) -> float:
+    """The half-width with the best noise, for the planner."""
+    return gaussian_half_width(rows, questions, log_beta).half_width
 
 
 def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
@@ -117,6 +124,10 @@ GAUSSIAN = MechanismKind(
     needs="Independent rows, and averages of all of them.",
     promises="Theorem T",
     theorem="gaussian_half_width",
+    method=by_transfer(
+        _NAME, "gaussian_half_width", gaussian_width, gaussian_questions, gaussian_rows
+    ),
+    colour="#17a2b8",
     plan=_plan,
     build=_build,
     refuses_checks=REFUSES_CHECKS,

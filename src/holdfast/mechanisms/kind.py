@@ -12,6 +12,7 @@ from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.mechanism import Checker, Mechanism
+from holdfast.theory.planning import Method
 
 __all__ = [
     "MechanismKind",
@@ -89,14 +90,21 @@ class MechanismKind:
     needs: str
     promises: str  # the theorem as people call it; for a baseline, why nothing is promised
     theorem: str | None  # its name in the registry; None where nothing is promised
+    method: Method | None  # how it plans; None where it has no half-width for k questions
     plan: Callable[[Wanted, Mapping[str, Any]], Planned]
     build: Callable[[Terms, Mapping[str, Any]], Mechanism]
     refuses_checks: str | None = None  # why guesses cannot be checked beside it, if they cannot
     options: Mapping[str, str] = field(default_factory=dict)
     trained: bool = False
+    colour: str | None = None  # of its line in charts of plans; None: it has none of its own
     private: bool = False  # whether all that it releases is differentially private
     checker: Callable[[Terms, Mapping[str, Any]], Checker | None] | None = None
     fault: Callable[[Terms, Mapping[str, Any], int], str | None] | None = None
+
+    @property
+    def page(self) -> str:
+        """Where its page is, from the documentation's folder."""
+        return f"mechanisms/{self.name.replace(' ', '-')}.md"
 
 
 def no_options(name: str, options: Mapping[str, Any]) -> None:

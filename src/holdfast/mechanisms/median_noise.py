@@ -32,9 +32,15 @@ from holdfast.mechanisms.transfer_plan import (
 )
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.safeside import float_below, round_up
-from holdfast.theory.planning import GRID_ALLOWANCE
+from holdfast.theory.planning import GRID_ALLOWANCE, by_transfer
 from holdfast.theory.transfer.epochs import epoch_log_beta, median_epoch_half_width
-from holdfast.theory.transfer.median_noise import ORDERS, MedianNoiseDesign, median_noise_half_width
+from holdfast.theory.transfer.median_noise import (
+    ORDERS,
+    MedianNoiseDesign,
+    median_noise_half_width,
+    median_noise_questions,
+    median_noise_rows,
+)
 from holdfast.theory.transfer.median_release import median_noise_release
 from holdfast.theory.transfer.variance import declared_variance_half_width
 
@@ -184,6 +190,14 @@ MEDIAN_NOISE = MechanismKind(
     needs="Independent rows, and averages of all of them.",
     promises="Theorem M",
     theorem="median_noise_half_width",
+    method=by_transfer(
+        _NAME,
+        "median_noise_half_width",
+        lambda n, k, log_beta: median_noise_half_width(n, k, log_beta).half_width,
+        median_noise_questions,
+        median_noise_rows,
+    ),
+    colour="#1f77b4",
     plan=_plan,
     build=_build,
     refuses_checks=REFUSES_CHECKS,

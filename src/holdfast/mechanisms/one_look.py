@@ -28,9 +28,11 @@ from holdfast.mechanisms.release import value_of
 from holdfast.mechanisms.room import declared_or_least, too_tight
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic, computing_error
+from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval, clopper_pearson, kl_interval
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.nats import fixed_share
+from holdfast.theory.planning import on_account
 from holdfast.wording import plural
 
 __all__ = ["ONE_LOOK", "OneLook", "ordinary_interval"]
@@ -161,12 +163,24 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     return Planned(declared_or_least(wanted, radius), {"declared": declared})
 
 
+def _fixed_width(profile: Concentration, questions: int, log_beta: float) -> float:
+    return profile.radius(fixed_share(log_beta, questions))
+
+
 ONE_LOOK = MechanismKind(
     name="one look",
     summary="Questions chosen together, answered exactly, once; then the ledger is closed.",
     needs="All questions at once, in one ask_many; any rows, any statistic of one stage.",
     promises="ordinary intervals for questions fixed in advance, with a union bound",
     theorem="bonferroni_half_width",
+    method=on_account(
+        "one look",
+        "bonferroni_half_width",
+        _fixed_width,
+        lambda profile, k, t, log_beta: _fixed_width(profile, k, log_beta) <= t,
+        kind="not valid",
+    ),
+    colour="#d62728",
     plan=_plan,
     build=lambda _terms, parameters: OneLook(parameters["declared"]),
     refuses_checks="its one look shows exact values, and nothing can be asked after it.",

@@ -20,6 +20,7 @@ from typing import Any
 from holdfast import require
 from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, ToleranceTooTight
+from holdfast.mechanisms.gaussian import gaussian_width
 from holdfast.mechanisms.kind import (
     MechanismKind,
     Planned,
@@ -36,13 +37,20 @@ from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.safeside import largest_true, round_up
 from holdfast.theory.notions.distances import gaussian_scale_for_approx_dp
 from holdfast.theory.notions.stability import PureDP
-from holdfast.theory.planning import MOST_QUESTIONS
+from holdfast.theory.planning import MOST_QUESTIONS, Method, by_private_transfer
 from holdfast.theory.transfer.gaussian import (
     gaussian_half_width,
     gaussian_max_noise,
+    gaussian_questions,
+    gaussian_rows,
     gaussian_shift,
 )
-from holdfast.theory.transfer.private_planning import MOST_PRIVATE_LAPLACE, best_private_laplace
+from holdfast.theory.transfer.private_planning import (
+    MOST_PRIVATE_LAPLACE,
+    best_private_laplace,
+    private_laplace_questions,
+    private_laplace_rows,
+)
 from holdfast.theory.transfer.private_release import (
     composed_private_shift,
     laplace_max_noise,
@@ -177,22 +185,23 @@ def _plan(law: Law, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     return Planned(tolerance, {**plain_parameters([epoch]), "delta": delta})
 
 
-def _kind(law: Law, title: str, registered: str) -> MechanismKind:
+def _kind(law: Law, title: str, method: Method, colour: str | None = None) -> MechanismKind:
     theorem = PrivateTheorem(law)
     pure = "by basic composition; with delta= by the exact one" if law is LAPLACE else "at delta"
-    name = f"private {law.name}"
 
     def build(parameters: Mapping[str, Any]) -> Transfer:
-        return transfer_from_dict(name, law, theorem, parameters)
+        return transfer_from_dict(method.name, law, theorem, parameters)
 
     return MechanismKind(
-        name=name,
+        name=method.name,
         summary=f"The sum of row values plus {title} noise: differentially private for every row, "
         "with an interval for the population.",
         needs="Independent rows and a declared number of questions; averages of all rows, or "
         "statistics with a declared change=.",
         promises=theorem.name,
-        theorem=registered,
+        theorem=method.theorem,
+        method=method,
+        colour=colour,
         plan=lambda wanted, options: _plan(law, wanted, options),
         build=lambda _terms, parameters: build(parameters),
         refuses_checks="whether a guess is confirmed is told without noise, which is not private.",
@@ -205,5 +214,33 @@ def _kind(law: Law, title: str, registered: str) -> MechanismKind:
     )
 
 
-PRIVATE_LAPLACE = _kind(LAPLACE, "discrete Laplace", "private_laplace_half_width")
-PRIVATE_GAUSSIAN = _kind(NORMAL, "Gaussian", "gaussian_half_width")
+def _laplace_width(rows: int, answers: int, log_beta: float) -> float:
+    if answers > MOST_PRIVATE_LAPLACE:
+        return math.inf
+    return best_private_laplace(rows, answers, log_beta)[1]
+
+
+PRIVATE_LAPLACE = _kind(
+    LAPLACE,
+    "discrete Laplace",
+    by_private_transfer(
+        "private laplace",
+        "private_laplace_half_width",
+        _laplace_width,
+        private_laplace_questions,
+        private_laplace_rows,
+    ),
+    "#e377c2",
+)
+# Its best noise is that of `gaussian`, and so is its line.
+PRIVATE_GAUSSIAN = _kind(
+    NORMAL,
+    "Gaussian",
+    by_private_transfer(
+        "private gaussian",
+        "gaussian_half_width",
+        gaussian_width,
+        gaussian_questions,
+        gaussian_rows,
+    ),
+)

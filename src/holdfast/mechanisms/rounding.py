@@ -20,7 +20,8 @@ from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
 from holdfast.mechanisms.laws.uniform import ROUNDING as NO_NOISE
 from holdfast.mechanisms.leakage import Leakage, OnGrid
 from holdfast.theory.base.safeside import round_up
-from holdfast.theory.leakage.equal_width import rounding_half_width
+from holdfast.theory.leakage.equal_width import rounding_fits, rounding_half_width
+from holdfast.theory.planning import on_account
 
 __all__ = ["ROUNDED", "ROUNDING"]
 
@@ -54,6 +55,8 @@ ROUNDING = MechanismKind(
     needs="Nothing but a concentration: any rows, any statistic.",
     promises="Theorem L, an answer charged the cells that its radius meets",
     theorem="rounding_log_charge",
+    method=on_account("rounding", "rounding_half_width", rounding_half_width, rounding_fits),
+    colour="#bc8f00",
     plan=_plan,
     build=lambda _terms, _parameters: ROUNDED,
 )

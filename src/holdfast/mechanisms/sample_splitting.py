@@ -36,7 +36,9 @@ from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic, averaged, computing_error
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.safeside import round_up
+from holdfast.theory.field.baselines import sample_splitting_half_width
 from holdfast.theory.leakage.nats import fixed_share
+from holdfast.theory.planning import GRID_ALLOWANCE, by_formula
 
 __all__ = ["SAMPLE_SPLITTING", "SampleSplitting"]
 
@@ -154,6 +156,13 @@ SAMPLE_SPLITTING = MechanismKind(
     needs="Independent rows that are alike, a declared number of questions, averages of all rows.",
     promises="ordinary intervals on disjoint parts, with a union bound",
     theorem="sample_splitting_half_width",
+    method=by_formula(
+        "sample splitting",
+        "promise",
+        "sample_splitting_half_width",
+        lambda n, k, log_beta: sample_splitting_half_width(n, k, log_beta) + GRID_ALLOWANCE,
+    ),
+    colour="#8c564b",
     plan=_plan,
     build=lambda _terms, _parameters: SampleSplitting(),
     fault=_fault,

@@ -180,6 +180,7 @@ THRESHOLDOUT = MechanismKind(
     needs="Other rows to guess from (train=).",
     promises="its published guarantee needs far more rows; every interval is the whole range.",
     theorem=None,
+    method=None,
     plan=_plan,
     build=lambda _terms, parameters: Thresholdout(
         parameters["threshold"], parameters["noise"], parameters["budget"]

@@ -27,7 +27,13 @@ from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.leakage import Leakage, half_width_on, tail_part
 from holdfast.question.row import GRID_ERROR
 from holdfast.theory.base.safeside import round_up
-from holdfast.theory.leakage.equal_width import gaussian_leakage_half_width, laplace_half_width
+from holdfast.theory.leakage.equal_width import (
+    gaussian_leakage_fits,
+    gaussian_leakage_half_width,
+    laplace_fits,
+    laplace_half_width,
+)
+from holdfast.theory.planning import Method, on_account
 
 __all__ = ["TYPICAL_GAUSSIAN", "TYPICAL_LAPLACE"]
 
@@ -110,18 +116,19 @@ def _planned_width(
     return math.inf if grid is None else half_width_on(law, grid, radius, log_share) * 1.00001
 
 
-def _kind(law: Law, title: str, theorem: str) -> MechanismKind:
+def _kind(law: Law, title: str, method: Method, colour: str) -> MechanismKind:
     tau = {"tau": "the mass outside that ratio (default 1e-6)"} if law is NORMAL else {}
-    name = f"typical {law.name}"
     return MechanismKind(
-        name=name,
+        name=method.name,
         summary=f"The sample's value plus {title} noise that follows its concentration: every "
         "answer is typically stable, on one leakage account with all checks.",
         needs="Nothing but a concentration: any rows, any statistic.",
         promises="Theorem L; the certificate of stability is holdout.stability()",
-        theorem=theorem,
+        theorem=method.theorem,
+        method=method,
+        colour=colour,
         plan=lambda wanted, options: _plan(law, wanted, options),
-        build=lambda _terms, parameters: Leakage(f"{name}/1", law, _calibration(parameters)),
+        build=lambda _terms, parameters: Leakage(f"{method.name}/1", law, _calibration(parameters)),
         options={
             "eta": "closeness of an answer on two typical samples (default: what the half-width "
             "leaves)",
@@ -132,5 +139,20 @@ def _kind(law: Law, title: str, theorem: str) -> MechanismKind:
     )
 
 
-TYPICAL_LAPLACE = _kind(LAPLACE, "Laplace", "laplace_half_width")
-TYPICAL_GAUSSIAN = _kind(NORMAL, "Gaussian", "gaussian_leakage_half_width")
+TYPICAL_LAPLACE = _kind(
+    LAPLACE,
+    "Laplace",
+    on_account("typical laplace", "laplace_half_width", laplace_half_width, laplace_fits),
+    "#9467bd",
+)
+TYPICAL_GAUSSIAN = _kind(
+    NORMAL,
+    "Gaussian",
+    on_account(
+        "typical gaussian",
+        "gaussian_leakage_half_width",
+        gaussian_leakage_half_width,
+        gaussian_leakage_fits,
+    ),
+    "#c5a5de",
+)

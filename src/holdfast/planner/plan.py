@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from holdfast import require
 from holdfast.data.sampling import Declared, Independent, Sampling, sampling_of
 from holdfast.errors import InvalidArgument, ToleranceTooTight
+from holdfast.mechanisms.catalogue import methods
 from holdfast.planner.table import Option, Plan, Solved, show
 from holdfast.theory.planning import (
     MOST_QUESTIONS,
@@ -21,7 +22,6 @@ from holdfast.theory.planning import (
     Method,
     Rows,
     check_method,
-    methods,
 )
 from holdfast.wording import percent, plural
 

@@ -1,8 +1,9 @@
-"""Every mechanism's half-width, number of questions or rows needed: one table of methods.
+"""Half-widths, numbers of questions and rows needed: how a way to answer plans.
 
 A `Method` answers three questions about itself: the half-width for (rows, questions), the questions
 for (rows, half-width), the rows for (questions, half-width). All are on the safe side, and none
-takes a time that grows with the number of questions. A half-width of 1/2 or more says nothing
+takes a time that grows with the number of questions. Mechanisms make theirs with the functions
+here, and hold them in their entries of the catalogue. A half-width of 1/2 or more says nothing
 about a value in [0, 1], so it counts as impossible (None).
 
 Symbols: n rows, k questions, t the half-width, z the half-width in units of the scale sigma.
@@ -18,29 +19,24 @@ from typing import Literal
 from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
 from holdfast.theory.base.dependence import MDependent
 from holdfast.theory.base.safeside import largest_integer, smallest_integer
-from holdfast.theory.field import baselines, published
+from holdfast.theory.field import published
 from holdfast.theory.leakage import equal_width
 from holdfast.theory.leakage.checks import CHECK_LEVEL
-from holdfast.theory.leakage.nats import fixed_share
-from holdfast.theory.transfer import gaussian as gaussian_transfer, median_noise
-from holdfast.theory.transfer.private_planning import (
-    MOST_PRIVATE_LAPLACE,
-    best_private_laplace,
-    private_laplace_questions,
-    private_laplace_rows,
-)
 from holdfast.wording import plural
 
 __all__ = [
-    "ASKS",
     "GRID_ALLOWANCE",
     "MOST_QUESTIONS",
     "MOST_ROWS",
     "Kind",
     "Method",
     "Rows",
+    "by_formula",
+    "by_private_transfer",
+    "by_transfer",
     "check_method",
-    "methods",
+    "on_account",
+    "published_methods",
 ]
 
 MOST_QUESTIONS = 10**12
@@ -83,83 +79,8 @@ class Method:
         return rows.independent or not self.independent_only
 
 
-def methods() -> tuple[Method, ...]:
-    """All methods but guess-and-check, which depends on the number of surprises.
-
-    One that a holdout can be opened with has the mechanism's name in the catalogue.
-    """
-    return (*_promises(), *_published(), _one_look())
-
-
-def _promises() -> tuple[Method, ...]:
-    return (
-        ASKS,
-        _transfer(
-            "median noise",
-            "median_noise_half_width",
-            lambda n, k, log_beta: median_noise.median_noise_half_width(n, k, log_beta).half_width,
-            median_noise.median_noise_questions,
-            median_noise.median_noise_rows,
-        ),
-        _transfer(
-            "gaussian",
-            "gaussian_half_width",
-            _gaussian_width,
-            gaussian_transfer.gaussian_questions,
-            gaussian_transfer.gaussian_rows,
-        ),
-        _account(
-            "typical laplace",
-            "laplace_half_width",
-            equal_width.laplace_half_width,
-            equal_width.laplace_fits,
-        ),
-        _account(
-            "typical gaussian",
-            "gaussian_leakage_half_width",
-            equal_width.gaussian_leakage_half_width,
-            equal_width.gaussian_leakage_fits,
-        ),
-        _account(
-            "rounding",
-            "rounding_half_width",
-            equal_width.rounding_half_width,
-            equal_width.rounding_fits,
-        ),
-        _private(
-            "private laplace",
-            "private_laplace_half_width",
-            _private_laplace_width,
-            private_laplace_questions,
-            private_laplace_rows,
-        ),
-        _private(
-            "private gaussian",
-            "gaussian_half_width",
-            _gaussian_width,
-            gaussian_transfer.gaussian_questions,
-            gaussian_transfer.gaussian_rows,
-        ),
-        _formula(
-            "sample splitting",
-            "promise",
-            "sample_splitting_half_width",
-            lambda n, k, log_beta: (
-                baselines.sample_splitting_half_width(n, k, log_beta) + GRID_ALLOWANCE
-            ),
-        ),
-    )
-
-
-def _gaussian_width(n: int, k: int, log_beta: float) -> float:
-    return gaussian_transfer.gaussian_half_width(n, k, log_beta).half_width
-
-
-def _private_laplace_width(n: int, k: int, log_beta: float) -> float:
-    return math.inf if k > MOST_PRIVATE_LAPLACE else best_private_laplace(n, k, log_beta)[1]
-
-
-def _published() -> tuple[Method, ...]:
+def published_methods() -> tuple[Method, ...]:
+    """What papers promise, for reference."""
     found = {
         "Rogers et al. 2020": published.russo_zou_half_width,
         "Jung et al. 2020": published.jung_2020_half_width,
@@ -167,19 +88,9 @@ def _published() -> tuple[Method, ...]:
         "Dwork et al. 2015": published.dwork_2015_half_width,
     }
     return tuple(
-        _formula(f"{authors} (published)", "reference", width.__name__, width)
+        by_formula(f"{authors} (published)", "reference", width.__name__, width)
         for authors, width in found.items()
     )
-
-
-def _one_look() -> Method:
-    def width(profile: Concentration, k: int, log_beta: float) -> float:
-        return profile.radius(fixed_share(log_beta, k))
-
-    def fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
-        return width(profile, k, log_beta) <= t
-
-    return _account("one look", "bonferroni_half_width", width, fits, kind="not valid")
 
 
 def check_method(surprises: int) -> Method:
@@ -198,10 +109,10 @@ def check_method(surprises: int) -> Method:
         return equal_width.check_fits(profile, k, min(surprises, k), t, log_beta, room)
 
     name = f"guess and check, {plural(surprises, 'surprise')}"
-    return _account(name, "check_half_width", width, fits, CHECK_LEVEL)
+    return on_account(name, "check_half_width", width, fits, CHECK_LEVEL)
 
 
-def _account(
+def on_account(
     name: str,
     theorem: str,
     width: Width,
@@ -240,15 +151,7 @@ def _account(
     return Method(name, kind, theorem, False, half_width, questions, rows_needed)
 
 
-ASKS = _account(
-    "bounded noise",
-    "bounded_noise_half_width",
-    equal_width.bounded_noise_half_width,
-    equal_width.bounded_noise_fits,
-)
-
-
-def _transfer(
+def by_transfer(
     name: str,
     theorem: str,
     width: Callable[[int, int, float], float],
@@ -267,7 +170,7 @@ def _transfer(
     )
 
 
-def _private(
+def by_private_transfer(
     name: str,
     theorem: str,
     width: Callable[[int, int, float], float],
@@ -276,7 +179,7 @@ def _private(
 ) -> Method:
     """A transfer whose noise is on a grid of a 2^20th of what one row can do."""
     wider = 1 + PRIVATE_ALLOWANCE
-    return _transfer(
+    return by_transfer(
         name,
         theorem,
         lambda n, k, log_beta: width(n, k, log_beta) * wider,
@@ -285,7 +188,7 @@ def _private(
     )
 
 
-def _formula(
+def by_formula(
     name: str,
     kind: Kind,
     theorem: str,
