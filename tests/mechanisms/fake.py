@@ -17,6 +17,7 @@ from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish, about
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.walk import answer, walk
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID, RowValue
@@ -139,16 +140,21 @@ class Session:
     account: Account = field(default_factory=Account)
 
     def put(self, mechanism: Mechanism, wish: Wish, sample: Sums) -> Release:
-        (offer,) = mechanism.offer(self.terms, self.account, [wish])
-        return self.finish(mechanism, offer, wish.question, sample)
+        _, (release,), account = walk(
+            mechanism, self.terms, self.account, [wish], sample, noise_of(self.secret)
+        )
+        return self._after(account, release)
 
     def finish(
         self, mechanism: Mechanism, offer: Offer, question: Statistic, sample: Sums
     ) -> Release:
-        release = mechanism.settle(offer, self.respond(mechanism, offer, question, sample))
-        self.account = mechanism.advance(self.account, [offer], [release])
-        if not self.charging:  # sabotage: answers are free
-            self.account = leaked(0.0, asked=self.account.asked)
+        noise = noise_of(self.secret)
+        _, (release,) = answer(mechanism, self.terms, [offer], [question], sample, noise)
+        return self._after(mechanism.advance(self.account, [offer], [release]), release)
+
+    def _after(self, account: Account, release: Release) -> Release:
+        # Sabotage: without charging answers are free.
+        self.account = account if self.charging else leaked(0.0, asked=account.asked)
         return release
 
     def respond(

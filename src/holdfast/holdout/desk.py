@@ -35,6 +35,7 @@ from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish, about
+from holdfast.mechanisms.walk import answer
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import is_named, require_written
@@ -301,11 +302,8 @@ class Desk:
         mechanism, asked = pending.mechanism, pending.asked
         offers = [each.offer for each in asked]
         noise = noise_of_batch(self.store.secret, self.opening.fingerprint, mechanism.name, asked)
-        symbols = mechanism.respond(self.transcript.terms, offers, questions(), sample, noise)
-        releases = [
-            mechanism.settle(offer, symbol) for offer, symbol in zip(offers, symbols, strict=True)
-        ]
-        return settlement(now(), pending.seq, symbols, releases)
+        found = answer(mechanism, self.transcript.terms, offers, questions(), sample, noise)
+        return settlement(now(), pending.seq, found.symbols, found.releases)
 
     def _finish_pending(self, wanted: Mapping[str, Wish]) -> None:
         """Complete what a crashed process reserved, with the same noise; or give it up for good."""

@@ -33,6 +33,7 @@ from holdfast.mechanisms.ladder import PARAMETER_FREE_LADDER
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Release, Wish, about
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.revealed import revealed
+from holdfast.mechanisms.walk import walk
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.mean import Mean
@@ -326,13 +327,10 @@ class _ProtectedSession:
         wish = self._wish(question, guess)
         if wish.claim is not None and checker is not None:
             mechanism = checker
-        (offer,) = mechanism.offer(terms, self.account, [wish])
-        before = self.sample.work
-        (symbol,) = mechanism.respond(
-            terms, [offer], [wish.question], cast(Sample, self.sample), self._noise
+        before, sample = self.sample.work, cast(Sample, self.sample)
+        (offer,), (release,), account = walk(
+            mechanism, terms, self.account, [wish], sample, self._noise
         )
-        release = mechanism.settle(offer, symbol)
-        account = mechanism.advance(self.account, [offer], [release])
         self.account = account if self.settings.charging else _free(account)
         told = revealed(offer, release)
         lesson = Lesson(offer.question, Interval(0.0, 1.0), release.value, offer.tolerance, told)
