@@ -11,7 +11,7 @@ stands*, and then every level, has a law that sees no sample, weighing 1/2 each,
 is charged ln 2, or ln 2 plus ln of the number of levels.
 
 The state is the best level and, parameter-free, the question that reached it: a fold of public
-answers. That question's losses are read again, from its text, inside the door.
+answers. That question's losses are found again by its text, inside the door: a `Recall` says how.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast import require
 from holdfast.data.evaluate import evaluate
@@ -45,7 +45,7 @@ from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.scores import LogLoss
-from holdfast.statistics.statistic import Measured, Statistic, measure
+from holdfast.statistics.statistic import Measured, Statistic, averaged, measure
 from holdfast.statistics.table import Table
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["LADDER", "PARAMETER_FREE_LADDER", "Ladder"]
+__all__ = ["LADDER", "PARAMETER_FREE_LADDER", "FromText", "Ladder", "Recall"]
 
 _MEMORY = "ladder"
 _DEFAULTS = {"better": "lower", "bounds": (0.0, 1.0)}
@@ -74,6 +74,33 @@ class Best:
         return cls(body["best"], body["reached_by"])
 
 
+class Recall(Protocol):
+    """How the row values of an earlier question are found again by its text."""
+
+    def knows(self, question: Statistic) -> bool:
+        """Whether its text will be enough."""
+        ...
+
+    def row(self, text: str, sample: Sample) -> RowValue:
+        """The row values that its average was of."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FromText:
+    """Questions of a ledger: their texts are read again."""
+
+    def knows(self, question: Statistic) -> bool:
+        return (
+            isinstance(question, Mean)
+            and question.variance is None
+            and isinstance(question.row.source, Expression | LogLoss)
+        )
+
+    def row(self, text: str, sample: Sample) -> RowValue:
+        return averaged(read_again(text, Table(Schema(sample.types))))
+
+
 @dataclass(frozen=True, slots=True)
 class Ladder:
     """`step` is None for the parameter-free Ladder; with `higher`, scores take the place of losses.
@@ -84,6 +111,7 @@ class Ladder:
     step: float | None
     higher: bool
     bounds: tuple[float, float]
+    recall: Recall = FromText()
 
     @property
     def name(self) -> str:
@@ -118,7 +146,7 @@ class Ladder:
                 f"{question.text} has [{question.low:g}, {question.high:g}]; open a ledger with "
                 "options={'bounds': ...} for it."
             )
-        if self.step is None and not _is_readable(question):
+        if self.step is None and not self.recall.knows(question):
             raise InvalidQuestion(
                 "The parameter-free ladder compares the rows of a new best with those of the old "
                 "one, so it must be able to read its question again from the ledger: an average "
@@ -154,7 +182,8 @@ class Ladder:
         gain = offer.grid.place(offer.extra["best"]) - loss
         if self.step is not None:
             return gain > offer.grid.place(1)
-        variance = _paired_variance(question, offer.extra["reached_by"], sample)
+        best = self.recall.row(offer.extra["reached_by"], sample)
+        variance = _paired_variance(averaged(question), best, sample)
         return gain > 0 and gain * gain * sample.n > variance
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
@@ -200,15 +229,6 @@ def _best(account: Account) -> Best | None:
     return None if found is None else Best.from_dict(found)
 
 
-def _is_readable(question: Statistic) -> bool:
-    """Whether the text of a question says all about it."""
-    return (
-        isinstance(question, Mean)
-        and question.variance is None
-        and isinstance(question.row.source, Expression | LogLoss)
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Difference:
     """A row's value less its value by another question."""
@@ -235,12 +255,8 @@ def _values(row: RowValue, frame: pl.DataFrame) -> NDArray[np.float64]:
     return found.cast(float).fill_null(row.missing).to_numpy()
 
 
-def _paired_variance(question: Statistic, other: str, sample: Sample) -> Fraction:
+def _paired_variance(row: RowValue, best: RowValue, sample: Sample) -> Fraction:
     """The variance over the rows of the difference to the losses of another question."""
-    row = question.row
-    best = read_again(other, Table(Schema(sample.types))).row
-    if row is None or best is None:
-        raise TypeError("only averages are compared row by row")
     width, n = row.high - row.low, sample.n
     source = _Difference(row, best)
     paired = RowValue(source, -width, width, source.text, is_condition=False)

@@ -23,8 +23,8 @@ ROWS, FEATURES = 1_500, 7
 POPULATION = Signs(FEATURES)
 # One asked, one confirmed, one refuted, and again.
 GUESSES = [None, 0.5, 0.2, None, 0.5, 0.2, None]
-# Splitting deals a ledger's rows out by its secret; the ladder reads its questions again.
-NOT_COMPARED = {"sample splitting", "parameter-free ladder"}
+# Splitting deals a ledger's rows out by its secret.
+NOT_COMPARED = {"sample splitting"}
 TERMS: list[dict[str, Any]] = [
     *({"mechanism": name} for name in CATALOGUE if name not in NOT_COMPARED),
     {"mechanism": "bounded noise", "sampling": holdfast.m_dependent(2)},

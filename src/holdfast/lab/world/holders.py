@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast import require
 from holdfast.errors import BudgetExhausted, InvalidArgument
@@ -25,7 +24,6 @@ from holdfast.theory.field.baselines import (
 __all__ = [
     "CapPerAccount",
     "Holder",
-    "ParameterFreeLadder",
     "Plain",
     "Session",
     "Setting",
@@ -265,25 +263,3 @@ class _ThresholdoutSession:
         if abs(seen - held) <= self.settings.threshold + self.rng.normal(0.0, noise):
             return Shown(seen)
         return Shown(held + float(self.rng.normal(0.0, noise)))
-
-
-@dataclass(slots=True)
-class ParameterFreeLadder:
-    """Blum and Hardt 2015: a new best must beat the old one by one standard error of the rows'
-    differences; it is shown to the nearest 1/n."""
-
-    sample: Table
-    best: float = -math.inf
-    best_rows: NDArray[Any] | None = None
-
-    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
-        rows = np.asarray(question.values(self.sample), dtype=np.float64)
-        score, n = float(rows.mean()), self.sample.n
-        if score > self.best + self._needed(rows):
-            self.best, self.best_rows = round(score * n) / n, rows
-        return Shown(self.best)
-
-    def _needed(self, rows: NDArray[Any]) -> float:
-        if self.best_rows is None:
-            return 0.0
-        return float(np.std(rows - self.best_rows)) / math.sqrt(len(rows))

@@ -40,6 +40,7 @@ __all__ = [
     "Vote",
     "average",
     "grid_moments",
+    "moments_of",
 ]
 
 # Sums of real values are cut off at +-HALF_RANGE and shown as fractions of that range.
@@ -103,6 +104,11 @@ def grid_moments(question: LabQuestion, table: Table) -> tuple[int, int]:
     if question.is_condition:
         count = int(np.count_nonzero(values))
         return count * GRID, count * GRID**2
+    return moments_of(values)
+
+
+def moments_of(values: NDArray[Any]) -> tuple[int, int]:
+    """Of values in [0, 1]."""
     units = np.floor(np.clip(values, 0.0, 1.0) * GRID).astype(np.int64)
     high, low = units >> 15, units & 0x7FFF
     parts = (int((a * b).sum()) for a, b in ((high, high), (high, low), (low, low)))

@@ -24,19 +24,20 @@ from holdfast.data.sampling import Declared, Independent
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
 from holdfast.guessers.last_best import LastBest
-from holdfast.lab.world.holders import ParameterFreeLadder, Session, Setting, Shown
-from holdfast.lab.world.questions import LabQuestion, Table, average, grid_moments
+from holdfast.lab.world.holders import Session, Setting, Shown
+from holdfast.lab.world.questions import LabQuestion, Table, average, grid_moments, moments_of
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.catalogue import built, checking, kind_of
 from holdfast.mechanisms.kind import Planned, Wanted
-from holdfast.mechanisms.ladder import PARAMETER_FREE_LADDER
+from holdfast.mechanisms.ladder import Ladder
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Release, Wish, about
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.revealed import revealed
 from holdfast.mechanisms.walk import walk
 from holdfast.question.expression import ColumnType
-from holdfast.question.row import GRID, RowValue
+from holdfast.question.row import GRID, BatchFunction, RowValue
 from holdfast.statistics.mean import Mean
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
 
@@ -91,6 +92,7 @@ class LabSample:
     scale: float = 1.0
     work: int = 0
     in_rows: bool = False  # whether rows were read one by one, and so nothing was stretched
+    asked: dict[str, RowValue] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -103,7 +105,16 @@ class LabSample:
     def mean(self, question: LabQuestion) -> Mean:
         """A question in the shape in which mechanisms know statistics: a mean of all rows."""
         source = _OfRows(question, self.table)
-        return Mean(RowValue(source, 0.0, 1.0, question.text, question.is_condition))
+        row = RowValue(source, 0.0, 1.0, question.text, question.is_condition)
+        asked = Mean(row)
+        self.asked[asked.text] = row
+        return asked
+
+    def knows(self, question: Statistic) -> bool:
+        return question.text in self.asked
+
+    def row(self, text: str, sample: Sample) -> RowValue:  # noqa: ARG002 - it is this one
+        return self.asked[text]
 
     def prepare(self, rows: Sequence[RowValue]) -> None:
         """Nothing: laboratory questions are no row expressions."""
@@ -124,7 +135,11 @@ class LabSample:
         yield pl.DataFrame({_ROW: np.arange(self.n)}).select(columns)
 
     def _moments(self, row: RowValue) -> Moments:
-        total, squares = grid_moments(cast(_OfRows, row.source).question, self.table)
+        if not isinstance(row.source, _OfRows):
+            (frame,) = self.frames(row.columns)
+            values = cast(BatchFunction, row.source).values(frame)
+            return moments_of((values - row.low) / (row.high - row.low))
+        total, squares = grid_moments(row.source.question, self.table)
         if self.scale == 1.0:
             return total, squares
         most = self.n * GRID
@@ -188,14 +203,14 @@ class Protected:
     def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
         if self.needs_training and train is None:
             raise InvalidArgument("Guesses from training need a training table.")
-        if self.mechanism == PARAMETER_FREE_LADDER.name:
-            # The mechanism reads its best question again by its text, which questions here lack.
-            return ParameterFreeLadder(sample)
         opened = self._opened(setting)
         if self.guesses != "nobody" and opened.checker is None:
             reason = kind_of(self.mechanism).refuses_checks or "nothing is set aside for them."
             raise InvalidArgument(f"{self.mechanism} checks no guesses: {reason}")
-        return _ProtectedSession(self, opened, LabSample(sample, self.scale), train, _secret(seed))
+        rows = LabSample(sample, self.scale)
+        if isinstance(opened.mechanism, Ladder):  # questions here cannot be read from their texts
+            opened = opened._replace(mechanism=replace(opened.mechanism, recall=rows))
+        return _ProtectedSession(self, opened, rows, train, _secret(seed))
 
     def _opened(self, setting: Setting) -> _Opened:
         kind = kind_of(self.mechanism)
