@@ -158,7 +158,7 @@ def of_functions(copies: tuple[Path, Path]) -> list[Fraction]:
         bodies = [json.loads(text) for _, text, _ in rows_of(ledger)]
         found.append(
             [
-                Fraction(settled["symbols"][0], reserved["items"][0]["offer"]["cells"])
+                Fraction(settled["symbols"][0], reserved["items"][0]["offer"]["grid"]["cells"])
                 for reserved, settled in zip(bodies[1::2], bodies[2::2], strict=True)
             ]
         )
