@@ -18,6 +18,7 @@ from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidQuestion
+from holdfast.ledger.audit import audit
 from holdfast.question import GRID, Schema, parse_row, row_value
 from holdfast.question.text import text
 from tests.holdout.tables import opened
@@ -159,3 +160,13 @@ def test_what_an_engine_cannot_take_is_refused_before_it_is_reserved(
                 holdout.ask("avg(x1 > 0.5)", tolerance=0.4)
         assert path.read_bytes() == written
         assert isinstance(holdout.ask("avg(x1 > 0.5)", tolerance=0.4), holdfast.Answer)
+
+
+def test_a_sum_of_a_thousand_columns_with_declared_bounds_is_asked(tmp_path: Path) -> None:
+    """Bounds are written out in the canonical text, which must be read again from the ledger."""
+    rows = pl.DataFrame({name: [0.25, 0.5] * 100 for name in "abc"})
+    total = " + ".join("abc"[n % 3] for n in range(1_000))
+    bounds = dict.fromkeys("abc", (0.0, 1.0))
+    with holdfast.open(rows, ledger=tmp_path / "t.ledger", tolerance=0.4, schema=bounds) as holdout:
+        assert holdout.ask(f"avg(({total}) / 1000)").interval.low <= 0.375
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))

@@ -293,7 +293,7 @@ SIZES = [
     "avg(" + "x" * 250 + " > 1)",
     'avg("' + "x" * 250 + '" > 1)',
     "x" * 250 + "(x)",
-    "avg(x > 1) where " + "flag or " * 6_000 + "flag",
+    "avg(x > 1) where " + "flag or " * MAX_TOKENS + "flag",
     "avg(" + "coalesce(" * 400 + "x" + ", 1)" * 400 + ")",
     "avg(" + "nullif(" * 15 + "x" + ", 1)" * 15 + " > 1)",
     "avg(" + "(" * 14 + "x" + " between 0 and 1)" * 14 + ")",

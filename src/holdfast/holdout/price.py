@@ -269,6 +269,5 @@ def _refusal(error: Refused, wanted: int, covered: int) -> Refused:
         return error
     return BudgetExhausted(
         f"requested up to {wanted:,} new questions, one after another; remaining budget for "
-        f"{covered:,}; missing {wanted - covered:,}. Nothing was spent. Ask with a larger "
-        "tolerance=, or for less at a time."
+        f"{covered:,}; missing {wanted - covered:,}. Nothing was spent. After those: {error}"
     )

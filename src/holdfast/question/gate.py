@@ -31,8 +31,8 @@ __all__ = [
     "read_tokens",
 ]
 
-MAX_LENGTH = 50_000  # characters
-MAX_TOKENS = 10_000
+MAX_LENGTH = 200_000  # characters
+MAX_TOKENS = 40_000  # declared bounds are written out: each column becomes six of them
 MAX_NESTING = 20  # parentheses and CASEs inside each other: the SQL reader is recursive
 MAX_PREFIXES = 20  # NOTs and signs in a row, for the same reason
 MAX_DEPTH = 100  # levels of the tree, not counting the terms of a chain, which are read in a loop
