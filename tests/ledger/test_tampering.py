@@ -120,6 +120,7 @@ def sealed_again(path: Path, seq: int, change: Callable[[str], str]) -> None:
         (3, "settle/2", "settle/9", "entry 3 .* unknown kind 'settle/9'"),
         (4, '"number":2', '"number":1', "entry 4 .* reserves questions .1.; the next is 2"),
         (4, "bounded noise/1", "wishful thinking/1", "entry 4 .* cannot be read"),
+        (4, '"scale":1048576', '"scale":null', "entry 4 .* cannot be read"),
         (3, '"symbols":[', '"symbols":["x",', "entry 3 .* cannot be read"),
     ],
 )

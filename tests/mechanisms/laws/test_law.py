@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy.special import betainc
 
+from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
 from holdfast.mechanisms.laws.median import Median
@@ -134,6 +136,17 @@ def test_the_error_is_exceeded_as_rarely_as_said(law: Law, beta: float, draws: i
     sizes = np.abs([law.draw(Noise(SECRET, str(j)), scale) for j in range(draws)])
     assert np.count_nonzero(sizes > error) <= most_failures(draws, beta)
     assert np.count_nonzero(sizes > 0.7 * error) > most_failures(draws, beta)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("cells", None), ("cells", "9"), ("cells", 0), ("cells", math.nan), ("scale", -1),
+     ("scale", None), ("scale", 0.5), ("reach", -1), ("reach", "0")],
+)  # fmt: skip
+def test_what_is_no_grid_is_refused(name: str, wrong: Any) -> None:
+    """Ledgers name grids: whoever forged one is told so, in words."""
+    with pytest.raises(InvalidArgument, match=f"{name} is"):
+        replace(Grid(9, 1, 1), **{name: wrong})
 
 
 # Grids ------------------------------------------------------------------------------------------

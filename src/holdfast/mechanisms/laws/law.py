@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from holdfast import require
 from holdfast.mechanisms.noise import Noise
 from holdfast.theory.base.safeside import float_above
 
@@ -32,6 +33,12 @@ class Grid:
     cells: int | float
     scale: int
     reach: int | None
+
+    def __post_init__(self) -> None:
+        require.positive("cells", self.cells)
+        require.integer_at_least("scale", self.scale, 0)
+        if self.reach is not None:
+            require.integer_at_least("reach", self.reach, 0)
 
     def cell(self, numerator: int, denominator: int) -> int:
         """floor(q G + 1/2) of q = numerator/denominator, in whole numbers."""
