@@ -89,6 +89,11 @@ class Desk:
         found = recall(self.store.path, self.store.secret)
         return None if found is None else found.source
 
+    @property
+    def once(self) -> bool:
+        """Whether one batch is answered, and no more."""
+        return kind_of(self.opening.mechanism["name"]).once
+
     def other_rows(self, data: Any) -> Sample:
         """A table to guess from; refused if it is the protected one."""
         return other_rows(data, self.opening, self.store.secret)

@@ -29,13 +29,18 @@ __all__ = ["Due", "answered", "claimed", "is_whole", "play_of", "played", "wish_
 Due: TypeAlias = list[tuple[int, Part]]  # the parts of one batch, each with its question's place
 
 
-def play_of(question: Bound, guess: float | None, tolerance: float) -> Play:
-    """The play of any question; a guess is a number in its own unit."""
+def play_of(question: Bound, guess: float | None, tolerance: float, *, once: bool) -> Play:
+    """The play of any question; a guess is a number in its own unit.
+
+    `once`: the mechanism answers one batch, and no more.
+    """
     if guess is not None:
         require.between("guess", guess, question.low, question.high)
     if isinstance(question, Quantile):
         return question.play(guess, tolerance)
-    return staged(question, guess) if is_derived(question) else alone(_single(question), guess)
+    if is_derived(question):
+        return staged(question, guess, once=once)
+    return alone(_single(question), guess)
 
 
 def _single(question: Bound) -> Statistic:
@@ -164,7 +169,9 @@ def answered(
     """
     t = desk.half_width(tolerance)
     asked = _Asked(desk, questions, guess, why, tolerance, silent)
-    plays = [play_of(each, guess.of(place), t) for place, each in enumerate(questions)]
+    plays = [
+        play_of(each, guess.of(place), t, once=desk.once) for place, each in enumerate(questions)
+    ]
     found = played(plays, asked.put, asked.shortened)
     return [
         asked.answers[place][0]

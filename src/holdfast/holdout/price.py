@@ -47,8 +47,10 @@ class _Rehearsal:
 
     def run(self) -> list[list[Wish]]:
         """The new questions, batch by batch."""
-        t = self.desk.half_width(self.tolerance)
-        plays = [play_of(each, self.guess.of(n), t) for n, each in enumerate(self.questions)]
+        t, once = self.desk.half_width(self.tolerance), self.desk.once
+        plays = [
+            play_of(each, self.guess.of(n), t, once=once) for n, each in enumerate(self.questions)
+        ]
         played(plays, self._put)
         return self.batches
 

@@ -184,4 +184,5 @@ ONE_LOOK = MechanismKind(
     plan=_plan,
     build=lambda _terms, parameters: OneLook(parameters["declared"]),
     refuses_checks="its one look shows exact values, and nothing can be asked after it.",
+    once=True,
 )

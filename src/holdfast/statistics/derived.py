@@ -86,22 +86,25 @@ def is_single(question: object) -> TypeGuard[Statistic]:
     return hasattr(question, "row")
 
 
-def batches(question: Statistic | Derived, *, numbers: bool) -> Stages:
-    """The parts in the order they are asked; a number guessed is about the last part alone."""
+def batches(question: Statistic | Derived, *, numbers: bool, once: bool = False) -> Stages:
+    """The parts in the order they are asked; a number guessed is about the last part alone.
+
+    `once` tells that there is one batch for all: what only narrows a later part is left out.
+    """
     if not is_derived(question):
         return ((cast("Statistic", question),),)
     *earlier, last = question.stages
-    if numbers and isinstance(question, Paired):
-        return (last,)  # a guess of the difference needs no share
+    if (numbers or once) and isinstance(question, Paired):
+        return (last,)  # the difference itself needs no share
     if numbers and len(last) > 1:
         return (*earlier, last[:-1], last[-1:])
     return question.stages
 
 
-def staged(question: Derived, guess: float | None) -> Play:
+def staged(question: Derived, guess: float | None, *, once: bool = False) -> Play:
     """The play of a statistic that is asked stage by stage; a guess is about its last part."""
     found: list[Estimate] = []
-    *earlier, last = batches(question, numbers=guess is not None)
+    *earlier, last = batches(question, numbers=guess is not None, once=once)
     for stage in earlier:
         found += yield [Part(part) for part in stage]
     if guess is None:
