@@ -17,6 +17,7 @@ from tests.cli.run import holdfast
 LOOKS = [("budget", "t"), ("ledger", "t"), ("ledger", "t", "--explain"), ("audit", "t")]
 COMMANDS = [
     *LOOKS,
+    ("list",),
     ("ask", "t", "avg(x > 9)"),
     ("ask", "t", "avg(x > 9)", "--dry-run"),
     ("check", "t", "avg(x > 9)", "--guess", "0.5"),

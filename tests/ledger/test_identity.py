@@ -370,7 +370,7 @@ def test_ledgers_are_listed(tmp_path: Path, index: Path) -> None:
     first, second, third = json.loads(command("list", "--json", cwd=here).stdout)
     assert (first["ledger"], first["name"], first["rows"]) == (str(elsewhere), "far", 400)
     assert second["ledger"] == str(damaged)
-    assert "secret" in second["error"]
+    assert "is damaged" in second["error"]
     assert third == {
         "ledger": str(near),
         "name": "near",
@@ -380,5 +380,6 @@ def test_ledgers_are_listed(tmp_path: Path, index: Path) -> None:
     }
     said = command("list", cwd=here)
     assert f"{near}\n  near: 400 rows, 1 asked, {left} left\n" in said.stdout
-    assert "cannot be read: the secret" in said.stdout
+    assert "cannot be read: the ledger" in said.stdout
+    assert said.returncode == 4  # as with every command that meets a damaged one
     assert said.stdout.endswith(f"Next: holdfast budget {elsewhere}\n")

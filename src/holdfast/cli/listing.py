@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import typer
 
 from holdfast.cli.app import Json, app, show_json
-from holdfast.errors import HoldfastError
+from holdfast.cli.records import AUDIT_FAILED
+from holdfast.errors import HoldfastError, LedgerTampered
 
 __all__ = ["list"]
 
@@ -22,26 +24,31 @@ def list(as_json: Json = False) -> None:
     found = [_facts(path) for path in in_reach(Path())]
     if as_json:
         show_json(found)
-        return
-    for facts in found:
-        typer.echo(f"{facts['ledger']}\n  {_told(facts)}")
-    if found:
+    elif found:
+        for facts in found:
+            typer.echo(f"{facts['ledger']}\n  {_told(facts)}")
         typer.echo(f"\nNext: holdfast budget {quote(found[0]['ledger'])}")
     else:
         typer.echo("There is no ledger here, nor was one opened elsewhere.")
         typer.echo("\nNext: holdfast init DATA --name NAME")
+    if any(facts.get("tampered") for facts in found):
+        sys.exit(AUDIT_FAILED)
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    """What a ledger is about; or why that cannot be said."""
-    from holdfast.holdout.open import open as open_holdout
+    """What a ledger is about; or why that cannot be said. It is looked at, and needs no secret."""
+    from holdfast.holdout.budget import budget_of
+    from holdfast.ledger.reader import look
+    from holdfast.ledger.transcript import Transcript
 
     try:
-        with open_holdout(ledger=path) as holdout:
-            name, budget = holdout.name, holdout.budget
+        with look(path) as reader:
+            transcript = Transcript.resumed(reader)
+            name, facts = transcript.opening.name, budget_of(transcript).to_dict()
+    except LedgerTampered as error:
+        return {"ledger": str(path), "error": str(error), "tampered": True}
     except HoldfastError as error:
         return {"ledger": str(path), "error": str(error)}
-    facts = budget.to_dict()
     known = {what: facts[what] for what in ("rows", "asked", "questions_left")}
     return {"ledger": str(path), "name": name, **known}
 
