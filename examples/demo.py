@@ -38,11 +38,11 @@ def showcase() -> None:
     """One attack on a re-used holdout, answered in five ways; what `holdfast demo` shows."""
     from holdfast.lab.pages.pictures import experiment_chart
     from holdfast.lab.pages.showcase import showcase as attacked
-    from holdfast.lab.pages.tables import experiment_grid
+    from holdfast.lab.pages.tables import experiment_sheet
 
     found = attacked()
     print(f"\n4. Re-using one holdout: {found.description}\n")
-    print(experiment_grid(found).text())
+    print(experiment_sheet(found).text())
     chart = OUTPUT / "reuse.png"
     save(experiment_chart(found), str(chart))
     print(f"\nChart of it: {chart}")

@@ -16,7 +16,7 @@ from holdfast.lab.arena.registry import EXPERIMENTS, Sizes, attacked
 from holdfast.lab.attacks.roster import ATTACKS
 from holdfast.lab.pages.report import Section, write_pages, write_report
 from holdfast.lab.pages.showcase import showcase
-from holdfast.lab.pages.tables import experiment_grid
+from holdfast.lab.pages.tables import experiment_sheet
 from tests.cli.run import holdfast
 
 
@@ -134,7 +134,7 @@ def test_demo_in_small(tmp_path: Path) -> None:
     assert splitting.answered < 30
     assert checked.holds
     assert asked.holds
-    assert "0.500" in experiment_grid(found).text()
+    assert "0.500" in experiment_sheet(found).text()
 
 
 def test_demo_says_where_its_chart_is(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_page_escapes_what_it_is_told(tmp_path: Path) -> None:
     from holdfast.lab.pages.pictures import experiment_chart
 
     section = Section(
-        "a < b", ("1 < 2",), experiment_chart(found), experiment_grid(found), ("c < d",)
+        "a < b", ("1 < 2",), experiment_chart(found), experiment_sheet(found), ("c < d",)
     )
     page, words = write_pages(tmp_path, [section])
     assert "<h2>a &lt; b</h2>" in page.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ from holdfast.data.sample import Sample
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_function
 from holdfast.question.bounds import range_of
-from holdfast.question.expression import Column, ColumnType, Expression, Kind, Op
+from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.question.text import identifier
 from holdfast.statistics.call import mean
@@ -60,7 +60,7 @@ def engines(
     """The table, with the expected values as columns r0, r1, ..., in every engine."""
     frame = pl.DataFrame(table, schema=POLARS_TYPES)
     for place, (values, expression) in enumerate(zip(references, expressions, strict=True)):
-        dtype = pl.Boolean if expression.kind is Kind.BOOLEAN else pl.Float64
+        dtype = pl.Boolean if expression.kind is ValueKind.BOOLEAN else pl.Float64
         frame = frame.with_columns(pl.Series(f"r{place}", values, dtype=dtype))
     path = folder / "table.parquet"
     frame.write_parquet(path)
@@ -70,10 +70,10 @@ def engines(
 
 def equals_column(expression: Expression, name: str) -> RowValue:
     """True where the expression has exactly the value of the column, NULL included."""
-    type_ = ColumnType.BOOLEAN if expression.kind is Kind.BOOLEAN else ColumnType.FLOAT
+    type_ = ColumnType.BOOLEAN if expression.kind is ValueKind.BOOLEAN else ColumnType.FLOAT
     column = Column(name, type_)
     both_null = build.conjunction([build.is_null(expression), build.is_null(column)])
-    return row_value(build.disjunction([build.compare(Op.EQUAL, expression, column), both_null]))
+    return row_value(build.disjunction([build.comparison(Op.EQUAL, expression, column), both_null]))
 
 
 @settings(max_examples=80)
@@ -91,7 +91,7 @@ def test_values_are_those_of_the_interpreter_to_the_last_bit(
 
 
 def bounded(expression: Expression) -> RowValue | None:
-    if expression.kind is Kind.NUMBER and not range_of(expression).finite:
+    if expression.kind is ValueKind.NUMBER and not range_of(expression).finite:
         expression = build.clip(expression, -7.3, 1e6)
     try:
         return row_value(expression)

@@ -20,7 +20,7 @@ from holdfast.data.sample import Sample
 from holdfast.errors import InvalidQuestion
 from holdfast.ledger.audit import audit
 from holdfast.question import GRID, Schema, parse_row, row_value
-from holdfast.question.text import text
+from holdfast.question.text import text_of
 from tests.holdout.tables import opened
 
 ROWS, COLUMNS = 40, 20
@@ -101,7 +101,7 @@ def test_long_questions_are_the_same_on_every_engine(
     samples: list[Sample], written: str, values: Any
 ) -> None:
     expression = parse_row(written, SCHEMA)
-    assert parse_row(text(expression), SCHEMA) == expression
+    assert parse_row(text_of(expression), SCHEMA) == expression
     row = row_value(expression)
     found = []
     for sample in samples:

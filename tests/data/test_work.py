@@ -13,7 +13,7 @@ from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.evaluate import evaluate
 from holdfast.data.polars import PolarsSample
 from holdfast.question import Schema, parse_row, row_value
-from holdfast.question.expression import Call, Op, walk
+from holdfast.question.expression import Op, Operation, subtrees
 from holdfast.question.sql import SqlLanguage
 from holdfast.question.writing import Writer
 
@@ -77,7 +77,8 @@ def test_choices_are_made_among_values_that_are_there(written: str) -> None:
     expression = parse_row(written, SCHEMA)
     Writer(Watching(names)).write(expression)
     has_choice = any(
-        isinstance(each, Call) and each.op in (Op.CASE, Op.COALESCE) for each in walk(expression)
+        isinstance(each, Operation) and each.op in (Op.CASE, Op.COALESCE)
+        for each in subtrees(expression)
     )
     assert bool(chosen) >= has_choice
     for code in chosen:  # a column, a name or a constant; or a name that is compared with zero

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from holdfast.data.design import design_of
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import HoldfastError, InvalidArgument
-from holdfast.guessers.domain import MOST_CELLS, Cut, domain_of
+from holdfast.guessers.domain import MOST_DOMAIN_CELLS, Cut, domain_of
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID
@@ -40,7 +40,7 @@ COLUMNS: dict[str, Any] = {
     "x": 5,
     "day": [date(2020, 1, 1), date(2020, 7, 1)],
 }
-DOMAIN = domain_of(TABLE, COLUMNS, MOST_CELLS)
+DOMAIN = domain_of(TABLE, COLUMNS, MOST_DOMAIN_CELLS)
 QUESTIONS = [
     "late",
     "origin = 'JFK'",
@@ -107,7 +107,7 @@ def test_weighted_averages_are_those_of_the_cells_one_by_one(question: str, seed
 
 
 def test_what_a_domain_covers() -> None:
-    small = domain_of(TABLE, {"late": None, "hour": None}, MOST_CELLS)
+    small = domain_of(TABLE, {"late": None, "hour": None}, MOST_DOMAIN_CELLS)
     assert small.shape == (2, 24)
     assert small.covers(mean("late and hour > 3"))
     assert not small.covers(mean("late and x > 3"))
@@ -117,17 +117,17 @@ def test_what_a_domain_covers() -> None:
 
 
 def test_cuts_and_bins_stand_for_their_middles() -> None:
-    found = domain_of(TABLE, {"x": Cut(0, 10, 40), "hour": 4}, MOST_CELLS)
+    found = domain_of(TABLE, {"x": Cut(0, 10, 40), "hour": 4}, MOST_DOMAIN_CELLS)
     assert found.values == ((5.0, 25.0), (2.875, 8.625, 14.375, 20.125))
 
 
 def test_without_declarations_every_known_column_is_in_it() -> None:
-    found = domain_of(TABLE, None, MOST_CELLS)
+    found = domain_of(TABLE, None, MOST_DOMAIN_CELLS)
     assert dict(zip(found.columns, found.shape, strict=True)) == {"late": 2, "hour": 24, "x": 8}
     frame = pl.DataFrame({"arm": ["a", "b", "c"] * 4, "y": [1.0, 2.0] * 6})
     sample = PolarsSample(frame)
     table = Table(Schema(sample.types), design_of(sample, ["arm"], None))
-    assert domain_of(table, None, MOST_CELLS).values == (("a", "b", "c"),)
+    assert domain_of(table, None, MOST_DOMAIN_CELLS).values == (("a", "b", "c"),)
 
 
 @pytest.mark.parametrize(
@@ -153,13 +153,13 @@ def test_without_declarations_every_known_column_is_in_it() -> None:
 )
 def test_bad_declarations_get_one_sentence(columns: Any, said: str) -> None:
     with pytest.raises(HoldfastError, match=said) as error:
-        domain_of(TABLE, columns, MOST_CELLS)
+        domain_of(TABLE, columns, MOST_DOMAIN_CELLS)
     assert "\n" not in str(error.value)
 
 
 def test_a_table_of_which_nothing_is_known_needs_declarations() -> None:
     with pytest.raises(InvalidArgument, match="declare some"):
-        domain_of(Table(Schema({"origin": ColumnType.TEXT})), None, MOST_CELLS)
+        domain_of(Table(Schema({"origin": ColumnType.TEXT})), None, MOST_DOMAIN_CELLS)
 
 
 @pytest.mark.parametrize("edges", [(), (1.0,), (1.0, 1.0), (2.0, 1.0), (0.0, math.nan)])

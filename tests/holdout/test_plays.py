@@ -11,7 +11,7 @@ from holdfast.errors import BudgetExhausted, InvalidQuestion
 from holdfast.holdout.plays import Due, played
 from holdfast.ledger.audit import audit
 from holdfast.statistics.bind import bind
-from holdfast.statistics.play import Estimate, Joined, Part, Play
+from holdfast.statistics.play import Estimate, Joined, Play, Subquestion
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
@@ -26,7 +26,7 @@ def stages(sizes: Sequence[int]) -> Play:
     """A play of so many parts in each batch, whose value counts the answers it was sent."""
     found: list[Estimate] = []
     for size in sizes:
-        found += yield [Part(LATE)] * size
+        found += yield [Subquestion(LATE)] * size
     return Joined(float(len(found)), WHOLE.interval)
 
 
@@ -62,7 +62,7 @@ def test_a_refusal_reaches_every_play_that_is_due() -> None:
 
     def listening(name: str) -> Play:
         try:
-            yield [Part(LATE)]
+            yield [Subquestion(LATE)]
         except BudgetExhausted:
             heard.append(name)
         return Joined(None, WHOLE.interval)

@@ -20,7 +20,7 @@ from holdfast.errors import HoldfastError, InvalidArgument, Refused
 from holdfast.holdout.answer import Answer
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.theory.base.theorem import find
+from holdfast.theory.base.theorem import find_theorems
 from tests.holdout.tables import (
     BOUNDS,
     Crash,
@@ -198,7 +198,7 @@ def test_its_words(name: str) -> None:
     assert kind.needs.endswith(".")
     assert kind.promises
     if kind.theorem is not None:
-        assert find(kind.theorem) is not None
+        assert find_theorems(kind.theorem) is not None
 
 
 def test_an_unknown_name_gets_the_nearest() -> None:

@@ -12,7 +12,7 @@ from holdfast.mechanisms.catalogue import CATALOGUE, methods
 from holdfast.planner.table import show
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.leakage import equal_width
-from holdfast.theory.planning import MOST_QUESTIONS, Method, Rows, check_method
+from holdfast.theory.planning import MOST_QUESTIONS, KnownRows, Method, check_method
 
 # Half-widths of docs/theory.md, section 5: (rows, questions) -> bounded, Gaussian, median noise.
 WIDTHS: dict[tuple[int, int], tuple[float | None, float | None, float | None]] = {
@@ -27,7 +27,7 @@ WIDTHS: dict[tuple[int, int], tuple[float | None, float | None, float | None]] =
     (10**6, 100_000): (None, 0.0625, 0.0486),
 }
 METHODS = {method.name: method for method in methods()}
-INDEPENDENT = Rows(BoundedMean)
+INDEPENDENT = KnownRows(BoundedMean)
 LOG_05 = math.log(0.05)
 NAMES = ("bounded noise", "gaussian", "median noise")
 

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from holdfast.question import build
-from holdfast.question.expression import Call, Column, ColumnType, Constant, Expression, Op
+from holdfast.question.expression import Column, ColumnType, Constant, Expression, Op, Operation
 
 Value = Any  # bool, float, str, datetime or None
 
@@ -38,7 +38,7 @@ def _clean(value: Value) -> Value:
     return None if math.isnan(value) else float(value)
 
 
-def _call(call: Call, row: Mapping[str, Value]) -> Value:
+def _call(call: Operation, row: Mapping[str, Value]) -> Value:
     op = call.op
     if op is Op.CASE:
         *branches, otherwise = call.args
@@ -168,7 +168,7 @@ def _texts(depth: int) -> st.SearchStrategy[Expression]:
 
 
 def _number(expression: Expression) -> Expression:
-    return build.number(expression, "a number")
+    return build.as_number(expression, "a number")
 
 
 def _chosen(when: Expression, then: Expression, otherwise: Expression | None) -> Expression:
@@ -220,9 +220,9 @@ def conditions(depth: int) -> st.SearchStrategy[Expression]:
     )
     instants = moments | st.builds(build.constant, st.datetimes())
     return st.one_of(
-        st.builds(build.compare, comparison, number, number),
-        st.builds(build.compare, comparison, text, text | literals),
-        st.builds(build.compare, comparison, moments, instants),
+        st.builds(build.comparison, comparison, number, number),
+        st.builds(build.comparison, comparison, text, text | literals),
+        st.builds(build.comparison, comparison, moments, instants),
         st.builds(build.conjunction, several),
         st.builds(build.disjunction, several),
         st.builds(build.negation, condition),

@@ -14,16 +14,16 @@ from holdfast.question import Schema, build, parse_row
 from holdfast.question.bounds import may_be_nan, range_of, unbounded_columns
 from holdfast.question.expression import (
     MAX_SIZE,
-    Call,
     Column,
     ColumnType,
     Expression,
-    Kind,
     Op,
+    Operation,
+    ValueKind,
     column_names,
-    walk,
+    subtrees,
 )
-from holdfast.question.text import text
+from holdfast.question.text import text_of
 from tests.question.interpreter import COLUMNS, conditions, evaluate, numbers, rows
 
 X = Column("x", ColumnType.FLOAT)
@@ -41,9 +41,9 @@ def same(left: Any, right: Any) -> bool:
 def test_arithmetic_keeps_every_bit(
     row: dict[str, Any], a: Expression, b: Expression, op: Op
 ) -> None:
-    plain = Call(op, (a, b))
+    plain = Operation(op, (a, b))
     assert same(evaluate(build.arithmetic(op, a, b), row), evaluate(plain, row))
-    assert same(evaluate(build.negate(a), row), evaluate(Call(Op.NEGATE, (a,)), row))
+    assert same(evaluate(build.negate(a), row), evaluate(Operation(Op.NEGATE, (a,)), row))
 
 
 @settings(max_examples=200)
@@ -65,9 +65,9 @@ def test_comparisons_and_their_mirror(
     row: dict[str, Any], a: Expression, b: Expression, op: Op
 ) -> None:
     mirrored = {Op.EQUAL: Op.EQUAL, Op.BELOW: Op.ABOVE, Op.AT_MOST: Op.AT_LEAST, Op.ABOVE: Op.BELOW}
-    compared = build.compare(op, a, b)
-    assert evaluate(compared, row) is evaluate(Call(op, (a, b)), row)
-    assert compared == build.compare(mirrored[op], b, a)
+    compared = build.comparison(op, a, b)
+    assert evaluate(compared, row) is evaluate(Operation(op, (a, b)), row)
+    assert compared == build.comparison(mirrored[op], b, a)
 
 
 @settings(max_examples=200)
@@ -83,7 +83,7 @@ def test_choosing_functions(
 ) -> None:
     values = [evaluate(each, row) for each in operands]
     assert evaluate(build.coalesce(operands), row) == evaluate(
-        Call(Op.COALESCE, tuple(operands)), row
+        Operation(Op.COALESCE, tuple(operands)), row
     )
     least = None if None in values else min(values)
     assert evaluate(build.extreme(Op.LEAST, operands), row) == least
@@ -100,8 +100,8 @@ def test_every_value_is_in_the_range(row: dict[str, Any], expression: Expression
     value = evaluate(expression, row)
     low, high = range_of(expression)
     assert value is None or low <= value <= high
-    for node in walk(expression):
-        if isinstance(node, Call) and node.op in (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE):
+    for node in subtrees(expression):
+        if isinstance(node, Operation) and node.op in (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE):
             a, b = (evaluate(arg, row) for arg in node.args)
             if a is not None and b is not None and not (node.op is Op.DIVIDE and b == 0):
                 raw = {"+": a + b, "-": a - b, "*": a * b, "/": a / b if b else 0.0}[node.op]
@@ -112,7 +112,7 @@ def test_unbounded_columns_are_those_that_matter() -> None:
     y = Column("y", ColumnType.INTEGER)
     clipped = build.clip(y, 0, 1)
     assert unbounded_columns(build.arithmetic(Op.ADD, X, clipped)) == ["x"]
-    assert unbounded_columns(build.case([(build.compare(Op.ABOVE, X, y), clipped)], None)) == []
+    assert unbounded_columns(build.case([(build.comparison(Op.ABOVE, X, y), clipped)], None)) == []
     assert unbounded_columns(build.function(Op.ABS, build.coalesce([y, X]))) == ["x", "y"]
     assert unbounded_columns(build.arithmetic(Op.DIVIDE, clipped, clipped)) == []
     assert not range_of(build.arithmetic(Op.DIVIDE, clipped, clipped)).finite
@@ -124,8 +124,8 @@ def test_unbounded_columns_are_those_that_matter() -> None:
     [
         lambda: build.arithmetic(Op.ADD, X, NAME),
         lambda: build.negate(DAY),
-        lambda: build.compare(Op.EQUAL, X, NAME),
-        lambda: build.compare(Op.BELOW, DAY, X),
+        lambda: build.comparison(Op.EQUAL, X, NAME),
+        lambda: build.comparison(Op.BELOW, DAY, X),
         lambda: build.conjunction([FLAG, X]),
         lambda: build.negation(X),
         lambda: build.like(X, "%"),
@@ -155,14 +155,14 @@ def test_constants_of_different_kinds_differ() -> None:
     assert build.constant(True) != build.constant(1.0)
     assert build.constant(-0.0).value == 0.0
     assert math.copysign(1, build.constant(-0.0).value) == 1  # type: ignore[arg-type]
-    assert build.constant("1").kind is Kind.TEXT
+    assert build.constant("1").kind is ValueKind.TEXT
 
 
 def test_short_text_cannot_make_a_huge_tree() -> None:
     expression: Expression = X
     while isinstance(expression, Column) or expression.size <= MAX_SIZE // 2:  # type: ignore[union-attr]
         expression = build.arithmetic(Op.ADD, expression, expression)
-    assert len(text(expression)) < 20 * MAX_SIZE
+    assert len(text_of(expression)) < 20 * MAX_SIZE
     with pytest.raises(InvalidQuestion, match=f"{MAX_SIZE:,} parts"):
         build.arithmetic(Op.ADD, expression, expression)
 
@@ -187,10 +187,10 @@ def test_short_text_cannot_make_a_huge_tree() -> None:
 )
 def test_a_condition_beside_a_number_is_the_condition(spelling: str, one: str) -> None:
     schema = Schema(COLUMNS)
-    assert text(parse_row(spelling, schema)) == one
+    assert text_of(parse_row(spelling, schema)) == one
     # Where both numbers pass, or none, a NULL is still a NULL.
-    assert text(parse_row("b >= 0", schema)) == "b >= 0"
-    assert text(parse_row("b = 2", schema)) == "b = 2"
+    assert text_of(parse_row("b >= 0", schema)) == "b >= 0"
+    assert text_of(parse_row("b = 2", schema)) == "b = 2"
 
 
 def test_trees_are_compared_hashed_and_kept_whatever_their_depth() -> None:
@@ -203,5 +203,5 @@ def test_trees_are_compared_hashed_and_kept_whatever_their_depth() -> None:
     assert first != X
     assert range_of(first) == range_of(other) == (-math.inf, math.inf)
     small = parse_row("case when b then f + g > 1 end", Schema(COLUMNS))
-    assert text(small) == text(pickle.loads(pickle.dumps(small)))
+    assert text_of(small) == text_of(pickle.loads(pickle.dumps(small)))
     assert pickle.loads(pickle.dumps(small)) == small

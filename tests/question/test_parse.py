@@ -9,10 +9,10 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import ColumnType, Schema, row_value
-from holdfast.question.expression import Column, Expression, walk
+from holdfast.question.expression import Column, Expression, subtrees
 from holdfast.question.parse import parse_row
 from holdfast.question.row import RowValue
-from holdfast.question.text import identifier, text
+from holdfast.question.text import identifier, text_of
 from tests.question.interpreter import COLUMNS, conditions, evaluate, numbers
 from tests.statistics.asked import asked
 
@@ -167,12 +167,12 @@ def test_canonical_text_is_what_it_was(question: str, canonical: str) -> None:
 @settings(max_examples=300)
 @given(numbers(3) | conditions(3))
 def test_canonical_text_reads_back_as_the_same_tree(expression: Expression) -> None:
-    written = text(expression)
+    written = text_of(expression)
     if "\u200d" in written:  # invisible characters are not read
         return
     schema = Schema(COLUMNS)
     again = parse_row(written, schema)
-    assert text(again) == written
+    assert text_of(again) == written
     # At the outside a condition may have been made a number; inside, nothing differs.
     if again.kind == expression.kind:
         assert again == expression
@@ -183,12 +183,12 @@ def test_canonical_text_reads_back_as_the_same_tree(expression: Expression) -> N
 def test_declared_bounds_survive_writing_and_reading(
     expression: Expression, data: st.DataObject
 ) -> None:
-    if "\u200d" in text(expression):
+    if "\u200d" in text_of(expression):
         return
     declared = Schema(COLUMNS, {}).declare({"f": (-5, 5), "i": (0, 1e6)})
-    once = parse_row(text(expression), declared)
-    assert parse_row(text(once), declared) == once
-    assert parse_row(text(once), Schema(COLUMNS)) == once  # the text says it all
+    once = parse_row(text_of(expression), declared)
+    assert parse_row(text_of(once), declared) == once
+    assert parse_row(text_of(once), Schema(COLUMNS)) == once  # the text says it all
 
 
 WORDS = "all and any as avg between case current_date date distinct else end exists false for from"
@@ -204,8 +204,8 @@ def test_every_column_name_can_be_asked_about(name: str) -> None:
     shown = identifier(name)
     for question in (f"{shown} > 1", f"not other and {shown} = 2", f"clip({shown} + 1, 0, 1)"):
         parsed = parse_row(question, schema)
-        assert Column(name, ColumnType.FLOAT) in set(walk(parsed))
-        assert parse_row(text(parsed), schema) == parsed
+        assert Column(name, ColumnType.FLOAT) in set(subtrees(parsed))
+        assert parse_row(text_of(parsed), schema) == parsed
 
 
 def test_all_words_of_the_reader_can_be_column_names() -> None:
@@ -222,7 +222,7 @@ def test_all_words_of_the_reader_can_be_column_names() -> None:
             "not {0}",
         ):
             parsed = parse_row(form.format(shown), schema)
-            assert parse_row(text(parsed), schema) == parsed, (name, form)
+            assert parse_row(text_of(parsed), schema) == parsed, (name, form)
 
 
 def test_capitals_matter_only_where_they_must() -> None:
@@ -274,7 +274,7 @@ def test_meaning_of_missing_values(question: str, value: object) -> None:
 
 
 def test_a_date_beside_a_text_is_a_date() -> None:
-    found = walk(parse_row("day = '2013-01-31'", SCHEMA))
+    found = subtrees(parse_row("day = '2013-01-31'", SCHEMA))
     assert any(getattr(node, "value", None) == datetime(2013, 1, 31) for node in found)
     for wrong in ("day = '2013-02-30'", "day > 'tomorrow'", "day in ('2013-1-1')", "day = 3"):
         with pytest.raises(InvalidQuestion):

@@ -16,9 +16,9 @@ from hypothesis import given, settings, strategies as st
 from holdfast.data.evaluate import evaluate
 from holdfast.errors import InvalidQuestion
 from holdfast.question import ColumnType, Schema, parse_row
-from holdfast.question.expression import Kind
+from holdfast.question.expression import ValueKind
 from holdfast.question.polars_row import from_polars
-from holdfast.question.text import text
+from holdfast.question.text import text_of
 from holdfast.statistics.bind import bind
 from holdfast.statistics.call import mean, quantile
 from holdfast.statistics.table import Table
@@ -285,8 +285,8 @@ def test_values_are_those_of_polars(expression: pl.Expr, rows: list[dict[str, An
     read = from_polars(expression, SCHEMA, bounded=False)
     (ours,) = evaluate(frame, [read])
     theirs = frame.select(expression.alias("v")).to_series()
-    if read.kind is Kind.BOOLEAN:
-        assert ours.to_list() == theirs.to_list(), text(read)
+    if read.kind is ValueKind.BOOLEAN:
+        assert ours.to_list() == theirs.to_list(), text_of(read)
     else:  # where all rows divide by one number, Polars multiplies by its inverse
         np.testing.assert_allclose(
             ours.cast(pl.Float64).to_numpy(), theirs.cast(pl.Float64).to_numpy(), rtol=1e-12

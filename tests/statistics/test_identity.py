@@ -14,7 +14,7 @@ from holdfast.statistics.bind import bind, labelled, read_question
 from holdfast.statistics.call import histogram
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.named import TableCall
-from holdfast.statistics.recorded import recorded
+from holdfast.statistics.recorded import recorded_statistic
 from holdfast.statistics.whole import TableFunction, statistic
 from tests.statistics.zoo import CASES, QUANTILES, parts_of, public, table
 
@@ -36,7 +36,7 @@ def test_a_canonical_text_reads_as_itself(question: str) -> None:
 @pytest.mark.parametrize("question", EVERY)
 def test_every_part_can_be_measured_again_from_the_text_in_a_ledger(question: str) -> None:
     for part in parts_of(bind(question, PUBLIC)):
-        again = recorded(part.text, PUBLIC)
+        again = recorded_statistic(part.text, PUBLIC)
         assert again.text == part.text
         assert (again.low, again.high, again.row) == (part.low, part.high, part.row)
         assert type(again) is type(part)
@@ -65,7 +65,7 @@ def test_a_tricky_text_reads_as_itself_and_is_measured_again(question: str) -> N
     """Else an honest ledger fails its audit, and a crash gives its question up."""
     test_a_canonical_text_reads_as_itself(question)
     for part in parts_of(bind(question, PUBLIC)):
-        again = recorded(part.text, PUBLIC)
+        again = recorded_statistic(part.text, PUBLIC)
         assert again.text == part.text
         assert again == part or (again.row, again.low, again.high) == (
             part.row,
@@ -185,7 +185,7 @@ def test_a_function_of_the_table_is_known_by_all_that_was_declared() -> None:
     ]
     assert len({each.text for each in every}) == len(every)
     for each in every:
-        again = recorded(each.text, PUBLIC)
+        again = recorded_statistic(each.text, PUBLIC)
         assert isinstance(again, TableFunction)
         assert (again.bounds, again.change, again.sigma, again.b) == (
             each.bounds,
@@ -200,7 +200,7 @@ def test_a_function_of_the_table_is_known_by_all_that_was_declared() -> None:
 
 def test_means_of_polars_expressions_are_read_back() -> None:
     by_polars = bind(holdfast.mean(pl.col("x").abs(), bounds=(0, 5), variance=2.0), PUBLIC)
-    assert recorded(by_polars.text, PUBLIC) == by_polars
+    assert recorded_statistic(by_polars.text, PUBLIC) == by_polars
 
 
 def test_means_of_functions_are_read_back_but_for_their_values() -> None:
@@ -208,7 +208,7 @@ def test_means_of_functions_are_read_back_but_for_their_values() -> None:
         lambda frame: frame["x"], columns=["x"], bounds=(-1, 1), name="g"
     )
     question = bind(holdfast.mean(function, variance=0.5), PUBLIC)
-    again = recorded(question.text, PUBLIC)
+    again = recorded_statistic(question.text, PUBLIC)
     assert isinstance(again, Mean)
     assert again.text == question.text
     assert (again.low, again.high) == (question.low, question.high)
@@ -221,7 +221,7 @@ def test_means_of_functions_are_read_back_but_for_their_values() -> None:
 )
 def test_what_no_ledger_would_write_is_not_read_back(text: str) -> None:
     with pytest.raises(InvalidQuestion):
-        recorded(text, PUBLIC)
+        recorded_statistic(text, PUBLIC)
 
 
 # What cannot be asked ----------------------------------------------------------------------------

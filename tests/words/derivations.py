@@ -20,7 +20,15 @@ from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import range_of
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Call, Column, ColumnType, Constant, Expression, Kind, Op
+from holdfast.question.expression import (
+    Column,
+    ColumnType,
+    Constant,
+    Expression,
+    Op,
+    Operation,
+    ValueKind,
+)
 from holdfast.theory.length.words import (
     CLASS_WEIGHTS,
     DECIMAL_DIGITS,
@@ -148,7 +156,7 @@ class Forward:
                 raise Lost
         return k
 
-    def column(self, context: str, kind: Kind | None = None, but: str = "") -> Column:
+    def column(self, context: str, kind: ValueKind | None = None, but: str = "") -> Column:
         weights = {
             name: CLASS_WEIGHTS[context].get(self.class_of(name), 0)
             * float(self.schema.weights.get(name, 1))
@@ -169,7 +177,7 @@ class Forward:
             return "range"
         if type_ is ColumnType.TEXT:
             return "code" if name in self.schema.values else "text"
-        plain = {Kind.BOOLEAN: "flag", Kind.NUMBER: "number", Kind.MOMENT: "moment"}
+        plain = {ValueKind.BOOLEAN: "flag", ValueKind.NUMBER: "number", ValueKind.MOMENT: "moment"}
         return plain[self.schema.column(name).kind]
 
     def different(self, k: int, one: Callable[[], T]) -> list[T]:
@@ -193,7 +201,7 @@ class Forward:
                 first, second = self.condition("i"), self.condition("i")
                 if isinstance(first, Column) and isinstance(second, Column):
                     raise Lost
-                return build.compare(Op(self.row("same")), first, second)
+                return build.comparison(Op(self.row("same")), first, second)
             case "both":
                 return build.conjunction(self.units(self.count() + 1, top))
             case "either":
@@ -214,11 +222,11 @@ class Forward:
         if self.row("pair") == "columns":
             first = self.column(weights)
             second = self.column(weights, first.kind, but=first.name)
-            alike = "same" if first.kind in (Kind.BOOLEAN, Kind.TEXT) else "compared"
-            return build.compare(Op(self.row(alike)), first, second)
-        kind = list(Kind)[self.choose.uniform(4)]
+            alike = "same" if first.kind in (ValueKind.BOOLEAN, ValueKind.TEXT) else "compared"
+            return build.comparison(Op(self.row(alike)), first, second)
+        kind = list(ValueKind)[self.choose.uniform(4)]
         op = Op(self.row("compared"))
-        return build.compare(op, self.expression(kind), self.expression(kind))
+        return build.comparison(op, self.expression(kind), self.expression(kind))
 
     def case(self, result: Callable[[], Expression]) -> Expression:
         def given() -> Expression | None:
@@ -242,18 +250,20 @@ class Forward:
             case "like":
                 return self.like(subject)
             case "equal" | "unequal":
-                return build.compare(_OPPOSITES[form], subject, one())
+                return build.comparison(_OPPOSITES[form], subject, one())
             case "order":
-                return build.compare(Op(self.row("order")), subject, one())
+                return build.comparison(Op(self.row("order")), subject, one())
             case "among" | "none":
                 op = Op.EQUAL if form == "among" else Op.UNEQUAL
                 several = self.different(self.count() + 1, one)
                 join = build.disjunction if form == "among" else build.conjunction
-                return join([build.compare(op, subject, each) for each in several])
+                return join([build.comparison(op, subject, each) for each in several])
         signs = [Op(sign) for sign in self.row(form).split()]
         ends = sorted((one(), one()), key=_value)
         join = build.conjunction if form == "between" else build.disjunction
-        return join([build.compare(op, subject, end) for op, end in zip(signs, ends, strict=True)])
+        return join(
+            [build.comparison(op, subject, end) for op, end in zip(signs, ends, strict=True)]
+        )
 
     def subject(self, weights: str) -> tuple[Expression, str]:
         match self.row("subject"):
@@ -266,8 +276,10 @@ class Forward:
                 return self.arithmetic(bounded=False), "number"
             case "absolute":
                 return build.function(Op.ABS, self.number(bounded=False)), "number"
-        kind = [Kind.NUMBER, Kind.TEXT, Kind.MOMENT][self.choose.uniform(3)]
-        return self.expression(kind), {Kind.NUMBER: "number", Kind.TEXT: "text"}.get(kind, "moment")
+        kind = [ValueKind.NUMBER, ValueKind.TEXT, ValueKind.MOMENT][self.choose.uniform(3)]
+        return self.expression(kind), {ValueKind.NUMBER: "number", ValueKind.TEXT: "text"}.get(
+            kind, "moment"
+        )
 
     # --- Values --------------------------------------------------------------------------------
 
@@ -276,12 +288,12 @@ class Forward:
             return self.condition("v")
         return self.number(bounded=True)
 
-    def expression(self, kind: Kind) -> Expression:
-        makers: dict[Kind, Callable[[], Expression]] = {
-            Kind.BOOLEAN: lambda: self.condition("i"),
-            Kind.NUMBER: lambda: self.number(bounded=False),
-            Kind.TEXT: self.text,
-            Kind.MOMENT: self.moment,
+    def expression(self, kind: ValueKind) -> Expression:
+        makers: dict[ValueKind, Callable[[], Expression]] = {
+            ValueKind.BOOLEAN: lambda: self.condition("i"),
+            ValueKind.NUMBER: lambda: self.number(bounded=False),
+            ValueKind.TEXT: self.text,
+            ValueKind.MOMENT: self.moment,
         }
         return makers[kind]()
 
@@ -311,7 +323,7 @@ class Forward:
             case "case":
                 return self.case(again)
             case "indicator":
-                return build.number(self.condition("i"), "it")
+                return build.as_number(self.condition("i"), "it")
             case "coalesce":
                 return build.coalesce([again() for _ in range(self.count() + 1)])
             case "length":
@@ -328,7 +340,7 @@ class Forward:
     def text(self) -> Expression:
         match form := self.row("text"):
             case "column":
-                return self.column("v", Kind.TEXT)
+                return self.column("v", ValueKind.TEXT)
             case "constant":
                 return build.constant(self.spelled())
             case "case":
@@ -340,7 +352,7 @@ class Forward:
     def moment(self) -> Expression:
         match self.row("moment"):
             case "column":
-                return self.column("v", Kind.MOMENT)
+                return self.column("v", ValueKind.MOMENT)
             case "constant":
                 return self.date()
             case "case":
@@ -352,7 +364,7 @@ class Forward:
     def beside(self, number: Expression) -> str:
         if isinstance(number, Column):
             return self.class_of(number.name)
-        return "level" if isinstance(number, Call) and number.op in _RANGES else "number"
+        return "level" if isinstance(number, Operation) and number.op in _RANGES else "number"
 
     def constant(self, subject: Expression, of: str) -> Expression:
         name = subject.name if isinstance(subject, Column) else ""

@@ -11,7 +11,7 @@ from holdfast.question.bounds import range_of
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.derived import Difference, Paired, counted
+from holdfast.statistics.derived import Difference, Paired, as_counted
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance, product_of, square_of
 from holdfast.statistics.quantile import Quantile
@@ -69,7 +69,7 @@ class _Parts:
             subject, of = self.words.subject("v")
             if of not in ("level", "range", "number"):  # no dates in this test
                 raise Lost
-            return build.compare(op, subject, build.constant(_OPEN))
+            return build.comparison(op, subject, build.constant(_OPEN))
         first = self.open_condition()
         units = self.words.units(self.words.count(), "v")
         join = build.conjunction if form == "both" else build.disjunction
@@ -95,7 +95,7 @@ class _Parts:
             values = [float(i) for i in range(int(low), int(high) + 1)]
         pairs = list(combinations(values, 2))
         chosen = pairs[self.words.choose.uniform(len(pairs))]
-        return [build.compare(Op.EQUAL, column, build.constant(value)) for value in chosen]
+        return [build.comparison(Op.EQUAL, column, build.constant(value)) for value in chosen]
 
     def quantile(self) -> Bound:
         level = self.words.row("level of a quantile")
@@ -118,7 +118,7 @@ class _Parts:
         if where is None and all(value.is_condition for value in values):
             return Paired(*values)
         return self.table.mean(
-            row_value(build.arithmetic(Op.SUBTRACT, *map(counted, values))), where
+            row_value(build.arithmetic(Op.SUBTRACT, *map(as_counted, values))), where
         )
 
     def spread(self) -> Bound:
@@ -151,7 +151,7 @@ class _Parts:
         floor = self.free_number()
         if not 0 < floor <= 0.5:
             raise Lost
-        source = LogLoss(counted(score), label, floor)
+        source = LogLoss(as_counted(score), label, floor)
         return Mean(RowValue(source, 0.0, 1.0, source.text, is_condition=False))
 
     def declared(self) -> Bound:

@@ -15,16 +15,16 @@ from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.question import build
 from holdfast.question.columns import Schema
 from holdfast.question.expression import (
-    Call,
     Column,
     ColumnType,
     Constant,
     Expression,
-    Kind,
     Op,
+    Operation,
+    ValueKind,
 )
 from holdfast.question.row import row_value
-from holdfast.question.text import text
+from holdfast.question.text import text_of
 from holdfast.statistics.mean import Mean, expression_of
 from holdfast.statistics.statistic import measure
 from holdfast.words.claims import MOST_HOLES
@@ -106,15 +106,15 @@ def test_what_follows_from_one_event_is_described_by_it() -> None:
 def test_every_condition_that_is_accepted_has_a_price(
     condition: Expression, where: Expression | None
 ) -> None:
-    among = "" if where is None else f" where {text(where)}"
-    _priced(f"avg({text(condition)}){among}")
+    among = "" if where is None else f" where {text_of(where)}"
+    _priced(f"avg({text_of(condition)}){among}")
 
 
 @settings(max_examples=150, deadline=None)
 @given(numbers(3))
 def test_every_number_that_is_accepted_has_a_price(number: Expression) -> None:
-    _priced(f"avg({text(number)})")
-    _priced(f"std(clip({text(number)}, -3, 4))")
+    _priced(f"avg({text_of(number)})")
+    _priced(f"std(clip({text_of(number)}, -3, 4))")
 
 
 def _priced(question: str) -> None:
@@ -285,13 +285,13 @@ def test_python_has_a_name_and_no_description(question: Any) -> None:
 def test_a_tree_without_a_production_is_refused_and_never_guessed() -> None:
     x = Column("x", ColumnType.FLOAT)
     words = Prior(Schema({"x": ColumnType.FLOAT}).declare({"x": (0, 1)}))
-    bare = build.conjunction([build.compare(Op.ABOVE, x, build.constant(0.5)), build.is_null(x)])
+    bare = build.conjunction([build.comparison(Op.ABOVE, x, build.constant(0.5)), build.is_null(x)])
     for tree in (
         x,  # where declared bounds apply, the column itself never stands
-        Call(Op.ADD, (build.clip(x, 0, 1), build.clip(x, 0, 2), build.clip(x, 0, 3))),
-        Call(Op.CLIP, (x, x, x)),
-        Constant(Kind.BOOLEAN, None),  # a NULL that no CASE gives
-        Constant(Kind.NUMBER, None),
+        Operation(Op.ADD, (build.clip(x, 0, 1), build.clip(x, 0, 2), build.clip(x, 0, 3))),
+        Operation(Op.CLIP, (x, x, x)),
+        Constant(ValueKind.BOOLEAN, None),  # a NULL that no CASE gives
+        Constant(ValueKind.NUMBER, None),
     ):
         with pytest.raises(NotDescribed, match="no words"):
             words.millibits(Part("mean", (tree,)))
@@ -306,9 +306,9 @@ def test_large_trees_have_a_price() -> None:
     words = Prior(Schema({"x": ColumnType.FLOAT}).declare({"x": (0, 1)}))
     deep: Expression = build.clip(x, 0, 1)
     for _ in range(950):
-        deep = Call(Op.SUBTRACT, (deep, build.constant(1.0)))
+        deep = Operation(Op.SUBTRACT, (deep, build.constant(1.0)))
     assert words.millibits(Part("mean", (deep,))) > 950 * 1000
-    ordered = [build.compare(Op.ABOVE, x, build.constant(float(i))) for i in range(300)]
+    ordered = [build.comparison(Op.ABOVE, x, build.constant(float(i))) for i in range(300)]
     wide = Mean(row_value(build.conjunction(ordered)))
     assert words.of(wide).plain > 300
     assert len(words.of(wide).parts) == 1 + MOST_HOLES

@@ -14,8 +14,8 @@ from scipy.stats import binom
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Call, ColumnType, Constant, Expression, Op
-from holdfast.question.text import text
+from holdfast.question.expression import ColumnType, Constant, Expression, Op, Operation
+from holdfast.question.text import text_of
 from holdfast.theory.length.words import PRODUCTIONS, share
 from holdfast.words import grammar, said
 from holdfast.words.parts import Part
@@ -56,7 +56,7 @@ def _conditions(atoms: Iterable[Expression]) -> set[Expression]:
         found |= {build.negation(one), build.is_null(one)}
         found |= {build.negation(build.is_null(one))}
     for pair in itertools.product(some, repeat=2):
-        found |= {build.compare(op, *pair) for op in (Op.EQUAL, Op.UNEQUAL)}
+        found |= {build.comparison(op, *pair) for op in (Op.EQUAL, Op.UNEQUAL)}
         found |= {build.conjunction(pair), build.disjunction(pair), build.coalesce(pair)}
     for three in itertools.combinations(some, 3):
         found |= {build.conjunction(three), build.disjunction(three)}
@@ -70,7 +70,7 @@ def _conditions(atoms: Iterable[Expression]) -> set[Expression]:
 @cache
 def _two_flags() -> frozenset[Expression]:
     once = _conditions([FLAGS.column("a"), FLAGS.column("b"), build.TRUE, build.FALSE])
-    short = sorted(once, key=lambda tree: (len(text(tree)), text(tree)))
+    short = sorted(once, key=lambda tree: (len(text_of(tree)), text_of(tree)))
     return frozenset(_conditions(short[:24]) | once)
 
 
@@ -79,9 +79,9 @@ def _level_and_code() -> frozenset[Expression]:
     level, code, flag = (MIXED.column(name) for name in ("level", "code", "flag"))
     numbers = [build.constant(float(i)) for i in range(4)]
     signs = (Op.EQUAL, Op.UNEQUAL, Op.BELOW, Op.AT_MOST, Op.ABOVE, Op.AT_LEAST)
-    atoms = [build.compare(op, level, number) for op in signs for number in numbers]
+    atoms = [build.comparison(op, level, number) for op in signs for number in numbers]
     values = [build.constant(value) for value in ("x", "y", "z", "w")]
-    atoms += [build.compare(op, code, value) for op in signs[:2] for value in values]
+    atoms += [build.comparison(op, code, value) for op in signs[:2] for value in values]
     return frozenset(_conditions([flag, *atoms, build.is_null(level), build.like(code, "x%")]))
 
 
@@ -90,17 +90,17 @@ def _kind(tree: Expression) -> str:
     match tree:
         case Constant():
             return "constant"
-        case Call(Op.AND, args) | Call(Op.OR, args) if len(_subjects(args)) > 1:
+        case Operation(Op.AND, args) | Operation(Op.OR, args) if len(_subjects(args)) > 1:
             return "both" if tree.op is Op.AND else "either"
-        case Call(Op.CASE):
+        case Operation(Op.CASE):
             return "case"
-        case Call(Op.COALESCE):
+        case Operation(Op.COALESCE):
             return "coalesce"
     return "other"
 
 
 def _subjects(args: tuple[Expression, ...]) -> set[Expression]:
-    return {arg.args[0] if isinstance(arg, Call) else arg for arg in args}
+    return {arg.args[0] if isinstance(arg, Operation) else arg for arg in args}
 
 
 @pytest.mark.parametrize("context", CONTEXTS)
@@ -147,21 +147,21 @@ def test_the_weights_of_numbers_sum_to_at_most_those_of_their_kinds() -> None:
     columns = [build.clip(NUMBERS.column(name), *NUMBERS.bounds[name]) for name in NUMBERS.bounds]
     constants = [build.constant(value) for value in (0.0, 1.0, 2.0, 5.0, 0.5, -1.0)]
     flag = NUMBERS.column("flag")
-    once: set[Expression] = {build.number(flag, "it"), *columns, *constants}
+    once: set[Expression] = {build.as_number(flag, "it"), *columns, *constants}
     some = list(once)
     for one, other in itertools.product(some, repeat=2):
         signs = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE)
         once |= {build.arithmetic(op, one, other) for op in signs}
         once |= {build.extreme(op, [one, other]) for op in (Op.LEAST, Op.GREATEST)}
-        once |= {build.number(build.coalesce([one, other]), "it")}
-        once |= {build.number(build.case([(flag, one)], other), "it")}
+        once |= {build.as_number(build.coalesce([one, other]), "it")}
+        once |= {build.as_number(build.case([(flag, one)], other), "it")}
     for one in list(once):
         once |= {build.negate(one), build.function(Op.ABS, one)}
     rows = {"arithmetic": "+-*/", "absolute": ["abs"], "negate": ["negate"], "constant": [""]}
     rows |= {name: [name] for name in ("least", "greatest", "case", "coalesce", "indicator")}
     total: defaultdict[str, float] = defaultdict(float)
     for tree in once - set(columns):
-        op = str(tree.op) if isinstance(tree, Call) else ""
+        op = str(tree.op) if isinstance(tree, Operation) else ""
         total[op] += 2.0 ** (-words.number(tree, bounded=True) / 1000)
     for kind, ops in rows.items():
         assert 0 < sum(total.pop(op) for op in ops) <= share("number", kind), kind
@@ -182,7 +182,7 @@ def _overweight(context: str) -> list[str]:
     found = _masses(context)
     weights = {tree: _weight(FLAGS, context, tree) for tree in {*found, *_two_flags()}}
     return [
-        text(tree)
+        text_of(tree)
         for tree, weight in weights.items()
         if weight > ORDERS * LEAST and weight > found.get(tree, 0.0)
     ]
@@ -207,7 +207,7 @@ def test_numbers_and_codes_weigh_no_more_than_their_derivations(
     likely = {tree: mass for tree, mass in found.items() if mass > (ORDERS + 4 * unseen) * least}
     assert len(likely) >= 60
     for tree, mass in likely.items():
-        assert _weight(schema, "w", tree) <= mass * (1 + relative) + unseen * least, text(tree)
+        assert _weight(schema, "w", tree) <= mass * (1 + relative) + unseen * least, text_of(tree)
 
 
 def _where(schema: Schema, choose: Chooser) -> Expression:

@@ -6,8 +6,8 @@ import pytest
 
 from holdfast.question import build
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Call, ColumnType, Op
-from holdfast.question.text import text
+from holdfast.question.expression import ColumnType, Op, Operation
+from holdfast.question.text import text_of
 from holdfast.words.parts import parts_of
 from holdfast.words.prior import Prior
 from holdfast.words.taken_back import opposite_of
@@ -77,8 +77,8 @@ def test_what_only_looks_like_a_macro_is_a_mean(question: str) -> None:
 
 def test_a_tree_that_the_builder_would_not_make_is_not_taken_back() -> None:
     b = PRIOR.schema.column("b")
-    strange = Call(Op.NOT, (Call(Op.COALESCE, (b, build.TRUE, build.FALSE)),))
-    assert text(strange) == "not coalesce(b, true, false)"
+    strange = Operation(Op.NOT, (Operation(Op.COALESCE, (b, build.TRUE, build.FALSE)),))
+    assert text_of(strange) == "not coalesce(b, true, false)"
     assert opposite_of(strange) is None
 
 

@@ -40,7 +40,7 @@ def _main(
     pass
 
 
-def number(name: str, text: str | None) -> float | int | None:
+def read_number(name: str, text: str | None) -> float | int | None:
     """A number as people write it: 163673, 163,673, 163_673 or 1.6e5."""
     if text is None:
         return None
@@ -104,11 +104,11 @@ def plan(
     from holdfast.planner.plan import plan as make_plan
 
     made = make_plan(
-        rows=number("rows", rows),  # type: ignore[arg-type]
-        questions=number("questions", questions),  # type: ignore[arg-type]
-        tolerance=number("tolerance", tolerance),
-        surprises=number("surprises", surprises),  # type: ignore[arg-type]
-        confidence_level=number("confidence_level", confidence_level) or 0.0,
+        rows=read_number("rows", rows),  # type: ignore[arg-type]
+        questions=read_number("questions", questions),  # type: ignore[arg-type]
+        tolerance=read_number("tolerance", tolerance),
+        surprises=read_number("surprises", surprises),  # type: ignore[arg-type]
+        confidence_level=read_number("confidence_level", confidence_level) or 0.0,
         sampling=sampling_of_text(sampling),
     )
     if chart is not None:
@@ -150,9 +150,9 @@ def sampling_of_text(text: str) -> Any:
         case "clustered", str(column) if column:
             return clustered(column)
         case "m-dependent", str(m) if m:
-            return m_dependent(number("sampling", m))  # type: ignore[arg-type]
+            return m_dependent(read_number("sampling", m))  # type: ignore[arg-type]
         case "declared", str(sigma) if sigma:
-            return declared(sigma=number("sampling", sigma))
+            return declared(sigma=read_number("sampling", sigma))
     raise InvalidArgument(
         f"sampling is {text!r}; it must be independent, clustered:SIZE (rows in a unit) or "
         "clustered:COLUMN, m-dependent:M or declared:SIGMA."

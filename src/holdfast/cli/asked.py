@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import replace
 
-from holdfast.cli.app import number
+from holdfast.cli.app import read_number
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import bounds_pair
 from holdfast.statistics import call as statistics
@@ -37,7 +37,7 @@ def question_of(
             )
         call = replace(call, where=where)
     if bounds is not None:
-        low, high = bounds_pair(tuple(number("bounds", end) for end in bounds))
+        low, high = bounds_pair(tuple(read_number("bounds", end) for end in bounds))
         call = replace(call, bounds=(low, high))
     if isinstance(call, TableCall):
         return call

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from holdfast.cli.app import Json, app, number, show_json
+from holdfast.cli.app import Json, app, read_number, show_json
 from holdfast.cli.ledgers import resumed
 from holdfast.cli.progress import progress
 from holdfast.errors import InvalidArgument
@@ -69,7 +69,7 @@ def attack(
     if len(chosen) > 1:
         raise InvalidArgument("attack takes one of a NAME, --all, --tightness and --like.")
     asked = _Asked(
-        *(number(*each) for each in (("trials", trials), ("seed", seed), ("jobs", jobs)))
+        *(read_number(*each) for each in (("trials", trials), ("seed", seed), ("jobs", jobs)))
     )
     if everything:
         _report(Path(output), asked, as_json)
@@ -83,9 +83,9 @@ def attack(
         from holdfast.lab.arena.registry import Sizes
 
         sizes = Sizes(
-            number("rows", rows),  # type: ignore[arg-type]
-            number("questions", questions),  # type: ignore[arg-type]
-            number("tolerance", tolerance),
+            read_number("rows", rows),  # type: ignore[arg-type]
+            read_number("questions", questions),  # type: ignore[arg-type]
+            read_number("tolerance", tolerance),
             mechanism,
         )
         _one(name, sizes, asked, chart, as_json)
@@ -108,22 +108,22 @@ class _Asked(NamedTuple):
 def _list(as_json: bool) -> None:
     from holdfast.lab.arena.registry import EXPERIMENTS
     from holdfast.lab.attacks.roster import ATTACKS
-    from holdfast.lab.pages.tables import Grid
+    from holdfast.lab.pages.tables import Sheet
 
     experiments = [(kind.name, kind.description) for kind in EXPERIMENTS.values()]
     attacks = [(kind.name, kind.description) for kind in ATTACKS.values()]
     if as_json:
         show_json({"experiments": dict(experiments), "attacks": dict(attacks)})
         return
-    typer.echo(Grid(("experiment", "what is run again"), tuple(experiments)).text())
+    typer.echo(Sheet(("experiment", "what is run again"), tuple(experiments)).text())
     typer.echo()
-    typer.echo(Grid(("attack", "what the analyst tries"), tuple(attacks)).text())
+    typer.echo(Sheet(("attack", "what the analyst tries"), tuple(attacks)).text())
     typer.echo("\nNext: holdfast attack sign-attack")
 
 
 def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: bool) -> None:
     from holdfast.lab.arena.registry import attacked, usual_trials
-    from holdfast.lab.pages.tables import experiment_grid
+    from holdfast.lab.pages.tables import experiment_sheet
 
     if chart is not None:
         from holdfast.holdout.charts import drawing_library, require_file
@@ -140,7 +140,7 @@ def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: boo
         show_json(found.to_dict() | ({"chart": chart} if chart else {}))
     else:
         typer.echo(f"{found.name}: {found.description}\n")
-        typer.echo(experiment_grid(found).text())
+        typer.echo(experiment_sheet(found).text())
         typer.echo(f"\n{_verdict(found)}")
         if chart is not None:
             typer.echo(f"Chart written to {chart}.")
@@ -190,13 +190,13 @@ def _tightness(asked: _Asked, as_json: bool) -> None:
     from dataclasses import asdict
 
     from holdfast.lab.arena.campaign import tightness as measured
-    from holdfast.lab.pages.tables import tightness_grid
+    from holdfast.lab.pages.tables import tightness_sheet
 
     spares = measured(run=asked.run(12, "mechanisms and attacks"))
     if as_json:
         show_json([asdict(spare) for spare in spares])
     else:
-        typer.echo(tightness_grid(spares).markdown())
+        typer.echo(tightness_sheet(spares).markdown())
 
 
 def _report(folder: Path, asked: _Asked, as_json: bool) -> None:

@@ -38,7 +38,7 @@ def demo(
     from holdfast.holdout.charts import require_file
     from holdfast.lab.arena.comparison import Run
     from holdfast.lab.pages.showcase import FEATURES, ROWS, showcase
-    from holdfast.lab.pages.tables import experiment_grid
+    from holdfast.lab.pages.tables import experiment_sheet
 
     if chart:
         require_file(chart)  # before the trials, not after
@@ -49,7 +49,7 @@ def demo(
         show_json(found.to_dict() | ({"chart": chart} if chart else {}))
         return
     typer.echo(_STORY.format(features=FEATURES, rows=ROWS))
-    typer.echo(experiment_grid(found).text())
+    typer.echo(experiment_sheet(found).text())
     typer.echo(
         "\nshown: the final score; interval: what is claimed for it; false: trials in which any "
         "interval missed.\nSample splitting gives every question rows of its own, and soon has "

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from holdfast import require
-from holdfast.cli.app import Json, app, number, sampling_of_text, show_json
-from holdfast.cli.ledgers import Data, Name, Table, opened, resumed
+from holdfast.cli.app import Json, app, read_number, sampling_of_text, show_json
+from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
 from holdfast.errors import InvalidArgument, SecondLedger
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ By = Annotated[
         "other rows.",
     ),
 ]
-Bounds = Annotated[
+_Bounds = Annotated[
     tuple[str, str] | None,
     typer.Option(metavar="LOW HIGH", help="The range of the value; it is cut to it."),
 ]
-Better = Annotated[
+_Better = Annotated[
     Literal["higher", "lower"] | None,
     typer.Option(help="Of a difference: say whether the first is better, worse, or cannot tell."),
 ]
@@ -108,7 +108,7 @@ def init(
         bool,
         typer.Option("--private", help="Everything released is differentially private."),
     ] = False,
-    table: Table = None,
+    table: TableName = None,
     as_json: Json = False,
 ) -> None:
     """Protect a table: fingerprint it and open its ledger."""
@@ -127,10 +127,10 @@ def init(
         holdout = open_holdout(
             data,
             ledger=path,
-            questions=number("questions", questions),  # type: ignore[arg-type]
-            surprises=number("surprises", surprises),  # type: ignore[arg-type]
-            tolerance=number("tolerance", tolerance),
-            confidence_level=number("confidence_level", confidence_level),
+            questions=read_number("questions", questions),  # type: ignore[arg-type]
+            surprises=read_number("surprises", surprises),  # type: ignore[arg-type]
+            tolerance=read_number("tolerance", tolerance),
+            confidence_level=read_number("confidence_level", confidence_level),
             sampling=sampling_of_text(sampling),
             schema=schema,
             design=design,
@@ -163,15 +163,15 @@ def init(
 
 def _first_question(holdout: Holdout) -> str:
     """Something that can be asked of these columns, as it is typed."""
-    from holdfast.question.expression import Kind
+    from holdfast.question.expression import ValueKind
     from holdfast.question.text import identifier
 
     kinds = {name: kind.kind for name, kind in holdout.schema.types.items() if kind.kind}
     by_kind = {kind: identifier(name) for name, kind in reversed(kinds.items())}
-    if Kind.BOOLEAN in by_kind:
-        question = f"avg({by_kind[Kind.BOOLEAN]})"
-    elif Kind.NUMBER in by_kind:
-        question = f"avg({by_kind[Kind.NUMBER]} > 0)"
+    if ValueKind.BOOLEAN in by_kind:
+        question = f"avg({by_kind[ValueKind.BOOLEAN]})"
+    elif ValueKind.NUMBER in by_kind:
+        question = f"avg({by_kind[ValueKind.NUMBER]} > 0)"
     else:
         question = f"avg({next(iter(by_kind.values()), 'column')} is not null)"
     return quote(question) if '"' in question else f'"{question}"'
@@ -183,8 +183,8 @@ def ask(
     question: QuestionText,
     where: Where = None,
     by: By = None,
-    bounds: Bounds = None,
-    better: Better = None,
+    bounds: _Bounds = None,
+    better: _Better = None,
     train: Annotated[
         str | None, typer.Option(metavar="FILE", help="Other rows, to guess from by itself.")
     ] = None,
@@ -195,7 +195,7 @@ def ask(
     tolerance: Tolerance = None,
     dry_run: DryRun = False,
     data: Data = None,
-    table: Table = None,
+    table: TableName = None,
     as_json: Json = False,
 ) -> None:
     """Ask a question without a guess.
@@ -207,7 +207,7 @@ def ask(
     from holdfast.cli.asked import question_of
 
     asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
-    wanted: Any = number("tolerance", tolerance)
+    wanted: Any = read_number("tolerance", tolerance)
     if dry_run:
         known = resumed(name, train, guesser)
         _show_cost(known, asked, as_json, tolerance=wanted)
@@ -236,13 +236,13 @@ def check(
     ] = None,
     where: Where = None,
     by: By = None,
-    bounds: Bounds = None,
-    better: Better = None,
+    bounds: _Bounds = None,
+    better: _Better = None,
     why: Why = None,
     tolerance: Tolerance = None,
     dry_run: DryRun = False,
     data: Data = None,
-    table: Table = None,
+    table: TableName = None,
     as_json: Json = False,
 ) -> None:
     """Check a guess: almost free when confirmed.
@@ -256,11 +256,11 @@ def check(
     if [guess, guess_from, at_most, at_least].count(None) != 3:
         raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
     claim: dict[str, Any] = {
-        "guess": number("guess", guess),
-        "at_most": number("at_most", at_most),
-        "at_least": number("at_least", at_least),
+        "guess": read_number("guess", guess),
+        "at_most": read_number("at_most", at_most),
+        "at_least": read_number("at_least", at_least),
     }
-    wanted: Any = number("tolerance", tolerance)
+    wanted: Any = read_number("tolerance", tolerance)
     if dry_run:
         _show_cost(resumed(name, guess_from), asked, as_json, tolerance=wanted, **claim)
         return

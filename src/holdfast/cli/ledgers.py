@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Data",
     "Name",
-    "Table",
+    "TableName",
     "ledger_path",
     "looked_at",
     "opened",
@@ -35,7 +35,7 @@ Data = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="The data, if it is not where it was at init."),
 ]
-Table = Annotated[
+TableName = Annotated[
     str | None, typer.Option(metavar="NAME", help="The table in a DuckDB file with several.")
 ]
 

@@ -12,7 +12,7 @@ import typer
 
 from holdfast import require
 from holdfast.cli.app import Json, app, show_json
-from holdfast.cli.ledgers import Data, Name, Table, ledger_path, looked_at, where_the_data_is
+from holdfast.cli.ledgers import Data, Name, TableName, ledger_path, looked_at, where_the_data_is
 from holdfast.cli.progress import progress
 from holdfast.errors import InvalidArgument, LedgerTampered
 
@@ -87,7 +87,7 @@ def _write(view: Any, path: Path) -> None:
 def audit(
     name: Name,
     data: Data = None,
-    table: Table = None,
+    table: TableName = None,
     as_json: Json = False,
 ) -> None:
     """Check the ledger's chain, every interval, and the data.

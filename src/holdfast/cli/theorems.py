@@ -27,7 +27,7 @@ def theorems(
 
     Without a name it lists them all, with a word those that contain it, with a name one in full.
     """
-    from holdfast.theory.base.theorem import find, registry
+    from holdfast.theory.base.theorem import find_theorems, registry
 
     known = registry()
     if name is not None and name in known:
@@ -37,7 +37,7 @@ def theorems(
         else:
             typer.echo(page(entry))
         return
-    found = list(known.values()) if name is None else find(name)
+    found = list(known.values()) if name is None else find_theorems(name)
     if not found:
         raise InvalidArgument(_no_theorem(name or "", list(known)))
     if as_json:

@@ -19,9 +19,9 @@ from holdfast.question.expression import ColumnType, Expression, column_names
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MOST_CELLS", "NO_DESIGN", "Design", "Group", "Value", "design_of"]
+__all__ = ["MOST_CELLS", "NO_DESIGN", "Design", "DesignValue", "Group", "design_of"]
 
-Value = bool | int | str | None
+DesignValue = bool | int | str | None
 
 MOST_CELLS = 10_000
 _TYPES = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.TEXT)
@@ -45,7 +45,7 @@ class Design:
 
     columns: tuple[str, ...]
     types: tuple[ColumnType, ...]
-    cells: tuple[tuple[Value, ...], ...]
+    cells: tuple[tuple[DesignValue, ...], ...]
     counts: tuple[int, ...]
     squares: tuple[int, ...]
     straddling: bool
@@ -54,7 +54,7 @@ class Design:
         """Whether the condition is about design columns alone."""
         return set(column_names(condition)) <= set(self.columns)
 
-    def members(self, column: str) -> list[Value]:
+    def members(self, column: str) -> list[DesignValue]:
         """The values of a design column, in order; missing ones are left out."""
         place = self.columns.index(column)
         found = {cell[place] for cell in self.cells} - {None}

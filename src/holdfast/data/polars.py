@@ -28,7 +28,7 @@ from holdfast.data.sample import (
     split_squares,
 )
 from holdfast.question.expression import ColumnType, Expression
-from holdfast.question.row import Grid, RowValue
+from holdfast.question.row import Lattice, RowValue
 from holdfast.question.writing import Writer
 
 __all__ = ["PolarsSample"]
@@ -173,5 +173,5 @@ def _code_of_low(row: RowValue) -> int:
     return int(bits) + row.grid.first
 
 
-def _shift(grid: Grid) -> float:
+def _shift(grid: Lattice) -> float:
     return 1.5 * 2.0**52 * grid.step

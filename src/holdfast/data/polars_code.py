@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from holdfast.question.expression import Constant, Kind, Op
+from holdfast.question.expression import Constant, Op, ValueKind
 
 __all__ = ["PolarsLanguage"]
 
 _DTYPE = {
-    Kind.BOOLEAN: pl.Boolean(),
-    Kind.NUMBER: pl.Float64(),
-    Kind.TEXT: pl.String(),
-    Kind.MOMENT: pl.Datetime("us"),
+    ValueKind.BOOLEAN: pl.Boolean(),
+    ValueKind.NUMBER: pl.Float64(),
+    ValueKind.TEXT: pl.String(),
+    ValueKind.MOMENT: pl.Datetime("us"),
 }
 _LOWER, _UPPER = list(string.ascii_lowercase), list(string.ascii_uppercase)
 

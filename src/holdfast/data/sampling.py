@@ -16,11 +16,11 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import (
     BoundedMean,
     Concentration,
-    Declared as DeclaredProfile,
+    DeclaredTail,
     SubExponential,
     SubGaussian,
 )
-from holdfast.theory.base.dependence import MDependent as MDependentProfile
+from holdfast.theory.base.dependence import MDependentMean
 
 __all__ = [
     "Clustered",
@@ -87,7 +87,7 @@ class MDependent:
         require.integer_at_least("m", self.m, 0)
 
     def profile(self, rows: int) -> Concentration:
-        return MDependentProfile(rows, self.m)
+        return MDependentMean(rows, self.m)
 
     def __str__(self) -> str:
         return f"rows in order, independent when more than {self.m} apart"
@@ -140,7 +140,7 @@ def declared(
             "declared() takes sigma=, or sigma= and b=, or log_tail=, and nothing else."
         )
     if log_tail is not None:
-        return Declared(DeclaredProfile(log_tail, largest))
+        return Declared(DeclaredTail(log_tail, largest))
     scale = require.positive("sigma", sigma)
     if b is None:
         return Declared(SubGaussian(scale))

@@ -24,14 +24,14 @@ _CSV = frozenset({".csv"})
 _DUCKDB = frozenset({".duckdb", ".db", ".ddb"})
 
 # The types that were found in CSV files with these stamps; none, where that is not known.
-Recall: TypeAlias = Callable[[tuple[FileStamp, ...]], Mapping[str, str]]
+_Recall: TypeAlias = Callable[[tuple[FileStamp, ...]], Mapping[str, str]]
 
 
 def _nothing(_: tuple[FileStamp, ...]) -> Mapping[str, str]:
     return {}
 
 
-def open_sample(data: object, *, table: str | None = None, recall: Recall = _nothing) -> Sample:
+def open_sample(data: object, *, table: str | None = None, recall: _Recall = _nothing) -> Sample:
     """The table as a sample that does not change: a copy, or files that are watched.
 
     `data` is a pandas, Polars (eager or lazy) or pyarrow table, a DuckDB relation, or a path or
@@ -107,7 +107,7 @@ def frame_of(data: Any) -> pl.DataFrame | None:
     return None
 
 
-def _opened(data: object, table: str | None, recall: Recall) -> Sample:
+def _opened(data: object, table: str | None, recall: _Recall) -> Sample:
     files = files_of(data)
     if files and {file.suffix.lower() for file in files} <= _DUCKDB:
         if len(files) > 1:
@@ -148,7 +148,7 @@ def _in_memory(data: object) -> Sample:
     return PolarsSample(owned(frame))
 
 
-def _in_files(files: list[Path], recall: Recall) -> Sample:
+def _in_files(files: list[Path], recall: _Recall) -> Sample:
     import polars as pl
 
     from holdfast.data.polars import PolarsSample

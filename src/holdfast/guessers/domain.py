@@ -18,25 +18,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from holdfast.data.evaluate import evaluate
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.question.bounds import Range
-from holdfast.question.expression import ColumnType, Expression, Kind
+from holdfast.question.expression import ColumnType, Expression, ValueKind
 from holdfast.question.row import RowValue
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
+from holdfast.theory.base.bets import Array
 
-__all__ = ["MOST_CELLS", "Cut", "Declared", "Domain", "Face", "domain_of"]
+__all__ = ["MOST_DOMAIN_CELLS", "Cut", "DeclaredValues", "Domain", "Face", "domain_of"]
 
-MOST_CELLS = 2**20
+MOST_DOMAIN_CELLS = 2**20
 _MOST_WHOLE_NUMBERS = 64
 _BINS = 8
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class Cut:
 
 # What may be declared of a column: its values; a number of equal bins of its bounds; a Cut; or None
 # for what is known of it anyway (booleans, whole numbers in bounds, columns of the design).
-Declared: TypeAlias = Sequence[Any] | int | Cut | None
+DeclaredValues: TypeAlias = Sequence[Any] | int | Cut | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,18 +162,18 @@ class Domain:
     def _column(self, place: int) -> pl.Series:
         name, values = self.columns[place], list(self.values[place])
         match self.table.schema.types[name].kind:
-            case Kind.BOOLEAN:
+            case ValueKind.BOOLEAN:
                 return pl.Series(name, values, pl.Boolean)
-            case Kind.NUMBER:  # row expressions see whole numbers as doubles
+            case ValueKind.NUMBER:  # row expressions see whole numbers as doubles
                 numbers = [None if value is None else float(value) for value in values]
                 return pl.Series(name, numbers, pl.Float64)
-            case Kind.TEXT:
+            case ValueKind.TEXT:
                 return pl.Series(name, values, pl.String)
             case _:
                 return pl.Series(name, values)
 
 
-def domain_of(table: Table, declared: Mapping[str, Declared] | None, most: int) -> Domain:
+def domain_of(table: Table, declared: Mapping[str, DeclaredValues] | None, most: int) -> Domain:
     """The domain that was declared, or that of every column whose values are known."""
     if declared is None:
         declared = {name: None for name in table.schema.types if _known(table, name)}
@@ -199,17 +197,17 @@ def _known(table: Table, name: str) -> bool:
     return kind is ColumnType.BOOLEAN or name in table.schema.bounds or name in table.design.columns
 
 
-def _values(table: Table, name: str, declared: Declared) -> tuple[Any, ...]:
+def _values(table: Table, name: str, declared: DeclaredValues) -> tuple[Any, ...]:
     kind = table.schema.column(name, quoted=True).kind
     bounds = table.schema.bounds.get(name)
     match declared:
         case None:
             return _known_values(table, name)
-        case Cut() if kind is Kind.NUMBER:
+        case Cut() if kind is ValueKind.NUMBER:
             return declared.middles
         case bool() | Cut():
             pass
-        case int() if kind is Kind.NUMBER and bounds is not None and declared >= 1:
+        case int() if kind is ValueKind.NUMBER and bounds is not None and declared >= 1:
             return _equal_bins(bounds, declared)
         case str():
             pass
@@ -242,12 +240,16 @@ def _equal_bins(bounds: Range, count: int) -> tuple[float, ...]:
     return tuple(bounds.low + (place + 0.5) * width for place in range(count))
 
 
-def _are_values(values: Sequence[Any], kind: Kind) -> bool:
-    types: dict[Kind, Any] = {Kind.BOOLEAN: bool, Kind.NUMBER: int | float, Kind.TEXT: str}
+def _are_values(values: Sequence[Any], kind: ValueKind) -> bool:
+    types: dict[ValueKind, Any] = {
+        ValueKind.BOOLEAN: bool,
+        ValueKind.NUMBER: int | float,
+        ValueKind.TEXT: str,
+    }
     known = [value for value in values if value is not None]
     fitting = all(
         isinstance(value, types.get(kind, object))
-        and (kind is not Kind.NUMBER or (not isinstance(value, bool) and math.isfinite(value)))
+        and (kind is not ValueKind.NUMBER or (not isinstance(value, bool) and math.isfinite(value)))
         for value in known
     )
     return bool(known) and fitting and len(set(values)) == len(values)

@@ -24,9 +24,10 @@ from scipy import special
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.guessers.domain import Array, Declared, Domain, Face, domain_of
+from holdfast.guessers.domain import DeclaredValues, Domain, Face, domain_of
 from holdfast.guessers.guesser import Claim, Grounds, Lesson, around
 from holdfast.statistics.statistic import Statistic, averaged
+from holdfast.theory.base.bets import Array
 from holdfast.theory.field.median_mechanism import (
     MedianParameters,
     median_parameters,
@@ -69,7 +70,7 @@ class MedianMechanism:
     (by default half the tolerance). With `printed` the lecture's own parameters are used.
     """
 
-    columns: Mapping[str, Declared] | None = None
+    columns: Mapping[str, DeclaredValues] | None = None
     accuracy: float | None = None
     weights: Literal["histograms", "sequences"] = "histograms"
     printed: bool = False

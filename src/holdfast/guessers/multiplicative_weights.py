@@ -19,9 +19,16 @@ import numpy as np
 from scipy import optimize
 
 from holdfast.errors import InvalidArgument
-from holdfast.guessers.domain import MOST_CELLS, Array, Declared, Domain, Face, domain_of
+from holdfast.guessers.domain import (
+    MOST_DOMAIN_CELLS,
+    DeclaredValues,
+    Domain,
+    Face,
+    domain_of,
+)
 from holdfast.guessers.guesser import Claim, Grounds, Lesson, around
 from holdfast.statistics.statistic import Statistic, averaged
+from holdfast.theory.base.bets import Array
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.field.multiplicative_weights import multiplicative_weights_step
 
@@ -55,7 +62,7 @@ class MultiplicativeWeights:
     the design and column with declared bounds. `update` is "projection", or "step" for 4 gap.
     """
 
-    columns: Mapping[str, Declared] | None = None
+    columns: Mapping[str, DeclaredValues] | None = None
     update: Literal["projection", "step"] = "projection"
 
     def __post_init__(self) -> None:
@@ -67,7 +74,7 @@ class MultiplicativeWeights:
         return "multiplicative weights"
 
     def start(self, grounds: Grounds) -> Distribution:
-        domain = domain_of(grounds.table, self.columns, MOST_CELLS)
+        domain = domain_of(grounds.table, self.columns, MOST_DOMAIN_CELLS)
         return _normalised(domain, np.zeros(domain.size))
 
     def learn(self, state: Distribution, lesson: Lesson) -> Distribution:

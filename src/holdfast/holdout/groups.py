@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
-from holdfast.data.design import Value
+from holdfast.data.design import DesignValue
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 
@@ -28,16 +28,16 @@ class Groups:
     """
 
     by: str
-    answers: tuple[tuple[Value, Answer], ...]
+    answers: tuple[tuple[DesignValue, Answer], ...]
     frame_kind: str = "polars"
 
     def __len__(self) -> int:
         return len(self.answers)
 
-    def __iter__(self) -> Iterator[tuple[Value, Answer]]:
+    def __iter__(self) -> Iterator[tuple[DesignValue, Answer]]:
         return iter(self.answers)
 
-    def __getitem__(self, member: Value) -> Answer:
+    def __getitem__(self, member: DesignValue) -> Answer:
         found = dict(self.answers)
         try:
             return found[member]

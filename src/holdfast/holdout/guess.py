@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast import require
-from holdfast.data.design import Value
+from holdfast.data.design import DesignValue
 from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
@@ -110,9 +110,9 @@ def guessed_number(guess: object) -> float:
     return require.finite("guess", guess)
 
 
-def values_of(others: Sample, column: str) -> list[Value]:
+def values_of(others: Sample, column: str) -> list[DesignValue]:
     """The values of a column in other rows, in order; missing ones are left out."""
-    found: set[Value] = set()
+    found: set[DesignValue] = set()
     for frame in others.frames([column]):
         found.update(frame[column].drop_nulls().unique().to_list())
     return sorted(found, key=lambda member: (str(type(member)), member))

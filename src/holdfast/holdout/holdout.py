@@ -7,7 +7,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from holdfast import require
-from holdfast.data.design import Value
+from holdfast.data.design import DesignValue
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerUnavailable
 from holdfast.holdout.answer import Answer
@@ -335,7 +335,7 @@ class Holdout:
             return Guess((guessed_number(guess),))
         return Guess(rows=self._desk.other_rows(guess))
 
-    def _members(self, column: Column, others: Sample | None) -> Sequence[Value]:
+    def _members(self, column: Column, others: Sample | None) -> Sequence[DesignValue]:
         """The groups: from the design, or from other rows, never from the protected ones."""
         if column.name in self._desk.table.design.columns:
             return self._desk.table.design.members(column.name)

@@ -18,7 +18,7 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.mechanisms.mechanism import Wish, about
 from holdfast.statistics.derived import is_derived, is_single, staged
-from holdfast.statistics.play import Estimate, Joined, Part, Play, alone
+from holdfast.statistics.play import Estimate, Joined, Play, Subquestion, alone
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
@@ -26,7 +26,8 @@ from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Due", "answered", "claimed", "is_whole", "play_of", "played", "wish_of"]
 
-Due: TypeAlias = list[tuple[int, Part]]  # the parts of one batch, each with its question's place
+# The parts of one batch, each with its question's place.
+Due: TypeAlias = list[tuple[int, Subquestion]]
 
 
 def play_of(question: Bound, guess: float | None, tolerance: float, *, once: bool) -> Play:
@@ -52,16 +53,18 @@ def _single(question: Bound) -> Statistic:
 def played(
     plays: Sequence[Play],
     put: Callable[[Due], Sequence[Estimate]],
-    shortened: Callable[[int, Sequence[Part]], Sequence[Part] | None] = lambda _place, _due: None,
+    shortened: Callable[
+        [int, Sequence[Subquestion]], Sequence[Subquestion] | None
+    ] = lambda _place, _due: None,
 ) -> list[Joined | None]:
     """What all plays return; `put` answers the parts that are due.
 
     `shortened` may end a play: with those of its parts that are still to be put, and no result.
     """
     results: list[Joined | None] = [None] * len(plays)
-    due: dict[int, Sequence[Part]] = {}
+    due: dict[int, Sequence[Subquestion]] = {}
 
-    def go_on(place: int, step: Callable[[], Sequence[Part]]) -> None:
+    def go_on(place: int, step: Callable[[], Sequence[Subquestion]]) -> None:
         try:
             due[place] = step()
         except StopIteration as end:
@@ -93,7 +96,7 @@ def played(
 
 
 def _wishes_of(
-    desk: Desk, parts: Sequence[Part], guess: Guess, tolerance: float | None
+    desk: Desk, parts: Sequence[Subquestion], guess: Guess, tolerance: float | None
 ) -> list[Wish]:
     """What is put to the desk: the analyst's own claims, and for other parts asks or guesses."""
     t = desk.half_width(tolerance)
@@ -102,7 +105,7 @@ def _wishes_of(
     return [next(others) if part.guess is None else claimed(part, t, tolerance) for part in parts]
 
 
-def claimed(part: Part, t: float, tolerance: float | None) -> Wish:
+def claimed(part: Subquestion, t: float, tolerance: float | None) -> Wish:
     """What the analyst claims of a part: that it is about a guess, or on one side of it."""
     if part.claim is not None:
         return Wish(part.statistic, t, part.claim, part.guess, stated=True)
@@ -130,14 +133,14 @@ class _Asked:
     silent: Callable[[int], bool]  # whether a question would say nothing, whatever comes
     answers: dict[int, list[Answer]] = field(default_factory=dict)
 
-    def shortened(self, place: int, due: Sequence[Part]) -> Sequence[Part] | None:
+    def shortened(self, place: int, due: Sequence[Subquestion]) -> Sequence[Subquestion] | None:
         """What is still free of a question that is not followed up; None if it goes on."""
         if not self.silent(place):
             return None
         left = [part for part in due if part.guess is None and self._is_known(part)]
         return left if left or place in self.answers else None
 
-    def _is_known(self, part: Part) -> bool:
+    def _is_known(self, part: Subquestion) -> bool:
         wish = wish_of(self.desk, part.statistic, self.guess, self.tolerance)
         return self.desk.stored(wish) is not None
 

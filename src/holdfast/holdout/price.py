@@ -17,7 +17,7 @@ from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Release, Status, Wish
 from holdfast.statistics.bind import Labelled
 from holdfast.statistics.derived import is_single
-from holdfast.statistics.play import Estimate, Part
+from holdfast.statistics.play import Estimate, Subquestion
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
@@ -60,7 +60,7 @@ class _Rehearsal:
         self.batches.extend(checks_and_asks(fresh))
         return found
 
-    def _found(self, place: int, part: Part, fresh: list[Wish]) -> Estimate:
+    def _found(self, place: int, part: Subquestion, fresh: list[Wish]) -> Estimate:
         statistic, claims = part.statistic, part.guess is not None
         if claims:
             wish = claimed(part, self.desk.half_width(self.tolerance), self.tolerance)

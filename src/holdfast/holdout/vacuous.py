@@ -16,7 +16,7 @@ from holdfast.holdout.plays import claimed, is_whole, wish_of
 from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
 from holdfast.statistics.derived import Derived, batches, is_derived, staged
-from holdfast.statistics.play import Estimate, Part
+from holdfast.statistics.play import Estimate, Subquestion
 from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
@@ -90,7 +90,9 @@ def is_silent(
     )
 
 
-def _last_claim(question: Derived, number: float, known: Sequence[Estimate | None]) -> Part | None:
+def _last_claim(
+    question: Derived, number: float, known: Sequence[Estimate | None]
+) -> Subquestion | None:
     """What a guess claims of the last part; None where that follows from parts not yet known."""
     play, left = staged(question, number), iter(known)
     batch = next(play)

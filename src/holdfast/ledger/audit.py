@@ -32,7 +32,7 @@ from holdfast.ledger.transcript import Transcript, checkpoint_of
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.statistics.known import known_variance
-from holdfast.statistics.recorded import recorded
+from holdfast.statistics.recorded import recorded_statistic
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 
@@ -143,7 +143,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     statistics = []
     for place, asked in enumerate(pending.asked, start=1):
         try:
-            statistic = recorded(asked.offer.question, table)
+            statistic = recorded_statistic(asked.offer.question, table)
             fault = _question_fault(transcript, asked, statistic)
         except HoldfastError:
             fault = "its question cannot be read, or has no interval here"

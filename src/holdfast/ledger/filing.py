@@ -22,17 +22,16 @@ __all__ = [
     "Filed",
     "Found",
     "Kept",
-    "Place",
     "every_place",
     "file_answers",
-    "find",
+    "find_answers",
     "keep",
     "kept",
     "place_of",
 ]
 
 # The digest of a question, its number, the entry that settled it, and what had leaked before.
-Place = tuple[str, int, int, float]
+_Place = tuple[str, int, int, float]
 
 SCHEMA = (
     "CREATE TABLE answers (question TEXT NOT NULL, number INTEGER NOT NULL, settled INTEGER NOT "
@@ -82,7 +81,7 @@ def file_answers(
         )
 
 
-def find(connection: sqlite3.Connection, secret: bytes, question: str) -> list[Found]:
+def find_answers(connection: sqlite3.Connection, secret: bytes, question: str) -> list[Found]:
     """All answers to a question; refused if their entries are not those that were sealed."""
     rows = connection.execute(
         "SELECT question, number, settled, leaked, seal FROM answers WHERE question = ? "
@@ -115,12 +114,12 @@ def _found(
     return Found(Filed(question, number, leaked), *said)
 
 
-def place_of(filed: Filed, settled: int) -> Place:
+def place_of(filed: Filed, settled: int) -> _Place:
     """Where an answer is filed that entry `settled` says."""
     return (_digest(filed.question), filed.number, settled, filed.leaked)
 
 
-def every_place(connection: sqlite3.Connection, secret: bytes | None) -> Iterator[Place]:
+def every_place(connection: sqlite3.Connection, secret: bytes | None) -> Iterator[_Place]:
     """Where all answers are filed; each must be as it was sealed."""
     rows = connection.execute(
         "SELECT question, number, settled, leaked, answers.seal, hash FROM answers "

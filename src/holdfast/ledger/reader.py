@@ -80,7 +80,7 @@ class Reader:
         if self.secret is None:
             return []
         with self.guard, plainly(self.path):
-            return filing.find(self._connection, self.secret, question)
+            return filing.find_answers(self._connection, self.secret, question)
 
     def kept(self) -> filing.Kept | None:
         """The checkpoint, if there is one."""
@@ -93,7 +93,7 @@ class Reader:
                 return None
             return filing.kept(self._connection, self.secret)
 
-    def filed(self) -> list[filing.Place]:
+    def filed(self) -> list[filing._Place]:
         """Where all answers are filed, as they were sealed."""
         with self.guard, plainly(self.path):
             return list(filing.every_place(self._connection, self.secret))

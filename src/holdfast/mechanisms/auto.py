@@ -10,7 +10,7 @@ from holdfast.data.sampling import Independent
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
 from holdfast.mechanisms.kind import MechanismKind, Wanted, no_options
 from holdfast.mechanisms.median_noise import MEDIAN_NOISE
-from holdfast.theory.planning import Rows
+from holdfast.theory.planning import KnownRows
 
 __all__ = ["AUTO", "Choice", "choose"]
 
@@ -65,7 +65,7 @@ def _half_width(wanted: Wanted, kind: MechanismKind) -> float:
     """The planner's half-width; infinite where it cannot."""
     if kind.method is None:
         return math.inf
-    rows = Rows(wanted.sampling.profile)
+    rows = KnownRows(wanted.sampling.profile)
     width = kind.method.half_width(rows, wanted.rows, wanted.questions or 1, wanted.log_beta)
     return math.inf if width is None else width
 

@@ -17,7 +17,7 @@ from holdfast.mechanisms.kind import (
 from holdfast.mechanisms.laws.uniform import UNIFORM
 from holdfast.mechanisms.leakage import Leakage
 from holdfast.theory.leakage.equal_width import bounded_noise_fits, bounded_noise_half_width
-from holdfast.theory.planning import Rows, check_method, on_account
+from holdfast.theory.planning import KnownRows, check_method, on_account
 
 __all__ = ["BOUNDED", "BOUNDED_NOISE"]
 
@@ -47,7 +47,7 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
 
 def _least_half_width(wanted: Wanted, questions: int) -> float | None:
     """What the planner says of so many questions, or checks if surprises are declared."""
-    rows = Rows(wanted.sampling.profile, isinstance(wanted.sampling, Independent))
+    rows = KnownRows(wanted.sampling.profile, isinstance(wanted.sampling, Independent))
     method = _ASKS if wanted.surprises is None else check_method(wanted.surprises)
     return method.half_width(rows, wanted.rows, questions, wanted.log_beta)
 

@@ -21,7 +21,7 @@ from holdfast.errors import BudgetExhausted, Refused, ToleranceTooTight
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.calibration import Calibration
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
-from holdfast.mechanisms.laws.uniform import ROUNDING, UNIFORM
+from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
@@ -48,11 +48,11 @@ __all__ = [
     "tail_part",
 ]
 
-Fits = Callable[[Concentration, int, float, float, float], bool]
+_Fits = Callable[[Concentration, int, float, float, float], bool]
 
 _MOST_COUNTED = 5_000
 # Whether so many questions of equal half-width fit, by laws for which that takes no counting.
-_FITS: Mapping[Law, Fits] = {UNIFORM: asks_fit, ROUNDING: roundings_fit}
+_FITS: Mapping[Law, _Fits] = {UNIFORM: asks_fit, NO_NOISE: roundings_fit}
 
 
 @dataclass(frozen=True, slots=True)

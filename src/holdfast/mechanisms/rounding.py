@@ -17,7 +17,7 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
-from holdfast.mechanisms.laws.uniform import ROUNDING as NO_NOISE
+from holdfast.mechanisms.laws.uniform import NO_NOISE
 from holdfast.mechanisms.leakage import Leakage, OnGrid
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.equal_width import rounding_fits, rounding_half_width

@@ -19,8 +19,8 @@ from holdfast.theory.planning import (
     MOST_QUESTIONS,
     MOST_ROWS,
     Kind,
+    KnownRows,
     Method,
-    Rows,
     check_method,
 )
 from holdfast.wording import percent, plural
@@ -129,8 +129,8 @@ class _Request:
         return math.log1p(-self.confidence_level)
 
     @property
-    def known_rows(self) -> Rows:
-        return Rows(self.sampling.profile, isinstance(self.sampling, Independent))
+    def known_rows(self) -> KnownRows:
+        return KnownRows(self.sampling.profile, isinstance(self.sampling, Independent))
 
     def surprise_counts(self) -> list[int]:
         """For how many surprises guess-and-check is shown."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.data.sampling import Independent, Sampling
-from holdfast.theory.planning import MOST_QUESTIONS, Kind, Rows
+from holdfast.theory.planning import MOST_QUESTIONS, Kind, KnownRows
 from holdfast.wording import percent, plural
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ class Plan:
         return math.log1p(-self.confidence_level)
 
     @property
-    def known_rows(self) -> Rows:
+    def known_rows(self) -> KnownRows:
         """What is assumed of the rows, as the theory takes it."""
-        return Rows(self.sampling.profile, isinstance(self.sampling, Independent))
+        return KnownRows(self.sampling.profile, isinstance(self.sampling, Independent))
 
     def cells(self) -> list[tuple[str, str, str]]:
         """(mark and name, the number solved for, note) for each option."""

@@ -10,7 +10,15 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from holdfast.question.expression import Call, Column, Constant, Expression, Kind, Op, bottom_up
+from holdfast.question.expression import (
+    Column,
+    Constant,
+    Expression,
+    Op,
+    Operation,
+    ValueKind,
+    bottom_up,
+)
 
 __all__ = ["ARITHMETIC", "Range", "may_be_nan", "range_of", "shows_column", "unbounded_columns"]
 
@@ -50,12 +58,12 @@ _FIXED = {
 @bottom_up
 def range_of(expression: Expression) -> Range:
     """The range of a number, or [0, 1] for a condition; NULL is not a value and not counted."""
-    if expression.kind is Kind.BOOLEAN:
+    if expression.kind is ValueKind.BOOLEAN:
         return _UNIT
     if isinstance(expression, Constant):
         value = expression.value
         return Range(value, value) if isinstance(value, float) else _EVERYTHING
-    if isinstance(expression, Column) or expression.kind is not Kind.NUMBER:
+    if isinstance(expression, Column) or expression.kind is not ValueKind.NUMBER:
         return _EVERYTHING
     if expression.op in _FIXED:
         return _FIXED[expression.op]
@@ -75,7 +83,7 @@ def unbounded_columns(expression: Expression) -> list[str]:
             continue
         if isinstance(each, Column):
             names.add(each.name)
-        elif isinstance(each, Call) and each.op is not Op.LENGTH:
+        elif isinstance(each, Operation) and each.op is not Op.LENGTH:
             pending += _values(each)
     return sorted(names)
 
@@ -83,9 +91,9 @@ def unbounded_columns(expression: Expression) -> list[str]:
 @bottom_up
 def shows_column(expression: Expression) -> bool:
     """Whether a column's own number, not cut by a clip, is among what the value is made of."""
-    if not isinstance(expression, Call):
-        return isinstance(expression, Column) and expression.kind is Kind.NUMBER
-    if expression.op is Op.CLIP or expression.kind is Kind.BOOLEAN:
+    if not isinstance(expression, Operation):
+        return isinstance(expression, Column) and expression.kind is ValueKind.NUMBER
+    if expression.op is Op.CLIP or expression.kind is ValueKind.BOOLEAN:
         return False
     return any(shows_column(value) for value in _values(expression))
 
@@ -93,7 +101,7 @@ def shows_column(expression: Expression) -> bool:
 @bottom_up
 def may_be_nan(expression: Expression) -> bool:
     """Whether arithmetic could give NaN: by inf - inf, 0 * inf or inf / inf, here or inside."""
-    if not isinstance(expression, Call) or expression.op not in ARITHMETIC:
+    if not isinstance(expression, Operation) or expression.op not in ARITHMETIC:
         return False
     left, right = (range_of(arg) for arg in expression.args)
     if expression.op is Op.MULTIPLY:
@@ -105,9 +113,9 @@ def may_be_nan(expression: Expression) -> bool:
     return here or any(may_be_nan(arg) for arg in expression.args)
 
 
-def _values(call: Call) -> list[Expression]:
+def _values(node: Operation) -> list[Expression]:
     """The operands whose values the result is made of: not a CASE's conditions, not NULL."""
-    operands = call.args if call.op is not Op.CASE else (*call.args[1:-1:2], call.args[-1])
+    operands = node.args if node.op is not Op.CASE else (*node.args[1:-1:2], node.args[-1])
     return [each for each in operands if not (isinstance(each, Constant) and each.value is None)]
 
 

@@ -21,17 +21,18 @@ from datetime import datetime
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question.bounds import Range, range_of, shows_column
-from holdfast.question.expression import Call, Constant, Expression, Kind, Op
-from holdfast.question.text import text
+from holdfast.question.expression import Constant, Expression, Op, Operation, ValueKind
+from holdfast.question.text import text_of
 
 __all__ = [
     "FALSE",
     "TRUE",
     "arithmetic",
+    "as_number",
     "case",
     "clip",
     "coalesce",
-    "compare",
+    "comparison",
     "conjunction",
     "constant",
     "disjunction",
@@ -41,13 +42,12 @@ __all__ = [
     "like",
     "negate",
     "negation",
-    "number",
 ]
 
 _LONG = 16  # levels of a sum or product
 
-TRUE = Constant(Kind.BOOLEAN, True)
-FALSE = Constant(Kind.BOOLEAN, False)
+TRUE = Constant(ValueKind.BOOLEAN, True)
+FALSE = Constant(ValueKind.BOOLEAN, False)
 
 _MIRRORED = {
     Op.EQUAL: Op.EQUAL,
@@ -66,16 +66,16 @@ _OPPOSITE = {
     Op.AT_LEAST: Op.BELOW,
 }
 _OPERAND = {
-    Op.ABS: Kind.NUMBER,
-    Op.LENGTH: Kind.TEXT,
-    Op.LOWER: Kind.TEXT,
-    Op.UPPER: Kind.TEXT,
-    Op.YEAR: Kind.MOMENT,
-    Op.MONTH: Kind.MOMENT,
-    Op.DAY: Kind.MOMENT,
-    Op.HOUR: Kind.MOMENT,
-    Op.MINUTE: Kind.MOMENT,
-    Op.WEEKDAY: Kind.MOMENT,
+    Op.ABS: ValueKind.NUMBER,
+    Op.LENGTH: ValueKind.TEXT,
+    Op.LOWER: ValueKind.TEXT,
+    Op.UPPER: ValueKind.TEXT,
+    Op.YEAR: ValueKind.MOMENT,
+    Op.MONTH: ValueKind.MOMENT,
+    Op.DAY: ValueKind.MOMENT,
+    Op.HOUR: ValueKind.MOMENT,
+    Op.MINUTE: ValueKind.MOMENT,
+    Op.WEEKDAY: ValueKind.MOMENT,
 }
 
 
@@ -84,32 +84,32 @@ def constant(value: bool | float | str | datetime) -> Constant:
     if isinstance(value, bool):
         return TRUE if value else FALSE
     if isinstance(value, str):
-        return Constant(Kind.TEXT, value)
+        return Constant(ValueKind.TEXT, value)
     if isinstance(value, datetime):
-        return Constant(Kind.MOMENT, value)
+        return Constant(ValueKind.MOMENT, value)
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
         raise InvalidQuestion("A number is too large; numbers are at most about 1.8e308.")
-    return Constant(Kind.NUMBER, number + 0.0)
+    return Constant(ValueKind.NUMBER, number + 0.0)
 
 
-def number(operand: Expression, place: str) -> Expression:
+def as_number(operand: Expression, place: str) -> Expression:
     """The operand as a number: a condition is 1 where true, 0 where false, NULL where NULL."""
-    if operand.kind is Kind.NUMBER:
+    if operand.kind is ValueKind.NUMBER:
         return operand
-    if operand.kind is not Kind.BOOLEAN:
+    if operand.kind is not ValueKind.BOOLEAN:
         raise InvalidQuestion(f"{place} needs a number, and {_described(operand)}.")
     if isinstance(operand, Constant):
         return constant(float(bool(operand.value)))
-    return Call(Op.INDICATOR, (operand,))
+    return Operation(Op.INDICATOR, (operand,))
 
 
 def arithmetic(op: Op, left: Expression, right: Expression) -> Expression:
     """``left + right``, ``-``, ``*`` or ``/``."""
-    left, right = number(left, f"'{op}'"), number(right, f"'{op}'")
+    left, right = as_number(left, f"'{op}'"), as_number(right, f"'{op}'")
     if op is Op.ADD:
         return _sum(left, right)
     if op is Op.SUBTRACT:
@@ -117,33 +117,33 @@ def arithmetic(op: Op, left: Expression, right: Expression) -> Expression:
     folded = _fold(op, left, right)
     if folded is not None:
         return folded
-    return Call(op, _sorted_pair(left, right) if op is Op.MULTIPLY else (left, right))
+    return Operation(op, _sorted_pair(left, right) if op is Op.MULTIPLY else (left, right))
 
 
 def negate(operand: Expression) -> Expression:
     """The number with its sign changed."""
-    operand = number(operand, "'-'")
-    if isinstance(operand, Call) and operand.op is Op.NEGATE:
+    operand = as_number(operand, "'-'")
+    if isinstance(operand, Operation) and operand.op is Op.NEGATE:
         return operand.args[0]
     value = _value(operand)
-    return Call(Op.NEGATE, (operand,)) if value is None else constant(-value)
+    return Operation(Op.NEGATE, (operand,)) if value is None else constant(-value)
 
 
-def compare(op: Op, left: Expression, right: Expression) -> Expression:
+def comparison(op: Op, left: Expression, right: Expression) -> Expression:
     """A comparison of two values of the same kind; conditions count as 0 and 1 beside numbers."""
     left, right = _comparable(left, right, op)
     if _order(right) < _order(left) or (left == right and op in (Op.ABOVE, Op.AT_LEAST)):
         op, left, right = _MIRRORED[op], right, left
     if isinstance(left, Constant) and isinstance(right, Constant):
         return constant(_holds(op, left, right))
-    if left.kind is Kind.BOOLEAN and isinstance(right, Constant):
+    if left.kind is ValueKind.BOOLEAN and isinstance(right, Constant):
         return left if (op is Op.EQUAL) == bool(right.value) else negation(left)
-    if isinstance(left, Call) and left.op is Op.INDICATOR and isinstance(right, Constant):
+    if isinstance(left, Operation) and left.op is Op.INDICATOR and isinstance(right, Constant):
         # Of the numbers 0 and 1 one passes: then it says what the condition, or its opposite, says.
         passes = [_holds(op, constant(each), right) for each in (0.0, 1.0)]
         if passes[0] != passes[1]:
             return left.args[0] if passes[1] else negation(left.args[0])
-    return Call(op, (left, right))
+    return Operation(op, (left, right))
 
 
 def conjunction(operands: Sequence[Expression]) -> Expression:
@@ -161,57 +161,57 @@ def negation(operand: Expression) -> Expression:
     operand = _condition(operand, "'not'")
     if isinstance(operand, Constant):
         return constant(not operand.value)
-    if isinstance(operand, Call):
+    if isinstance(operand, Operation):
         if operand.op is Op.NOT:
             return operand.args[0]
         if operand.op in _OPPOSITE:
-            return compare(_OPPOSITE[operand.op], *operand.args)
+            return comparison(_OPPOSITE[operand.op], *operand.args)
         if operand.op is Op.AND:
             return disjunction([negation(arg) for arg in operand.args])
         if operand.op is Op.OR:
             return conjunction([negation(arg) for arg in operand.args])
-    return Call(Op.NOT, (operand,))
+    return Operation(Op.NOT, (operand,))
 
 
 def is_null(operand: Expression) -> Expression:
     """True where the value is missing."""
     operand = _condition_again(operand)
-    return FALSE if isinstance(operand, Constant) else Call(Op.IS_NULL, (operand,))
+    return FALSE if isinstance(operand, Constant) else Operation(Op.IS_NULL, (operand,))
 
 
 def like(operand: Expression, pattern: str) -> Expression:
     """Text that fits a pattern: % stands for any run of characters, _ for exactly one."""
-    if operand.kind is not Kind.TEXT:
+    if operand.kind is not ValueKind.TEXT:
         raise InvalidQuestion(f"'like' needs text, and {_described(operand)}.")
-    return Call(Op.LIKE, (operand, constant(pattern)))
+    return Operation(Op.LIKE, (operand, constant(pattern)))
 
 
 def function(op: Op, operand: Expression) -> Expression:
     """ABS, LENGTH, LOWER, UPPER or a part of a date."""
     wanted = _OPERAND[op]
-    if wanted is Kind.NUMBER:
-        operand = number(operand, f"'{op}'")
+    if wanted is ValueKind.NUMBER:
+        operand = as_number(operand, f"'{op}'")
         value = _value(operand)
-        return Call(op, (operand,)) if value is None else constant(abs(value))
+        return Operation(op, (operand,)) if value is None else constant(abs(value))
     if operand.kind is not wanted:
         raise InvalidQuestion(f"'{op}' needs {wanted}, and {_described(operand)}.")
-    return Call(op, (operand,))
+    return Operation(op, (operand,))
 
 
 def extreme(op: Op, operands: Sequence[Expression]) -> Expression:
     """LEAST or GREATEST of numbers; NULL if one of them is."""
-    numbers = [number(operand, f"'{op}'") for operand in operands]
+    numbers = [as_number(operand, f"'{op}'") for operand in operands]
     flat = _flat(op, numbers)
-    return flat[0] if len(flat) == 1 else Call(op, tuple(flat))
+    return flat[0] if len(flat) == 1 else Operation(op, tuple(flat))
 
 
 def clip(operand: Expression, low: float, high: float) -> Expression:
     """The nearest number inside [low, high]; NULL stays NULL."""
-    operand = number(operand, "'clip'")
+    operand = as_number(operand, "'clip'")
     lower, upper = constant(low), constant(high)
     if not low <= high:
         raise InvalidQuestion("'clip' needs a low bound that is not above its high bound.")
-    if isinstance(operand, Call) and operand.op is Op.CLIP:
+    if isinstance(operand, Operation) and operand.op is Op.CLIP:
         inner, *ends = operand.args
         return clip(inner, *(min(max(range_of(end).low, low), high) for end in ends))
     value = _value(operand)
@@ -219,11 +219,11 @@ def clip(operand: Expression, low: float, high: float) -> Expression:
         return constant(min(max(value, low), high))
     own = range_of(operand)
     if not own.within(Range(low, high)):
-        return Call(Op.CLIP, (operand, lower, upper))
+        return Operation(Op.CLIP, (operand, lower, upper))
     if not shows_column(operand):
         return operand
     # Left out, it would no longer say that declared bounds are not applied to what is inside.
-    return Call(Op.CLIP, (operand, constant(own.low), constant(own.high)))
+    return Operation(Op.CLIP, (operand, constant(own.low), constant(own.high)))
 
 
 def coalesce(operands: Sequence[Expression]) -> Expression:
@@ -234,7 +234,7 @@ def coalesce(operands: Sequence[Expression]) -> Expression:
             kept.append(each)
         if isinstance(each, Constant):
             break  # nothing after a constant is ever reached
-    return kept[0] if len(kept) == 1 else Call(Op.COALESCE, _one_kind(kept, "'coalesce'"))
+    return kept[0] if len(kept) == 1 else Operation(Op.COALESCE, _one_kind(kept, "'coalesce'"))
 
 
 def case(
@@ -260,18 +260,18 @@ def case(
     results = [missing if value is None else next(remaining) for value in values]
     pairs = zip(conditions, results[:-1], strict=True)
     args = [each for pair in pairs for each in pair]
-    return Call(Op.CASE, (*args, results[-1])) if args else results[-1]
+    return Operation(Op.CASE, (*args, results[-1])) if args else results[-1]
 
 
 def _described(operand: Expression) -> str:
     if isinstance(operand, Constant):
         return f"{operand.kind} was given"
-    shown = text(operand)
+    shown = text_of(operand)
     return f"{shown if len(shown) <= 60 else shown[:57] + '...'} is {operand.kind}"
 
 
 def _condition(operand: Expression, place: str) -> Expression:
-    if operand.kind is not Kind.BOOLEAN:
+    if operand.kind is not ValueKind.BOOLEAN:
         raise InvalidQuestion(f"{place} needs a condition, and {_described(operand)}.")
     return operand
 
@@ -285,7 +285,7 @@ def _value(operand: Expression) -> float | None:
 
 def _condition_again(operand: Expression) -> Expression:
     """The condition inside an indicator: beside other conditions it need not be a number."""
-    if isinstance(operand, Call) and operand.op is Op.INDICATOR:
+    if isinstance(operand, Operation) and operand.op is Op.INDICATOR:
         return operand.args[0]
     return operand
 
@@ -296,17 +296,17 @@ def _one_kind(operands: Sequence[Expression], place: str) -> tuple[Expression, .
     kinds = {operand.kind for operand in operands}
     if len(kinds) == 1:
         return operands
-    if kinds == {Kind.NUMBER, Kind.BOOLEAN}:
-        return tuple(number(operand, place) for operand in operands)
+    if kinds == {ValueKind.NUMBER, ValueKind.BOOLEAN}:
+        return tuple(as_number(operand, place) for operand in operands)
     raise InvalidQuestion(f"{place} mixes {' with '.join(sorted(kinds))}.")
 
 
 def _comparable(left: Expression, right: Expression, op: Op) -> tuple[Expression, ...]:
-    if {left.kind, right.kind} <= {Kind.BOOLEAN, Kind.NUMBER} and op not in (
+    if {left.kind, right.kind} <= {ValueKind.BOOLEAN, ValueKind.NUMBER} and op not in (
         Op.EQUAL,
         Op.UNEQUAL,
     ):
-        return number(left, f"'{op}'"), number(right, f"'{op}'")
+        return as_number(left, f"'{op}'"), as_number(right, f"'{op}'")
     return _one_kind((left, right), f"'{op}'")
 
 
@@ -333,11 +333,11 @@ def _sum(left: Expression, right: Expression) -> Expression:
         return folded
     for first, second in ((left, right), (right, left)):
         value = _value(second)
-        if isinstance(second, Call) and second.op is Op.NEGATE:
-            return Call(Op.SUBTRACT, (first, second.args[0]))
+        if isinstance(second, Operation) and second.op is Op.NEGATE:
+            return Operation(Op.SUBTRACT, (first, second.args[0]))
         if value is not None and value < 0:
-            return Call(Op.SUBTRACT, (first, constant(-value)))
-    return Call(Op.ADD, _sorted_pair(left, right))
+            return Operation(Op.SUBTRACT, (first, constant(-value)))
+    return Operation(Op.ADD, _sorted_pair(left, right))
 
 
 def _fold(op: Op, left: Expression, right: Expression) -> Constant | None:
@@ -350,7 +350,7 @@ def _fold(op: Op, left: Expression, right: Expression) -> Constant | None:
 
 def _sorted_pair(left: Expression, right: Expression) -> tuple[Expression, Expression]:
     """By text; but what is long stands first: its text then needs no parentheses around it."""
-    heights = [each.height if isinstance(each, Call) else 0 for each in (left, right)]
+    heights = [each.height if isinstance(each, Operation) else 0 for each in (left, right)]
     if max(heights) > _LONG and heights[0] != heights[1]:
         return (left, right) if heights[0] > heights[1] else (right, left)
     first, second = sorted((left, right), key=_order)
@@ -359,7 +359,7 @@ def _sorted_pair(left: Expression, right: Expression) -> tuple[Expression, Expre
 
 def _order(operand: Expression) -> tuple[bool, str]:
     """Constants last, then by text."""
-    return isinstance(operand, Constant), text(operand)
+    return isinstance(operand, Constant), text_of(operand)
 
 
 def _lifted(op: Op, operands: Sequence[Expression]) -> list[Expression]:
@@ -367,7 +367,9 @@ def _lifted(op: Op, operands: Sequence[Expression]) -> list[Expression]:
     return [
         each
         for operand in operands
-        for each in (operand.args if isinstance(operand, Call) and operand.op is op else (operand,))
+        for each in (
+            operand.args if isinstance(operand, Operation) and operand.op is op else (operand,)
+        )
     ]
 
 
@@ -383,4 +385,4 @@ def _junction(op: Op, operands: Sequence[Expression], absorbing: Constant) -> Ex
     kept = [each for each in flat if not isinstance(each, Constant)]
     if not kept:
         return negation(absorbing)
-    return kept[0] if len(kept) == 1 else Call(op, tuple(kept))
+    return kept[0] if len(kept) == 1 else Operation(op, tuple(kept))

@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
-from holdfast.question.expression import Column, ColumnType, Kind
+from holdfast.question.expression import Column, ColumnType, ValueKind
 
 __all__ = ["Schema", "bounds_pair", "declared_bounds", "no_column"]
 
@@ -82,7 +82,7 @@ class Schema:
         for name, bounds in self.bounds.items():
             if name not in self.types:
                 raise InvalidArgument(f"Bounds are declared for {no_column(name, self.types)}")
-            if self.types[name].kind is not Kind.NUMBER:
+            if self.types[name].kind is not ValueKind.NUMBER:
                 raise InvalidArgument(
                     f"Bounds are declared for column {name!r}, which is {self.types[name]}; "
                     "only numbers have bounds."

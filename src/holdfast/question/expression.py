@@ -29,24 +29,24 @@ from holdfast.errors import InvalidQuestion
 
 __all__ = [
     "MAX_SIZE",
-    "Call",
     "Column",
     "ColumnType",
     "Constant",
     "Expression",
-    "Kind",
     "Op",
+    "Operation",
+    "ValueKind",
     "bottom_up",
     "column_names",
-    "walk",
+    "subtrees",
 ]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 MAX_SIZE = 10_000  # nodes; BETWEEN, IN and NULLIF repeat an operand, so short text can be large
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """What kind of value an expression gives, in words."""
 
     BOOLEAN = "a condition"
@@ -67,18 +67,18 @@ class ColumnType(StrEnum):
     OTHER = "other"
 
     @property
-    def kind(self) -> Kind | None:
+    def kind(self) -> ValueKind | None:
         """The kind of value in a question, or None: such a column cannot be used in one."""
         return _COLUMN_KIND.get(self)
 
 
 _COLUMN_KIND = {
-    ColumnType.BOOLEAN: Kind.BOOLEAN,
-    ColumnType.INTEGER: Kind.NUMBER,
-    ColumnType.FLOAT: Kind.NUMBER,
-    ColumnType.TEXT: Kind.TEXT,
-    ColumnType.DATE: Kind.MOMENT,
-    ColumnType.DATETIME: Kind.MOMENT,
+    ColumnType.BOOLEAN: ValueKind.BOOLEAN,
+    ColumnType.INTEGER: ValueKind.NUMBER,
+    ColumnType.FLOAT: ValueKind.NUMBER,
+    ColumnType.TEXT: ValueKind.TEXT,
+    ColumnType.DATE: ValueKind.MOMENT,
+    ColumnType.DATETIME: ValueKind.MOMENT,
 }
 
 
@@ -134,7 +134,7 @@ class Column:
     type: ColumnType
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ValueKind:
         """The kind of the column's values."""
         return _COLUMN_KIND[self.type]
 
@@ -143,12 +143,12 @@ class Column:
 class Constant:
     """A literal of a kind, or NULL of that kind (None). Numbers are finite floats."""
 
-    kind: Kind  # first, so that the number 1 and the condition true are different constants
+    kind: ValueKind  # first, so that the number 1 and the condition true are different constants
     value: bool | float | str | datetime | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Operation:
     """An operation on expressions.
 
     CLIP holds (value, low, high); CASE holds (condition, value, ..., condition, value, otherwise);
@@ -160,30 +160,30 @@ class Call:
 
     op: Op
     args: tuple[Expression, ...]
-    kind: Kind = field(init=False, repr=False)
+    kind: ValueKind = field(init=False, repr=False)
     size: int = field(init=False, repr=False)
     height: int = field(init=False, repr=False)
     known: dict[Callable[..., Any], Any] = field(init=False, repr=False)
     _hash: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        calls = [arg for arg in self.args if isinstance(arg, Call)]
-        size = 1 + len(self.args) + sum(call.size - 1 for call in calls)
+        nodes = [arg for arg in self.args if isinstance(arg, Operation)]
+        size = 1 + len(self.args) + sum(node.size - 1 for node in nodes)
         if size > MAX_SIZE:
             raise InvalidQuestion(
                 f"The question has more than {MAX_SIZE:,} parts when written out; make it smaller."
             )
         object.__setattr__(self, "kind", self._kind())
         object.__setattr__(self, "size", size)
-        object.__setattr__(self, "height", 1 + max((call.height for call in calls), default=0))
+        object.__setattr__(self, "height", 1 + max((node.height for node in nodes), default=0))
         object.__setattr__(self, "known", {})
         object.__setattr__(self, "_hash", hash((self.op, self.args)))
 
     def __hash__(self) -> int:
         return self._hash
 
-    def __reduce__(self) -> tuple[type[Call], tuple[Op, tuple[Expression, ...]]]:
-        return Call, (self.op, self.args)  # what was found out is found out again
+    def __reduce__(self) -> tuple[type[Operation], tuple[Op, tuple[Expression, ...]]]:
+        return Operation, (self.op, self.args)  # what was found out is found out again
 
     def __eq__(self, other: object) -> bool:
         pending: list[tuple[object, object]] = [(self, other)]
@@ -191,8 +191,8 @@ class Call:
             left, right = pending.pop()
             if left is right:
                 continue
-            if not isinstance(left, Call) or not isinstance(right, Call):
-                if isinstance(left, Call) or isinstance(right, Call) or left != right:
+            if not isinstance(left, Operation) or not isinstance(right, Operation):
+                if isinstance(left, Operation) or isinstance(right, Operation) or left != right:
                     return False
             elif (left._hash, left.op, len(left.args)) != (right._hash, right.op, len(right.args)):
                 return False
@@ -200,51 +200,53 @@ class Call:
                 pending += zip(left.args, right.args, strict=True)
         return True
 
-    def _kind(self) -> Kind:
+    def _kind(self) -> ValueKind:
         if self.op in _BOOLEAN_OPS:
-            return Kind.BOOLEAN
+            return ValueKind.BOOLEAN
         if self.op in _TEXT_OPS:
-            return Kind.TEXT
+            return ValueKind.TEXT
         if self.op is Op.COALESCE:
             return self.args[0].kind
         if self.op is Op.CASE:
             return self.args[1].kind
-        return Kind.NUMBER
+        return ValueKind.NUMBER
 
 
-Expression: TypeAlias = Column | Constant | Call
+Expression: TypeAlias = Column | Constant | Operation
 
 
-def walk(expression: Expression) -> Iterator[Expression]:
+def subtrees(expression: Expression) -> Iterator[Expression]:
     """The expression and everything inside it, parents first."""
     pending = [expression]
     while pending:
         node = pending.pop()
         yield node
-        if isinstance(node, Call):
+        if isinstance(node, Operation):
             pending.extend(reversed(node.args))
 
 
-def bottom_up(find: Callable[[Any], T]) -> Callable[[Expression], T]:
+def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
     """`find`, done for the parts of an expression before the whole and then remembered.
 
     However deep the tree, what `find` asks of an operand is known when it asks.
     """
 
     @wraps(find)
-    def found(expression: Expression) -> T:
-        if not isinstance(expression, Call):
+    def found(expression: Expression) -> _T:
+        if not isinstance(expression, Operation):
             return find(expression)
         pending = [] if find in expression.known else [expression]
         while pending:
-            call = pending[-1]
-            unknown = [arg for arg in call.args if isinstance(arg, Call) and find not in arg.known]
+            node = pending[-1]
+            unknown = [
+                arg for arg in node.args if isinstance(arg, Operation) and find not in arg.known
+            ]
             if unknown:
                 pending += unknown
             else:
-                call.known[find] = find(call)
+                node.known[find] = find(node)
                 pending.pop()
-        known: T = expression.known[find]
+        known: _T = expression.known[find]
         return known
 
     return found
@@ -252,4 +254,4 @@ def bottom_up(find: Callable[[Any], T]) -> Callable[[Expression], T]:
 
 def column_names(expression: Expression) -> list[str]:
     """The names of the columns the expression reads, sorted, each once."""
-    return sorted({node.name for node in walk(expression) if isinstance(node, Column)})
+    return sorted({node.name for node in subtrees(expression) if isinstance(node, Column)})

@@ -19,7 +19,7 @@ from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema, bounds_pair
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import RowValue, check_width
-from holdfast.question.text import identifier, number
+from holdfast.question.text import identifier, numeral
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +106,7 @@ def bind_function(function: RowFunction, schema: Schema) -> RowValue:
             ) from failure
     low, high = function.bounds
     check_width(function.bounds)
-    text = f"{function.text} in [{number(low)}, {number(high)}]"
+    text = f"{function.text} in [{numeral(low)}, {numeral(high)}]"
     return RowValue(function, low, high, text, is_condition=False)
 
 

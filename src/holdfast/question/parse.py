@@ -15,7 +15,7 @@ from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import range_of
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Constant, Expression, Kind, Op
+from holdfast.question.expression import Constant, Expression, Op, ValueKind
 from holdfast.question.gate import CHAINS, read_sql
 
 __all__ = ["MAX_PATTERN", "column_value", "parse_row"]
@@ -81,7 +81,7 @@ def column_value(schema: Schema, name: str, *, quoted: bool, bounded: bool) -> E
     return build.clip(column, *bounds) if bounds else column
 
 
-Node: TypeAlias = Any  # a node of sqlglot's tree, its type already checked by the gates
+_Node: TypeAlias = Any  # a node of sqlglot's tree, its type already checked by the gates
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class _Reader:
 
     schema: Schema
 
-    def read(self, node: Node, bounded: bool) -> Expression:
+    def read(self, node: _Node, bounded: bool) -> Expression:
         name = type(node).__name__
         if name in CHAINS:
             return self._chain(node, bounded)
@@ -103,11 +103,11 @@ class _Reader:
             return build.function(op, self.read(node.this, bounded and op is Op.ABS))
         return _READERS[name](self, node, bounded)
 
-    def _chain(self, node: Node, bounded: bool) -> Expression:
+    def _chain(self, node: _Node, bounded: bool) -> Expression:
         """Operations in a row, from the left: thousands of them are one loop."""
         name = type(node).__name__
         alike = _INFIX if name in _INFIX else {name}
-        steps: list[Node] = []
+        steps: list[_Node] = []
         while type(node).__name__ in alike:
             steps.append(node)
             node = node.this
@@ -121,20 +121,20 @@ class _Reader:
             value = build.arithmetic(_INFIX[type(step).__name__], value, right)
         return value
 
-    def _raw(self, node: Node) -> Expression:
+    def _raw(self, node: _Node) -> Expression:
         return self.read(node, False)
 
-    def _paren(self, node: Node, bounded: bool) -> Expression:
+    def _paren(self, node: _Node, bounded: bool) -> Expression:
         return self.read(node.this, bounded)
 
-    def _column(self, node: Node, bounded: bool) -> Expression:
+    def _column(self, node: _Node, bounded: bool) -> Expression:
         identifier = node.this
         if type(identifier).__name__ != "Identifier":
             raise InvalidQuestion("'*' cannot be used in a question.")
         quoted = bool(identifier.args.get("quoted"))
         return column_value(self.schema, identifier.this, quoted=quoted, bounded=bounded)
 
-    def _literal(self, node: Node, _bounded: bool) -> Expression:
+    def _literal(self, node: _Node, _bounded: bool) -> Expression:
         if node.is_string:
             return build.constant(str(node.this))
         try:
@@ -143,33 +143,33 @@ class _Reader:
             raise InvalidQuestion("A number of the question cannot be read.") from None
         return build.constant(value)
 
-    def _boolean(self, node: Node, _bounded: bool) -> Expression:
+    def _boolean(self, node: _Node, _bounded: bool) -> Expression:
         return build.constant(bool(node.this))
 
-    def _null(self, _node: Node, _bounded: bool) -> Expression:
+    def _null(self, _node: _Node, _bounded: bool) -> Expression:
         raise InvalidQuestion("NULL can stand only after 'is', 'then' or 'else'.")
 
-    def _negate(self, node: Node, bounded: bool) -> Expression:
+    def _negate(self, node: _Node, bounded: bool) -> Expression:
         return build.negate(self.read(node.this, bounded))
 
-    def _not(self, node: Node, _bounded: bool) -> Expression:
+    def _not(self, node: _Node, _bounded: bool) -> Expression:
         return build.negation(self._raw(node.this))
 
     def _compare(self, op: Op, left: Expression, right: Expression) -> Expression:
-        if left.kind is Kind.MOMENT:
+        if left.kind is ValueKind.MOMENT:
             right = _as_moment(right)
-        elif right.kind is Kind.MOMENT:
+        elif right.kind is ValueKind.MOMENT:
             left = _as_moment(left)
-        return build.compare(op, left, right)
+        return build.comparison(op, left, right)
 
-    def _between(self, node: Node, _bounded: bool) -> Expression:
+    def _between(self, node: _Node, _bounded: bool) -> Expression:
         value = self._raw(node.this)
         low = self._compare(Op.AT_LEAST, value, self._raw(node.args["low"]))
         return build.conjunction(
             [low, self._compare(Op.AT_MOST, value, self._raw(node.args["high"]))]
         )
 
-    def _in(self, node: Node, _bounded: bool) -> Expression:
+    def _in(self, node: _Node, _bounded: bool) -> Expression:
         if not node.expressions:
             raise InvalidQuestion("'in' needs a list of values in parentheses.")
         value = self._raw(node.this)
@@ -177,18 +177,18 @@ class _Reader:
             [self._compare(Op.EQUAL, value, self._raw(each)) for each in node.expressions]
         )
 
-    def _is(self, node: Node, _bounded: bool) -> Expression:
+    def _is(self, node: _Node, _bounded: bool) -> Expression:
         value = self._raw(node.this)
         match type(node.expression).__name__:
             case "Null":
                 return build.is_null(value)
             case "Boolean":
-                holds = build.compare(Op.EQUAL, value, self._raw(node.expression))
+                holds = build.comparison(Op.EQUAL, value, self._raw(node.expression))
                 return build.coalesce([holds, build.FALSE])
             case _:
                 raise InvalidQuestion("After 'is' comes null, true or false.")
 
-    def _like(self, node: Node, _bounded: bool) -> Expression:
+    def _like(self, node: _Node, _bounded: bool) -> Expression:
         pattern = self._raw(node.expression)
         if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
             raise InvalidQuestion("'like' needs a pattern in quotes, such as 'B%'.")
@@ -197,7 +197,7 @@ class _Reader:
         found = build.like(self._raw(node.this), pattern.value)
         return build.negation(found) if node.args.get("negate") else found
 
-    def _case(self, node: Node, bounded: bool) -> Expression:
+    def _case(self, node: _Node, bounded: bool) -> Expression:
         base = self._raw(node.this) if node.args.get("this") else None
         branches = []
         for branch in node.args["ifs"]:
@@ -207,31 +207,31 @@ class _Reader:
             branches.append((when, self._or_null(branch.args["true"], bounded)))
         return build.case(branches, self._or_null(node.args.get("default"), bounded))
 
-    def _if(self, node: Node, bounded: bool) -> Expression:
+    def _if(self, node: _Node, bounded: bool) -> Expression:
         then = self._or_null(node.args["true"], bounded)
         otherwise = self._or_null(node.args.get("false"), bounded)
         return build.case([(self._raw(node.this), then)], otherwise)
 
-    def _nullif(self, node: Node, bounded: bool) -> Expression:
+    def _nullif(self, node: _Node, bounded: bool) -> Expression:
         equal = self._compare(Op.EQUAL, self._raw(node.this), self._raw(node.expression))
         return build.case([(equal, None)], self.read(node.this, bounded))
 
-    def _or_null(self, node: Node | None, bounded: bool) -> Expression | None:
+    def _or_null(self, node: _Node | None, bounded: bool) -> Expression | None:
         if node is None or type(node).__name__ == "Null":
             return None
         return self.read(node, bounded)
 
-    def _coalesce(self, node: Node, bounded: bool) -> Expression:
+    def _coalesce(self, node: _Node, bounded: bool) -> Expression:
         return build.coalesce(self._several(node, bounded))
 
-    def _extreme(self, node: Node, bounded: bool) -> Expression:
+    def _extreme(self, node: _Node, bounded: bool) -> Expression:
         op = Op.LEAST if type(node).__name__ == "Least" else Op.GREATEST
         return build.extreme(op, self._several(node, bounded))
 
-    def _several(self, node: Node, bounded: bool) -> list[Expression]:
+    def _several(self, node: _Node, bounded: bool) -> list[Expression]:
         return [self.read(each, bounded) for each in (node.this, *node.expressions)]
 
-    def _extract(self, node: Node, _bounded: bool) -> Expression:
+    def _extract(self, node: _Node, _bounded: bool) -> Expression:
         part = str(node.this.this).lower()
         if part not in _PARTS:
             raise InvalidQuestion(
@@ -239,18 +239,18 @@ class _Reader:
             )
         return build.function(_PARTS[part], self._raw(node.expression))
 
-    def _cast(self, node: Node, bounded: bool) -> Expression:
+    def _cast(self, node: _Node, bounded: bool) -> Expression:
         to = str(node.args["to"].this.value)
         value = self.read(node.this, bounded)
         if to in _MOMENT_TYPES and isinstance(value, Constant):
             return _as_moment(value)
-        if to in _REAL_TYPES or (to in _INTEGER_TYPES and value.kind is Kind.BOOLEAN):
-            return build.number(value, "'cast'")
+        if to in _REAL_TYPES or (to in _INTEGER_TYPES and value.kind is ValueKind.BOOLEAN):
+            return build.as_number(value, "'cast'")
         raise InvalidQuestion(
             "'cast' makes a number of a condition, and a date of text in quotes, nothing else."
         )
 
-    def _named(self, node: Node, _bounded: bool) -> Expression:
+    def _named(self, node: _Node, _bounded: bool) -> Expression:
         name = str(node.this).lower()
         if name == "weekday" and len(node.expressions) == 1:
             return build.function(Op.WEEKDAY, self._raw(node.expressions[0]))
@@ -262,14 +262,14 @@ class _Reader:
             raise InvalidQuestion(f"'{name}' is written {wanted}.")
         raise InvalidQuestion(f"There is no function {name[:40]!r} in questions.")
 
-    def _average(self, _node: Node, _bounded: bool) -> Expression:
+    def _average(self, _node: _Node, _bounded: bool) -> Expression:
         raise InvalidQuestion("avg(...) stands once, around the whole question.")
 
-    def _other(self, _node: Node, _bounded: bool) -> Expression:
+    def _other(self, _node: _Node, _bounded: bool) -> Expression:
         raise InvalidQuestion("The question cannot be read as one expression.")
 
 
-_READERS: dict[str, Callable[[_Reader, Node, bool], Expression]] = {
+_READERS: dict[str, Callable[[_Reader, _Node, bool], Expression]] = {
     "Paren": _Reader._paren,
     "Column": _Reader._column,
     "Literal": _Reader._literal,
@@ -298,7 +298,7 @@ _READERS: dict[str, Callable[[_Reader, Node, bool], Expression]] = {
 
 
 def _number_given(expression: Expression) -> float:
-    if isinstance(expression, Constant) and expression.kind is Kind.NUMBER:
+    if isinstance(expression, Constant) and expression.kind is ValueKind.NUMBER:
         return range_of(expression).low
     raise InvalidQuestion("The bounds of 'clip' are two numbers, as in clip(value, 0, 100).")
 

@@ -22,7 +22,7 @@ from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import range_of
 from holdfast.question.columns import Schema
-from holdfast.question.expression import ColumnType, Expression, Kind, Op
+from holdfast.question.expression import ColumnType, Expression, Op, ValueKind
 from holdfast.question.parse import MAX_PATTERN, column_value
 from holdfast.question.polars_literal import Node, Value, Width, literal, members
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["from_polars"]
 
-MAX_LENGTH = 500_000  # characters of an expression as Polars writes it down
+_MAX_LENGTH = 500_000  # characters of an expression as Polars writes it down
 _INSTEAD = (
     "write it as text (docs/questions.md says what can be written), or use row_function(...)."
 )
@@ -109,9 +109,9 @@ def _written(expression: object) -> Node:
         raise InvalidQuestion(
             "The Polars expression holds code that cannot be written down; use row_function(...)."
         ) from None
-    if len(packed) > MAX_LENGTH:
+    if len(packed) > _MAX_LENGTH:
         raise InvalidQuestion(
-            f"The Polars expression takes more than {MAX_LENGTH:,} characters; make it smaller."
+            f"The Polars expression takes more than {_MAX_LENGTH:,} characters; make it smaller."
         )
     return json.loads(packed)
 
@@ -165,14 +165,14 @@ class _Reader:
 
     def _binary(self, op: str, left: Node, right: Node, bounded: bool) -> Value:
         if op in _COMPARISONS:
-            found = build.compare(_COMPARISONS[op], self._raw(left), self._raw(right))
+            found = build.comparison(_COMPARISONS[op], self._raw(left), self._raw(right))
             return Value(found, Width.NARROW)
         if op in _JUNCTIONS:
             return Value(_JUNCTIONS[op]([self._raw(left), self._raw(right)]), Width.NARROW)
         if op == "Xor":
             sides = [self._raw(left), self._raw(right)]
-            if all(side.kind is Kind.BOOLEAN for side in sides):
-                return Value(build.compare(Op.UNEQUAL, *sides), Width.NARROW)
+            if all(side.kind is ValueKind.BOOLEAN for side in sides):
+                return Value(build.comparison(Op.UNEQUAL, *sides), Width.NARROW)
         if op in _ARITHMETIC:
             return self._arithmetic(_ARITHMETIC[op], left, right, bounded)
         raise _refused(f"The operation {_shown(op)} of a Polars expression")
@@ -180,7 +180,7 @@ class _Reader:
     def _arithmetic(self, op: Op, left: Node, right: Node, bounded: bool) -> Value:
         a, b = (_wide(self._some(side, bounded)) for side in (left, right))
         if op is Op.DIVIDE:
-            divisor = range_of(build.number(_known(b), "'/'"))
+            divisor = range_of(build.as_number(_known(b), "'/'"))
             if divisor.low <= 0 <= divisor.high:
                 raise InvalidQuestion(
                     "The Polars expression divides by what may be 0, which gives an infinity "
@@ -205,10 +205,10 @@ class _Reader:
     def _cast(self, node: Node, to: str, bounded: bool) -> Value:
         value = self._some(node, bounded)
         found = _known(value)
-        if found.kind is Kind.BOOLEAN and (to == "Float64" or to in _INTEGERS):
+        if found.kind is ValueKind.BOOLEAN and (to == "Float64" or to in _INTEGERS):
             width = Width.REAL if to == "Float64" else Width.NARROW
-            return Value(build.number(found, "cast"), width)
-        if found.kind is Kind.NUMBER and to == "Float64":
+            return Value(build.as_number(found, "cast"), width)
+        if found.kind is ValueKind.NUMBER and to == "Float64":
             return Value(found, Width.REAL)
         raise _refused(f"A cast to {_shown(to)} in a Polars expression")
 
@@ -269,7 +269,7 @@ class _Reader:
         value, *ends = (self._raw(each) for each in given)
         pairs = zip(_ENDS[closed], ends, strict=True)
         return Value(
-            build.conjunction([build.compare(op, value, end) for op, end in pairs]), Width.NARROW
+            build.conjunction([build.comparison(op, value, end) for op, end in pairs]), Width.NARROW
         )
 
     def _in(self, given: list[Node], options: Node, _bounded: bool) -> Value:
@@ -279,7 +279,7 @@ class _Reader:
             raise _refused("is_in of no values, or of nulls,")
         subject = self._raw(value)
         return Value(
-            build.disjunction([build.compare(Op.EQUAL, subject, member) for member in wanted]),
+            build.disjunction([build.comparison(Op.EQUAL, subject, member) for member in wanted]),
             Width.NARROW,
         )
 
@@ -341,14 +341,15 @@ def _known(value: Value) -> Expression:
 
 def _number(value: Value) -> Expression:
     found = _known(value)
-    if found.kind is not Kind.NUMBER:
+    if found.kind is not ValueKind.NUMBER:
         raise InvalidQuestion(f"The Polars expression computes with {found.kind}; cast it first.")
     return found
 
 
 def _wide(value: Value) -> Value:
     """A number that arithmetic does not make wrap around."""
-    if value.width is Width.NARROW and _known(value).kind in (Kind.NUMBER, Kind.BOOLEAN):
+    numeric = (ValueKind.NUMBER, ValueKind.BOOLEAN)
+    if value.width is Width.NARROW and _known(value).kind in numeric:
         raise InvalidQuestion(
             "The Polars expression computes with a condition, a length or a part of a date, which "
             "are small integers in Polars; cast it with .cast(pl.Float64) first."

@@ -24,14 +24,14 @@ from holdfast.errors import InvalidQuestion, NotBounded
 from holdfast.question import build
 from holdfast.question.bounds import Range, range_of, unbounded_columns
 from holdfast.question.expression import (
-    Call,
     Constant,
     Expression,
-    Kind,
     Op,
+    Operation,
+    ValueKind,
     column_names,
 )
-from holdfast.question.text import identifier, number, text
+from holdfast.question.text import identifier, numeral, text_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ __all__ = [
     "GRID",
     "GRID_ERROR",
     "BatchFunction",
-    "Grid",
+    "Lattice",
     "RowValue",
     "check_width",
     "row_value",
@@ -81,7 +81,7 @@ class BatchFunction(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class Lattice:
     """Steps of a power of two, counted from the double `origin`: low is at `first`.
 
     The origin is 0, or low where 0 is too many steps away. All values of the range are at most
@@ -108,16 +108,16 @@ class Grid:
         return total * GRID // self.top, -(-squares * GRID**2 // self.top**2)
 
 
-_OF_CONDITION = Grid(origin=0.0, step=1.0, first=0, top=1)
+_OF_CONDITION = Lattice(origin=0.0, step=1.0, first=0, top=1)
 
 
-def _grid_of(low: float, high: float) -> Grid:
+def _grid_of(low: float, high: float) -> Lattice:
     width = high - low
     step = math.ldexp(1.0, math.frexp(width)[1] - _STEPS) if width else 1.0
     near = max(abs(low), abs(high)) <= _FROM_ZERO * step
     origin = 0.0 if near else low
     first = round((low - origin) / step)
-    return Grid(origin, step, first, round((high - origin) / step) - first)
+    return Lattice(origin, step, first, round((high - origin) / step) - first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +146,14 @@ class RowValue:
         return min(max(0.0, self.low), self.high)
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> Lattice:
         """The grid its values are rounded to; a condition counts 1 where it is true."""
         return _OF_CONDITION if self.is_condition else _grid_of(self.low, self.high)
 
 
 def row_value(expression: Expression) -> RowValue:
     """The total, bounded value of a row expression; refused where no bounds are known."""
-    if expression.kind not in (Kind.BOOLEAN, Kind.NUMBER):
+    if expression.kind not in (ValueKind.BOOLEAN, ValueKind.NUMBER):
         raise InvalidQuestion(
             f"A number or a condition is needed, and this is {expression.kind}; compare it, as in "
             "carrier = 'AA'."
@@ -169,8 +169,8 @@ def row_value(expression: Expression) -> RowValue:
         source=expression,
         low=found.low,
         high=found.high,
-        text=text(expression),
-        is_condition=expression.kind is Kind.BOOLEAN,
+        text=text_of(expression),
+        is_condition=expression.kind is ValueKind.BOOLEAN,
     )
 
 
@@ -179,7 +179,7 @@ def check_width(found: Range) -> None:
     width = found.high - found.low
     if width != 0 and not _NARROWEST <= width <= _WIDEST:
         raise NotBounded(
-            f"The range from {number(found.low)} to {number(found.high)} is too wide or too "
+            f"The range from {numeral(found.low)} to {numeral(found.high)} is too wide or too "
             "narrow to average in; choose other bounds."
         )
 
@@ -190,7 +190,7 @@ def _simplest(expression: Expression) -> Expression:
     A 0/1 number is the condition it was made of, and ``coalesce`` to what a missing value counts
     as anyway is left out.
     """
-    while isinstance(expression, Call):
+    while isinstance(expression, Operation):
         args = expression.args
         if expression.op is Op.INDICATOR or (expression.op is Op.CASE and args[1:] == _ONE_OR_ZERO):
             expression = args[0]
@@ -205,7 +205,7 @@ def _is_what_missing_means(args: tuple[Expression, ...]) -> bool:
     last = args[-1]
     if last == build.FALSE:
         return True
-    if not isinstance(last, Constant) or last.kind is not Kind.NUMBER:
+    if not isinstance(last, Constant) or last.kind is not ValueKind.NUMBER:
         return False
     rest = range_of(build.coalesce(args[:-1]))
     return last.value == min(max(0.0, rest.low), rest.high)

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from holdfast.question.expression import Constant, Kind, Op
+from holdfast.question.expression import Constant, Op, ValueKind
 
 __all__ = ["SqlLanguage", "double", "quoted_name"]
 
 _SQL_TYPE = {
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.NUMBER: "DOUBLE",
-    Kind.TEXT: "VARCHAR",
-    Kind.MOMENT: "TIMESTAMP",
+    ValueKind.BOOLEAN: "BOOLEAN",
+    ValueKind.NUMBER: "DOUBLE",
+    ValueKind.TEXT: "VARCHAR",
+    ValueKind.MOMENT: "TIMESTAMP",
 }
 _PART = {
     Op.YEAR: "year",

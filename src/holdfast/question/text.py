@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, time
 from typing import TypeAlias
 
-from holdfast.question.expression import Call, Column, Constant, Expression, Op
+from holdfast.question.expression import Column, Constant, Expression, Op, Operation
 
-__all__ = ["identifier", "number", "string", "text"]
+__all__ = ["identifier", "numeral", "string", "text_of"]
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
@@ -58,7 +58,7 @@ _BINDINGS = {
 _Piece: TypeAlias = str | Expression  # text, or what is still to be written
 
 
-def text(expression: Expression) -> str:
+def text_of(expression: Expression) -> str:
     """The canonical text of a row expression."""
     written: list[str] = []
     pending: list[_Piece] = [expression]
@@ -66,8 +66,8 @@ def text(expression: Expression) -> str:
         piece = pending.pop()
         if isinstance(piece, str):
             written.append(piece)
-        elif isinstance(piece, Call):
-            pending += reversed(_call(piece))
+        elif isinstance(piece, Operation):
+            pending += reversed(_operation(piece))
         else:
             written.append(_leaf(piece))
     return "".join(written)
@@ -80,7 +80,7 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def number(value: float) -> str:
+def numeral(value: float) -> str:
     """A number in its shortest exact form; whole numbers without a decimal point."""
     if value.is_integer() and abs(value) < 1e15:
         return str(int(value))
@@ -99,7 +99,7 @@ def _leaf(leaf: Column | Constant) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
     if isinstance(value, float):
-        return number(value)
+        return numeral(value)
     if isinstance(value, datetime):
         if value.time() == time.min:
             return f"date '{value.date().isoformat()}'"
@@ -117,7 +117,7 @@ def _binding(expression: Expression) -> int:
     if expression.op is Op.INDICATOR:
         return _binding(expression.args[0])
     (operand, *_) = expression.args
-    if expression.op is Op.NOT and isinstance(operand, Call) and operand.op is Op.IS_NULL:
+    if expression.op is Op.NOT and isinstance(operand, Operation) and operand.op is Op.IS_NULL:
         return _COMPARE  # "is not null"
     return _BINDINGS.get(expression.op, _ATOM)
 
@@ -131,8 +131,8 @@ def _joined(operands: Iterable[list[_Piece]], between: str) -> list[_Piece]:
     return [*first, *(piece for operand in rest for piece in (between, *operand))]
 
 
-def _call(call: Call) -> list[_Piece]:
-    op, args = call.op, call.args
+def _operation(node: Operation) -> list[_Piece]:
+    op, args = node.op, node.args
     if op in _INFIX:
         binding = _INFIX[op]
         # Sums and products are read from the left; comparisons do not chain.
@@ -153,7 +153,7 @@ def _or(args: tuple[Expression, ...]) -> list[_Piece]:
 
 def _not(args: tuple[Expression, ...]) -> list[_Piece]:
     (operand,) = args
-    if isinstance(operand, Call) and operand.op is Op.IS_NULL:
+    if isinstance(operand, Operation) and operand.op is Op.IS_NULL:
         return [*_inside(operand.args[0], _SUM), " is not null"]
     return ["not ", *_inside(operand, _COMPARE)]
 

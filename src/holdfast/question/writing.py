@@ -24,61 +24,69 @@ from typing import Generic, Protocol, TypeGuard, TypeVar
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import ARITHMETIC, may_be_nan, range_of
-from holdfast.question.expression import Call, Column, Constant, Expression, Kind, Op, walk
+from holdfast.question.expression import (
+    Column,
+    Constant,
+    Expression,
+    Op,
+    Operation,
+    ValueKind,
+    subtrees,
+)
 
 __all__ = ["Language", "Writer"]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _LEVELS = 24  # of a tree, or branches of a CASE: planning what is deeper takes engines too long
 _MOST_STAGES = 300  # a query inside a query for each: engines recurse over them
-_NULL = Constant(Kind.NUMBER, None)
+_NULL = Constant(ValueKind.NUMBER, None)
 
 
-class Language(Protocol[T]):
+class Language(Protocol[_T]):
     """How an engine spells single steps."""
 
-    def column(self, name: str) -> T:
+    def column(self, name: str) -> _T:
         """The cleaned values of a column: no NaN, moments in range, numbers as doubles."""
         ...
 
-    def named(self, name: str) -> T:
+    def named(self, name: str) -> _T:
         """The values given this name in an earlier stage."""
         ...
 
-    def constant(self, constant: Constant) -> T:
+    def constant(self, constant: Constant) -> _T:
         """A literal."""
         ...
 
-    def operation(self, op: Op, args: list[T]) -> T:
+    def operation(self, op: Op, args: list[_T]) -> _T:
         """One operation, except LEAST, GREATEST and LIKE. Arithmetic may give NaN here."""
         ...
 
-    def like(self, value: T, pattern: str) -> T:
+    def like(self, value: _T, pattern: str) -> _T:
         """Whether text fits a pattern of % (any run of characters) and _ (exactly one)."""
         ...
 
-    def without_nan(self, value: T) -> T:
+    def without_nan(self, value: _T) -> _T:
         """NULL in place of NaN; may mention the value twice."""
         ...
 
 
 @dataclass(slots=True)
-class Writer(Generic[T]):
+class Writer(Generic[_T]):
     """Writes many expressions; afterwards `stages` holds what must be named before, in order."""
 
-    language: Language[T]
-    stages: list[dict[str, T]] = field(default_factory=list)
-    _named: dict[tuple[Expression, bool], tuple[T, int]] = field(default_factory=dict)
+    language: Language[_T]
+    stages: list[dict[str, _T]] = field(default_factory=list)
+    _named: dict[tuple[Expression, bool], tuple[_T, int]] = field(default_factory=dict)
 
-    def write(self, expression: Expression) -> T:
+    def write(self, expression: Expression) -> _T:
         """The code of an expression, to be run after all stages."""
-        if isinstance(expression, Call) and expression.height > _LEVELS:
-            for call in sorted(set(_deep(expression)), key=_height):
-                self._name(call, raw=_is_arithmetic(call))
+        if isinstance(expression, Operation) and expression.height > _LEVELS:
+            for node in sorted(set(_deep(expression)), key=_height):
+                self._name(node, raw=_is_arithmetic(node))
         return self._write(expression)[0]
 
-    def _write(self, expression: Expression) -> tuple[T, int]:
+    def _write(self, expression: Expression) -> tuple[_T, int]:
         """Code, and the number of stages it needs."""
         if isinstance(expression, Column):
             return self.language.column(expression.name), 0
@@ -92,15 +100,15 @@ class Writer(Generic[T]):
             return self.language.without_nan(code), level
         return self._steps(expression)
 
-    def _raw(self, expression: Expression) -> tuple[T, int]:
+    def _raw(self, expression: Expression) -> tuple[_T, int]:
         """Code that may give NaN in place of NULL: in arithmetic they do the same."""
         if not _is_arithmetic(expression):
             return self._write(expression)
         return self._named.get((expression, True)) or self._steps(expression)
 
-    def _name(self, expression: Expression, *, raw: bool = False) -> tuple[T, int]:
+    def _name(self, expression: Expression, *, raw: bool = False) -> tuple[_T, int]:
         """The value under a name; `raw` arithmetic may still be NaN."""
-        if not isinstance(expression, Call):
+        if not isinstance(expression, Operation):
             return self._write(expression)
         if (expression, raw) not in self._named:
             code, level = self._steps(expression) if raw else self._write(expression)
@@ -116,29 +124,29 @@ class Writer(Generic[T]):
             self._named[expression, raw] = self.language.named(name), level + 1
         return self._named[expression, raw]
 
-    def _steps(self, call: Call) -> tuple[T, int]:
-        match call.op:
+    def _steps(self, node: Operation) -> tuple[_T, int]:
+        match node.op:
             case Op.LEAST | Op.GREATEST:
-                return self._extreme(call)
-            case Op.LIKE if isinstance(call.args[1], Constant):
-                value, level = self._write(call.args[0])
-                return self.language.like(value, str(call.args[1].value)), level
+                return self._extreme(node)
+            case Op.LIKE if isinstance(node.args[1], Constant):
+                value, level = self._write(node.args[0])
+                return self.language.like(value, str(node.args[1].value)), level
             case Op.CASE:
-                written = [self._name(arg) for arg in self._shorter(call).args]
+                written = [self._name(arg) for arg in self._shorter(node).args]
             case Op.COALESCE:
-                written = [self._name(arg) for arg in call.args]
+                written = [self._name(arg) for arg in node.args]
             case Op.CLIP:
-                clipped, *ends = call.args
+                clipped, *ends = node.args
                 written = [self._name(clipped), *(self._write(end) for end in ends)]
             case Op.DIVIDE:
-                return self._quotient(*call.args)
+                return self._quotient(*node.args)
             case _:
-                write = self._raw if _is_arithmetic(call) else self._write
-                written = [write(arg) for arg in call.args]
+                write = self._raw if _is_arithmetic(node) else self._write
+                written = [write(arg) for arg in node.args]
         args, levels = zip(*written, strict=True)
-        return self.language.operation(call.op, list(args)), max(levels)
+        return self.language.operation(node.op, list(args)), max(levels)
 
-    def _quotient(self, dividend: Expression, divisor: Expression) -> tuple[T, int]:
+    def _quotient(self, dividend: Expression, divisor: Expression) -> tuple[_T, int]:
         # Both by name: Polars plans quotients inside quotients in exponential time.
         a, level_a = self._name(dividend, raw=_is_arithmetic(dividend))
         b, level_b = self._name(divisor, raw=_is_arithmetic(divisor))
@@ -146,31 +154,31 @@ class Writer(Generic[T]):
             b = self._when((Op.UNEQUAL, b, self.language.constant(_ZERO), b))
         return self.language.operation(Op.DIVIDE, [a, b]), max(level_a, level_b)
 
-    def _shorter(self, case: Call) -> Call:
+    def _shorter(self, case: Operation) -> Operation:
         """The same CASE, its last branches a named one, and so on, until it has few branches."""
         while len(case.args) > 2 * _LEVELS + 1:
             first = (len(case.args) - 2) // 2 // _LEVELS * (2 * _LEVELS)
-            rest = Call(Op.CASE, case.args[first:])
+            rest = Operation(Op.CASE, case.args[first:])
             self._name(rest)
-            case = Call(Op.CASE, (*case.args[:first], rest))
+            case = Operation(Op.CASE, (*case.args[:first], rest))
         return case
 
-    def _extreme(self, call: Call) -> tuple[T, int]:
-        middle = len(call.args) // 2
-        halves = (call.args[:middle], call.args[middle:])
+    def _extreme(self, node: Operation) -> tuple[_T, int]:
+        middle = len(node.args) // 2
+        halves = (node.args[:middle], node.args[middle:])
         (a, level_a), (b, level_b) = (
-            self._name(half[0] if len(half) == 1 else Call(call.op, half)) for half in halves
+            self._name(half[0] if len(half) == 1 else Operation(node.op, half)) for half in halves
         )
-        least = call.op is Op.LEAST
+        least = node.op is Op.LEAST
         chosen = self._when(
             (Op.AT_MOST if least else Op.AT_LEAST, a, b, a),
             (Op.BELOW if least else Op.ABOVE, b, a, b),
         )
         return chosen, max(level_a, level_b)
 
-    def _when(self, *branches: tuple[Op, T, T, T]) -> T:
+    def _when(self, *branches: tuple[Op, _T, _T, _T]) -> _T:
         """CASE WHEN left op right THEN value ... END."""
-        args: list[T] = []
+        args: list[_T] = []
         for op, left, right, value in branches:
             args += [self.language.operation(op, [left, right]), value]
         return self.language.operation(Op.CASE, [*args, self.language.constant(_NULL)])
@@ -179,18 +187,18 @@ class Writer(Generic[T]):
 _ZERO = build.constant(0.0)
 
 
-def _deep(expression: Expression) -> Iterator[Call]:
-    for each in walk(expression):
-        if isinstance(each, Call) and each.height % _LEVELS == 0:
+def _deep(expression: Expression) -> Iterator[Operation]:
+    for each in subtrees(expression):
+        if isinstance(each, Operation) and each.height % _LEVELS == 0:
             yield each
 
 
-def _is_arithmetic(expression: Expression) -> TypeGuard[Call]:
-    return isinstance(expression, Call) and expression.op in ARITHMETIC
+def _is_arithmetic(expression: Expression) -> TypeGuard[Operation]:
+    return isinstance(expression, Operation) and expression.op in ARITHMETIC
 
 
-def _height(call: Call) -> int:
-    return call.height
+def _height(node: Operation) -> int:
+    return node.height
 
 
 def _may_be_zero(divisor: Expression) -> bool:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from holdfast.data.design import Value
+from holdfast.data.design import DesignValue
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import build
 from holdfast.question.calls import read_call
 from holdfast.question.expression import Column, ColumnType, Expression, Op
 from holdfast.question.row import row_value
-from holdfast.question.text import number, text
+from holdfast.question.text import numeral, text_of
 from holdfast.statistics.derived import (
     Derived,
 )
@@ -40,7 +40,7 @@ class Labelled:
     """Statistics that are asked together, each with its label; `by` names the labels."""
 
     by: str
-    members: tuple[tuple[Value, Statistic | Derived], ...]
+    members: tuple[tuple[DesignValue, Statistic | Derived], ...]
 
 
 def bind(question: Question, table: Table) -> Bound:
@@ -118,7 +118,7 @@ def _single(call: Call | TableCall) -> Call:
 
 
 def labelled(
-    call: TableCall, table: Table, members: Callable[[Column], Sequence[Value]]
+    call: TableCall, table: Table, members: Callable[[Column], Sequence[DesignValue]]
 ) -> Labelled:
     """The statistics of a table of answers; `members` tells the values of a column of groups."""
     where = table.where(call.where)
@@ -147,7 +147,7 @@ def _grouping(by: str, table: Table) -> Column:
     return column
 
 
-def _equals(column: Column, member: Value) -> Expression:
+def _equals(column: Column, member: DesignValue) -> Expression:
     if member is True:
         return column
     if member is None:
@@ -157,7 +157,7 @@ def _equals(column: Column, member: Value) -> Expression:
             f"by={column.name!r} has the group {member}, and whole numbers beyond 2^53 are not "
             "told apart in questions; give the column as text."
         )
-    return build.compare(Op.EQUAL, column, build.constant(member))
+    return build.comparison(Op.EQUAL, column, build.constant(member))
 
 
 def _histogram(call: TableCall, table: Table, where: Expression | None) -> Labelled:
@@ -167,12 +167,14 @@ def _histogram(call: TableCall, table: Table, where: Expression | None) -> Label
         raise InvalidQuestion(
             f"A histogram needs at least two edges, each above the one before, not {edges}."
         )
-    value = build.number(table.expression(what), "a histogram")
+    value = build.as_number(table.expression(what), "a histogram")
     found = []
     for low, high in pairwise(edges):
         last = high == edges[-1]
-        upper = build.compare(Op.AT_MOST if last else Op.BELOW, value, build.constant(high))
-        inside = build.conjunction([build.compare(Op.AT_LEAST, value, build.constant(low)), upper])
-        label = f"[{number(low)}, {number(high)}{']' if last else ')'}"
+        upper = build.comparison(Op.AT_MOST if last else Op.BELOW, value, build.constant(high))
+        inside = build.conjunction(
+            [build.comparison(Op.AT_LEAST, value, build.constant(low)), upper]
+        )
+        label = f"[{numeral(low)}, {numeral(high)}{']' if last else ')'}"
         found.append((label, table.mean(row_value(inside), where)))
-    return Labelled(text(value), tuple(found))
+    return Labelled(text_of(value), tuple(found))

@@ -41,7 +41,7 @@ __all__ = [
     "variance",
 ]
 
-Value: TypeAlias = "str | Expression | RowFunction | pl.Expr"
+_What: TypeAlias = "str | Expression | RowFunction | pl.Expr"
 
 
 def _pair(bounds: Bounds) -> Bounds:
@@ -53,16 +53,16 @@ def _pair(bounds: Bounds) -> Bounds:
 
 @overload
 def mean(
-    what: Value,
+    what: _What,
     *,
     bounds: Bounds = None,
     where: str | None = None,
     variance: float | None = None,
 ) -> Call: ...
 @overload
-def mean(what: Value, *, bounds: Bounds = None, where: str | None = None, by: str) -> TableCall: ...
+def mean(what: _What, *, bounds: Bounds = None, where: str | None = None, by: str) -> TableCall: ...
 def mean(
-    what: Value,
+    what: _What,
     *,
     bounds: Bounds = None,
     where: str | None = None,
@@ -82,43 +82,43 @@ def mean(
     return Call("avg", (what,), where, _pair(bounds), variance)
 
 
-def proportion(condition: Value, *, where: str | None = None) -> Call:
+def proportion(condition: _What, *, where: str | None = None) -> Call:
     """The share of rows for which a condition holds: the mean of the condition."""
     return Call("avg", (condition,), where)
 
 
-def sum(what: Value, *, population: int, bounds: Bounds = None, where: str | None = None) -> Call:
+def sum(what: _What, *, population: int, bounds: Bounds = None, where: str | None = None) -> Call:
     """The total over a population of known size."""
     return Call("sum", (what, population), where, _pair(bounds))
 
 
-def count(condition: Value, *, population: int, where: str | None = None) -> Call:
+def count(condition: _What, *, population: int, where: str | None = None) -> Call:
     """How many members of a population of known size fulfil a condition."""
     return Call("count", (condition, population), where)
 
 
-def variance(what: Value, *, bounds: Bounds = None, where: str | None = None) -> Call:
+def variance(what: _What, *, bounds: Bounds = None, where: str | None = None) -> Call:
     """The variance of a value."""
     return Call("variance", (what,), where, _pair(bounds))
 
 
-def std(what: Value, *, bounds: Bounds = None, where: str | None = None) -> Call:
+def std(what: _What, *, bounds: Bounds = None, where: str | None = None) -> Call:
     """The standard deviation of a value."""
     return Call("std", (what,), where, _pair(bounds))
 
 
-def covariance(first: Value, second: Value, *, where: str | None = None) -> Call:
+def covariance(first: _What, second: _What, *, where: str | None = None) -> Call:
     """The covariance of two bounded values."""
     return Call("covariance", (first, second), where)
 
 
-def correlation(first: Value, second: Value, *, where: str | None = None) -> Call:
+def correlation(first: _What, second: _What, *, where: str | None = None) -> Call:
     """The correlation of two bounded values."""
     return Call("correlation", (first, second), where)
 
 
 def quantile(
-    what: Value,
+    what: _What,
     level: float,
     *,
     bounds: Bounds = None,
@@ -135,13 +135,13 @@ def quantile(
 
 
 def median(
-    what: Value, *, bounds: Bounds = None, where: str | None = None, step: float | None = None
+    what: _What, *, bounds: Bounds = None, where: str | None = None, step: float | None = None
 ) -> Call:
     """The quantile at level 1/2."""
     return quantile(what, 0.5, bounds=bounds, where=where, step=step)
 
 
-def histogram(what: Value, edges: Sequence[float], *, where: str | None = None) -> TableCall:
+def histogram(what: _What, edges: Sequence[float], *, where: str | None = None) -> TableCall:
     """The share of rows in each bin between neighbouring edges; the last bin has both its ends."""
     allowed = "the ends of all bins in order, such as [0, 10, 20]"
     given: object = edges
@@ -152,8 +152,8 @@ def histogram(what: Value, edges: Sequence[float], *, where: str | None = None) 
 
 
 def difference(
-    first: Value | Call,
-    second: Value | Call,
+    first: _What | Call,
+    second: _What | Call,
     *,
     where: str | None = None,
     better: Better | None = None,
@@ -169,17 +169,17 @@ def difference(
     return Call("difference", (first, second), where, better=better)
 
 
-def auc(score: Value, label: str) -> Call:
+def auc(score: _What, label: str) -> Call:
     """The area under the ROC curve of a score; the label must be a design column."""
     return Call("auc", (score, label))
 
 
-def accuracy(prediction: Value, label: str, *, where: str | None = None) -> Call:
+def accuracy(prediction: _What, label: str, *, where: str | None = None) -> Call:
     """The share of rows whose prediction is the label."""
     return Call("accuracy", (prediction, label), where)
 
 
-def error(prediction: Value, label: str, *, where: str | None = None) -> Call:
+def error(prediction: _What, label: str, *, where: str | None = None) -> Call:
     """The share of rows whose prediction is not the label."""
     return Call("error", (prediction, label), where)
 

@@ -13,9 +13,9 @@ from typing import Protocol, TypeGuard, TypeVar, cast
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import text
+from holdfast.question.text import text_of
 from holdfast.statistics.mean import Average, Mean, expression_of
-from holdfast.statistics.play import Estimate, Joined, Part, Play, fraction
+from holdfast.statistics.play import Estimate, Joined, Play, Subquestion, fraction
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.conditional import conditional_mean_interval
 from holdfast.theory.base.intervals import Interval
@@ -28,8 +28,8 @@ __all__ = [
     "Paired",
     "Stages",
     "Total",
+    "as_counted",
     "batches",
-    "counted",
     "is_derived",
     "is_single",
     "ratio_value",
@@ -106,19 +106,19 @@ def staged(question: Derived, guess: float | None, *, once: bool = False) -> Pla
     found: list[Estimate] = []
     *earlier, last = batches(question, numbers=guess is not None, once=once)
     for stage in earlier:
-        found += yield [Part(part) for part in stage]
+        found += yield [Subquestion(part) for part in stage]
     if guess is None:
-        found += yield [Part(part) for part in last]
+        found += yield [Subquestion(part) for part in last]
     else:
         (part,) = last
         about = question.last_guess(guess, [each.value for each in found])
-        found += yield [Part(part, fraction(min(part.high, max(part.low, about)), part))]
+        found += yield [Subquestion(part, fraction(min(part.high, max(part.low, about)), part))]
     return question.join(found)
 
 
-def counted(value: RowValue) -> Expression:
+def as_counted(value: RowValue) -> Expression:
     """The value as it counts in a mean: a number for every row, missing ones included."""
-    whole = build.number(expression_of(value), "a mean")
+    whole = build.as_number(expression_of(value), "a mean")
     return build.coalesce([whole, build.constant(value.missing)])
 
 
@@ -141,7 +141,7 @@ class Conditional:
 
     @property
     def text(self) -> str:
-        return f"avg({self.value.text}) where {text(self.condition)}"
+        return f"avg({self.value.text}) where {text_of(self.condition)}"
 
     @property
     def low(self) -> float:
@@ -158,7 +158,7 @@ class Conditional:
 
     @property
     def stages(self) -> Stages:
-        rest = build.arithmetic(Op.SUBTRACT, counted(self.value), build.constant(self.pivot))
+        rest = build.arithmetic(Op.SUBTRACT, as_counted(self.value), build.constant(self.pivot))
         residual = build.case([(self.condition, rest)], build.constant(0.0))
         return ((Mean(row_value(self.condition)),), (Mean(row_value(residual)),))
 
@@ -348,7 +348,7 @@ class Paired:
             build.coalesce([expression_of(value), build.FALSE])
             for value in (self.first, self.second)
         )
-        differ = build.compare(Op.UNEQUAL, first, second)
+        differ = build.comparison(Op.UNEQUAL, first, second)
         sign = build.case([(first, build.constant(1.0))], build.constant(-1.0))
         difference = build.case([(differ, sign)], build.constant(0.0))
         return ((Mean(row_value(differ)),), (Mean(row_value(difference)),))

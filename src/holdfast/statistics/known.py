@@ -15,8 +15,8 @@ from typing import Protocol
 
 from holdfast.question import build
 from holdfast.question.bounds import range_of
-from holdfast.question.expression import Call, Constant, Expression, Op
-from holdfast.question.text import text
+from holdfast.question.expression import Constant, Expression, Op, Operation
+from holdfast.question.text import text_of
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
@@ -27,7 +27,7 @@ __all__ = ["KnownVariance", "known_variance"]
 _MOST_CONJUNCTS = 6
 
 
-class Answered(Protocol):
+class KnownAnswer(Protocol):
     """A finished question: its number, and its interval in its own unit."""
 
     @property
@@ -64,7 +64,9 @@ def _implied_variance(share: float, reach: float) -> float:
     return share_variance(share) if reach == 1.0 else group_variance(share, reach)
 
 
-def known_variance(statistic: Statistic, answered: Mapping[str, Answered]) -> KnownVariance | None:
+def known_variance(
+    statistic: Statistic, answered: Mapping[str, KnownAnswer]
+) -> KnownVariance | None:
     """The least bound that is known for a mean of all rows; None if nothing is known."""
     if not isinstance(statistic, Mean):
         return None
@@ -73,16 +75,16 @@ def known_variance(statistic: Statistic, answered: Mapping[str, Answered]) -> Kn
     if statistic.variance is not None and width > 0:
         found.append(KnownVariance(statistic.variance / width / width))
     source = statistic.row.source
-    if isinstance(source, Call):
+    if isinstance(source, Operation):
         for condition, reach in _groups(source, width):
-            earlier = answered.get(f"avg({text(condition)})")
+            earlier = answered.get(f"avg({text_of(condition)})")
             if earlier is not None:
                 share = min(1.0, max(0.0, earlier.interval.high))
                 found.append(KnownVariance(_implied_variance(share, reach), earlier.number, reach))
     return min(found, key=lambda each: each.variance, default=None)
 
 
-def _groups(source: Call, width: float) -> Iterator[tuple[Expression, float]]:
+def _groups(source: Operation, width: float) -> Iterator[tuple[Expression, float]]:
     """Conditions outside which the value is constant, with its greatest distance inside."""
     if source.op is Op.AND and len(source.args) <= _MOST_CONJUNCTS:
         for size in range(1, len(source.args)):

@@ -11,10 +11,10 @@ from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import number, text
+from holdfast.question.text import numeral, text_of
 from holdfast.statistics.statistic import Measured, measure
 from holdfast.theory.base.concentration import BoundedMean, Concentration
-from holdfast.theory.base.dependence import ClusteredRows, MDependent as MDependentProfile
+from holdfast.theory.base.dependence import ClusteredRows, MDependentMean
 
 __all__ = ["Average", "GroupMean", "Mean", "expression_of", "group_mean"]
 
@@ -31,7 +31,7 @@ class Mean:
         """The canonical text; a declared bound is part of what is asked."""
         if self.variance is None:
             return f"avg({self.row.text})"
-        return f"avg({self.row.text}, variance <= {number(self.variance)})"
+        return f"avg({self.row.text}, variance <= {numeral(self.variance)})"
 
     @property
     def among(self) -> str:
@@ -76,7 +76,7 @@ class GroupMean:
     @property
     def among(self) -> str:
         """Of which rows, as the text of a statistic made of such means says it."""
-        return f" where {text(self.condition)}"
+        return f" where {text_of(self.condition)}"
 
     @property
     def low(self) -> float:
@@ -98,7 +98,7 @@ class GroupMean:
                 return ClusteredRows(size, min(squares, size * size))
             case MDependent(m):
                 # The rows of a group keep their places, so m + 1 classes of independent rows do.
-                return MDependentProfile(size, m)
+                return MDependentMean(size, m)
             case Declared():
                 raise InvalidQuestion(
                     "The declared concentration is about means of all rows, not of a group; open "
@@ -117,7 +117,7 @@ def group_mean(value: RowValue, condition: Expression, group: Group) -> GroupMea
     """The mean of a value in a public group; refused for an empty one."""
     if group.size == 0:
         raise InvalidQuestion(
-            f"No row of the design has {text(condition)}, so there is no group to ask about."
+            f"No row of the design has {text_of(condition)}, so there is no group to ask about."
         )
     if value.is_condition:
         row = row_value(build.conjunction([condition, expression_of(value)]))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.derived import Stages, counted
+from holdfast.statistics.derived import Stages, as_counted
 from holdfast.statistics.mean import Average
 from holdfast.statistics.play import Estimate, Joined
 from holdfast.theory.base.intervals import Interval
@@ -41,7 +41,7 @@ def product_of(first: RowValue, second: RowValue) -> RowValue:
 
 
 def _centred(value: RowValue) -> Expression:
-    return build.arithmetic(Op.SUBTRACT, counted(value), build.constant(_middle(value)))
+    return build.arithmetic(Op.SUBTRACT, as_counted(value), build.constant(_middle(value)))
 
 
 def _middle(value: RowValue) -> float:

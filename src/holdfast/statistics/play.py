@@ -13,7 +13,7 @@ from holdfast import require
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Estimate", "Joined", "Part", "Play", "alone", "fraction"]
+__all__ = ["Estimate", "Joined", "Play", "Subquestion", "alone", "fraction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Subquestion:
     """A statistic to be answered.
 
     With a `guess` (a fraction of its range) the analyst claims that it is about that; with a
@@ -58,12 +58,12 @@ class Part:
     claim: tuple[float, float] | None = None
 
 
-Play = Generator[Sequence[Part], Sequence[Estimate], Joined]
+Play = Generator[Sequence[Subquestion], Sequence[Estimate], Joined]
 
 
 def alone(statistic: Statistic, guess: float | None) -> Play:
     """The play of a statistic that one symbol answers."""
-    (found,) = yield [Part(statistic, None if guess is None else fraction(guess, statistic))]
+    (found,) = yield [Subquestion(statistic, None if guess is None else fraction(guess, statistic))]
     return Joined(found.value, found.interval)
 
 

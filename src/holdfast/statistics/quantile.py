@@ -10,10 +10,10 @@ from holdfast.errors import Refused
 from holdfast.question import build
 from holdfast.question.expression import Op
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import number
-from holdfast.statistics.derived import counted
+from holdfast.question.text import numeral
+from holdfast.statistics.derived import as_counted
 from holdfast.statistics.mean import Average
-from holdfast.statistics.play import Estimate, Joined, Part, Play
+from holdfast.statistics.play import Estimate, Joined, Play, Subquestion
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import quantile_interval
 
@@ -37,7 +37,7 @@ class Quantile:
     @property
     def text(self) -> str:
         among = self.threshold(self.value.low).among
-        return f"quantile({self.value.text}, {number(self.level)}, {number(self.step)}){among}"
+        return f"quantile({self.value.text}, {numeral(self.level)}, {numeral(self.step)}){among}"
 
     @property
     def low(self) -> float:
@@ -54,7 +54,7 @@ class Quantile:
 
     def threshold(self, v: float) -> Average:
         """The share of rows with a value of at most v."""
-        below = build.compare(Op.AT_MOST, counted(self.value), build.constant(v))
+        below = build.comparison(Op.AT_MOST, as_counted(self.value), build.constant(v))
         return self.average(row_value(below))
 
     def claims(self, guess: float, reach: float) -> dict[float, tuple[float, float]]:
@@ -84,7 +84,7 @@ class Quantile:
         known: dict[float, Estimate] = {}
         if guess is not None:
             claims = self.claims(guess, tolerance * (self.high - self.low))
-            found = yield [Part(self.threshold(v), self.level, claims[v]) for v in claims]
+            found = yield [Subquestion(self.threshold(v), self.level, claims[v]) for v in claims]
             known.update(zip(claims, found, strict=True))
             joined = self.join(known)
             if known and self.is_about(guess, joined.interval, tolerance):
@@ -94,7 +94,7 @@ class Quantile:
         try:
             while v is not None:
                 if v not in known:
-                    (known[v],) = yield [Part(self.threshold(v))]
+                    (known[v],) = yield [Subquestion(self.threshold(v))]
                 v = walk.send(known[v].interval)
         except StopIteration:
             pass

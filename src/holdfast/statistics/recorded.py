@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["is_named", "recorded", "require_written"]
+__all__ = ["is_named", "recorded_statistic", "require_written"]
 
 _RANGE = r"in \[(\S+), (\S+)\]"
 _OF_ROWS = re.compile(rf"avg\((function .* {_RANGE})(?:, variance <= (\S+))?\)", re.DOTALL)
@@ -71,7 +71,7 @@ def _shortened(text: str) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def recorded(source: str, table: Table) -> Statistic:
+def recorded_statistic(source: str, table: Table) -> Statistic:
     """The statistic that a ledger's text names; one made by Python cannot be measured again."""
     try:
         return read_again(source, table)

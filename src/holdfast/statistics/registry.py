@@ -16,11 +16,11 @@ from typing import Any, TypeAlias
 from holdfast import require
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Call as Operation, Column, ColumnType, Expression, Kind, Op
+from holdfast.question.expression import Column, ColumnType, Expression, Op, Operation, ValueKind
 from holdfast.question.functions import RowFunction
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import number, text
-from holdfast.statistics.derived import Conditional, Derived, Difference, Paired, Total, counted
+from holdfast.question.text import numeral, text_of
+from holdfast.statistics.derived import Conditional, Derived, Difference, Paired, Total, as_counted
 from holdfast.statistics.mean import Average, Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance, product_of, square_of
 from holdfast.statistics.named import Call
@@ -108,7 +108,7 @@ def _quantile(call: Call, table: Table) -> Quantile:
     whole = not isinstance(what, RowFunction) and _is_whole(table.expression(what))
     usual = 1.0 if whole else (value.high - value.low) / _STEPS
     if value.high == value.low:
-        raise InvalidQuestion(f"{value.text} is always {number(value.low)}; it needs no quantile.")
+        raise InvalidQuestion(f"{value.text} is always {numeral(value.low)}; it needs no quantile.")
     size = require.positive("step", number_of("step", step[0])) if step else usual
     require.at_least("step", size, _FINEST * (value.high - value.low))
     average = partial(table.average, where=table.where(call.where))
@@ -143,7 +143,7 @@ def _difference(call: Call, table: Table) -> Difference | Paired | Average | Con
     where = table.where(call.where)
     if where is None and all(value.is_condition for value in values):
         return Paired(*values)
-    value = row_value(build.arithmetic(Op.SUBTRACT, *map(counted, values)))
+    value = row_value(build.arithmetic(Op.SUBTRACT, *map(as_counted, values)))
     return table.mean(value, where)
 
 
@@ -158,30 +158,30 @@ def _auc(call: Call, table: Table) -> Auc:
     positive = _label(label, table)
     if not table.design.covers(positive):
         raise InvalidQuestion(
-            f"An AUC needs to know how many rows are positive, and {text(positive)} is not about "
-            "design columns; declare its columns with design=[...] when the ledger is opened."
+            f"An AUC needs to know how many rows are positive, and {text_of(positive)} is not "
+            "about design columns; declare its columns with design=[...] when the ledger is opened."
         )
     positives = table.design.group(positive).size
     negatives = sum(table.design.counts) - positives
     if not positives or not negatives:
         raise InvalidQuestion(
-            f"All rows of the design are of one class by {text(positive)}; an AUC needs two."
+            f"All rows of the design are of one class by {text_of(positive)}; an AUC needs two."
         )
-    number_of = build.number(table.expression(score), "an AUC")
+    number_of = build.as_number(table.expression(score), "an AUC")
     return Auc(number_of, positive, positives, negatives)
 
 
 def _label(label: Any, table: Table) -> Expression:
     """A condition that says which rows are positive; a column of numbers means 1."""
     found = table.expression(label)
-    if found.kind is Kind.NUMBER:
-        return build.compare(Op.EQUAL, found, build.constant(1.0))
+    if found.kind is ValueKind.NUMBER:
+        return build.comparison(Op.EQUAL, found, build.constant(1.0))
     return table.condition(found)
 
 
 def _agreement(call: Call, table: Table) -> Average | Conditional:
     prediction, label = (table.expression(each) for each in call.arguments)
-    right = build.compare(Op.EQUAL, prediction, label)
+    right = build.comparison(Op.EQUAL, prediction, label)
     if call.name == "error":
         # A row without a prediction or a label is not right.
         right = build.negation(build.coalesce([right, build.FALSE]))
@@ -201,7 +201,7 @@ def _log_loss(call: Call, table: Table) -> Mean:
     least = require.between(
         "floor", number_of("floor", floor[0] if floor else 0.01), 0.0, 0.5, open_low=True
     )
-    source = LogLoss(counted(table.value(probability, (0.0, 1.0))), _label(label, table), least)
+    source = LogLoss(as_counted(table.value(probability, (0.0, 1.0))), _label(label, table), least)
     return Mean(RowValue(source, 0.0, -math.log(least), source.text, is_condition=False))
 
 

@@ -10,8 +10,8 @@ from holdfast.data.evaluate import evaluate
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, column_names
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import number, text
-from holdfast.statistics.derived import Stages, counted, ratio_value
+from holdfast.question.text import numeral, text_of
+from holdfast.statistics.derived import Stages, as_counted, ratio_value
 from holdfast.statistics.mean import Mean, expression_of
 from holdfast.statistics.play import Estimate, Joined
 from holdfast.theory.base.intervals import Interval
@@ -27,7 +27,7 @@ __all__ = ["F1Score", "LogLoss", "squared_distance"]
 
 def squared_distance(probability: RowValue, outcome: RowValue) -> RowValue:
     """Brier's score of a row, missing values counted."""
-    distance = build.arithmetic(Op.SUBTRACT, counted(probability), counted(outcome))
+    distance = build.arithmetic(Op.SUBTRACT, as_counted(probability), as_counted(outcome))
     # A product of absolute values, so that its range is known not to be below 0.
     size = build.function(Op.ABS, distance)
     return row_value(build.arithmetic(Op.MULTIPLY, size, size))
@@ -50,7 +50,8 @@ class LogLoss:
 
     @property
     def text(self) -> str:
-        return f"log_loss({text(self.probability)}, {text(self.positive)}, {number(self.floor)})"
+        trees = f"{text_of(self.probability)}, {text_of(self.positive)}"
+        return f"log_loss({trees}, {numeral(self.floor)})"
 
     def values(self, frame: pl.DataFrame) -> NDArray[np.float64]:
         import numpy as np

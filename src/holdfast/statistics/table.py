@@ -10,12 +10,12 @@ from holdfast.data.design import NO_DESIGN, Design
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.columns import Schema
-from holdfast.question.expression import ColumnType, Expression, Kind
+from holdfast.question.expression import ColumnType, Expression, ValueKind
 from holdfast.question.functions import RowFunction, bind_function
 from holdfast.question.parse import parse_row
 from holdfast.question.polars_row import from_polars
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import text
+from holdfast.question.text import text_of
 from holdfast.statistics.derived import Conditional
 from holdfast.statistics.mean import Average, Mean, expression_of, group_mean
 
@@ -65,8 +65,8 @@ class Table:
     def condition(self, what: Any) -> Expression:
         """A row expression that is true or false."""
         found = self.expression(what)
-        if found.kind is not Kind.BOOLEAN:
-            raise InvalidQuestion(f"A condition is needed, and {text(found)} is {found.kind}.")
+        if found.kind is not ValueKind.BOOLEAN:
+            raise InvalidQuestion(f"A condition is needed, and {text_of(found)} is {found.kind}.")
         return found
 
     def where(self, what: str | None) -> Expression | None:
@@ -89,8 +89,8 @@ class Table:
         found = self.mean(value, where)
         if isinstance(found, Conditional):
             raise InvalidQuestion(
-                f"A where must be about design columns here, and {text(found.condition)} is not: "
-                "the size of its group is not public. Declare design=[...] when the ledger is "
+                f"A where must be about design columns here, and {text_of(found.condition)} is "
+                "not: the size of its group is not public. Declare design=[...] when the ledger is "
                 "opened, or ask for a mean."
             )
         return found

@@ -18,7 +18,7 @@ from holdfast.question.bounds import Range
 from holdfast.question.expression import Expression, column_names
 from holdfast.question.functions import row_function
 from holdfast.question.row import RowValue
-from holdfast.question.text import identifier, number, string, text
+from holdfast.question.text import identifier, numeral, string, text_of
 from holdfast.statistics.statistic import Measured
 from holdfast.theory.base.concentration import (
     BoundedDifferences,
@@ -49,7 +49,7 @@ class Auc:
 
     @property
     def text(self) -> str:
-        return f"auc({text(self.score)}, {text(self.positive)})"
+        return f"auc({text_of(self.score)}, {text_of(self.positive)})"
 
     @property
     def low(self) -> float:
@@ -117,10 +117,10 @@ class TableFunction:
     def text(self) -> str:
         columns = ", ".join(identifier(column) for column in self.columns)
         declared = {"change": self.change, "sigma": self.sigma, "b": self.b}
-        said = ", ".join(f"{k} {number(v)}" for k, v in declared.items() if v is not None)
+        said = ", ".join(f"{k} {numeral(v)}" for k, v in declared.items() if v is not None)
         return (
             f"statistic {string(self.name)} version {string(self.version)} of ({columns}) in "
-            f"[{number(self.bounds.low)}, {number(self.bounds.high)}], {said}"
+            f"[{numeral(self.bounds.low)}, {numeral(self.bounds.high)}], {said}"
         )
 
     @property
@@ -151,7 +151,7 @@ class TableFunction:
             case Clustered(_, size) if size is not None:
                 return ClusteredDifferences(round(size * n), delta)
         raise InvalidQuestion(
-            f"A statistic that changes by at most {number(self.change or 0.0)} with a row "
+            f"A statistic that changes by at most {numeral(self.change or 0.0)} with a row "
             f"concentrates for independent rows or units, and this ledger has {sampling}; declare "
             "its sigma= instead."
         )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
-from holdfast.theory.base.dependence import MDependent
+from holdfast.theory.base.dependence import MDependentMean
 from holdfast.theory.base.safeside import largest_integer, smallest_integer
 from holdfast.theory.field import published
 from holdfast.theory.leakage import equal_width
@@ -29,8 +29,8 @@ __all__ = [
     "MOST_QUESTIONS",
     "MOST_ROWS",
     "Kind",
+    "KnownRows",
     "Method",
-    "Rows",
     "by_formula",
     "by_private_transfer",
     "by_transfer",
@@ -50,12 +50,12 @@ PRIVATE_ALLOWANCE = 2.0**-17
 _UNIT = SubGaussian(1.0)
 
 Kind = Literal["promise", "reference", "not valid"]
-Width = Callable[[Concentration, int, float], float]
-Fits = Callable[[Concentration, int, float, float], bool]
+_Width = Callable[[Concentration, int, float], float]
+_Fits = Callable[[Concentration, int, float, float], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class KnownRows:
     """What is known of the rows: their concentration as a function of their number."""
 
     profile: Callable[[int], Concentration]
@@ -70,11 +70,11 @@ class Method:
     kind: Kind
     theorem: str
     independent_only: bool
-    half_width: Callable[[Rows, int, int, float], float | None]
-    questions: Callable[[Rows, int, float, float], int | None]
-    rows: Callable[[Rows, int, float, float], int | None]
+    half_width: Callable[[KnownRows, int, int, float], float | None]
+    questions: Callable[[KnownRows, int, float, float], int | None]
+    rows: Callable[[KnownRows, int, float, float], int | None]
 
-    def applies(self, rows: Rows) -> bool:
+    def applies(self, rows: KnownRows) -> bool:
         """Whether its theorem covers rows of this kind."""
         return rows.independent or not self.independent_only
 
@@ -115,8 +115,8 @@ def check_method(surprises: int) -> Method:
 def on_account(
     name: str,
     theorem: str,
-    width: Width,
-    fits: Fits,
+    width: _Width,
+    fits: _Fits,
     level_if_alike: float = 1.0,
     kind: Kind = "promise",
 ) -> Method:
@@ -125,13 +125,13 @@ def on_account(
     `level_if_alike` is the part of a question's level that its radius gets on independent rows.
     """
 
-    def level(rows: Rows, log_beta: float) -> float:
+    def level(rows: KnownRows, log_beta: float) -> float:
         return log_beta + math.log(level_if_alike) if rows.independent else log_beta
 
-    def half_width(rows: Rows, n: int, k: int, log_beta: float) -> float | None:
+    def half_width(rows: KnownRows, n: int, k: int, log_beta: float) -> float | None:
         return _useful(width(rows.profile(n), k, level(rows, log_beta)) + GRID_ALLOWANCE)
 
-    def questions(rows: Rows, n: int, t: float, log_beta: float) -> int | None:
+    def questions(rows: KnownRows, n: int, t: float, log_beta: float) -> int | None:
         profile, log_level = rows.profile(n), level(rows, log_beta)
         return _some(
             largest_integer(
@@ -139,7 +139,7 @@ def on_account(
             )
         )
 
-    def rows_needed(rows: Rows, k: int, t: float, log_beta: float) -> int | None:
+    def rows_needed(rows: KnownRows, k: int, t: float, log_beta: float) -> int | None:
         z = width(_UNIT, k, level(rows, log_beta))
 
         def enough(n: int) -> bool:
@@ -213,7 +213,7 @@ def by_formula(
 def _scale(profile: Concentration) -> float | None:
     """The sub-Gaussian scale, for the profiles that are nothing but one."""
     match profile:
-        case SubGaussian() | BoundedMean() | MDependent():
+        case SubGaussian() | BoundedMean() | MDependentMean():
             return profile.sigma
         case _:
             return None

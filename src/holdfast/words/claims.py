@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from holdfast.question.expression import Call, Column, Constant, Expression, Kind, Op
+from holdfast.question.expression import Column, Constant, Expression, Op, Operation, ValueKind
 from holdfast.theory.length.words import PRODUCTIONS
 
 __all__ = [
     "COMPARISONS",
     "MOST_HOLES",
-    "Claim",
+    "Atom",
     "Unit",
     "direction",
     "holes",
-    "read_claim",
+    "read_atom",
     "units",
 ]
 
@@ -34,7 +34,7 @@ _ALIKE = {Op.EQUAL: "equal", Op.UNEQUAL: "unequal"}
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Atom:
     """An atom: a subject, a form, and the signs and constants of its comparisons."""
 
     subject: Expression
@@ -43,48 +43,48 @@ class Claim:
     constants: tuple[Constant, ...] = ()
 
 
-Unit = Claim | Expression
+Unit = Atom | Expression
 
 
-def read_claim(tree: Expression) -> Claim | None:
+def read_atom(tree: Expression) -> Atom | None:
     """The atom that a condition is; None for any other condition."""
     if isinstance(tree, Column):
-        return Claim(tree, "holds")
-    if isinstance(tree, Call) and tree.op in _READERS:
+        return Atom(tree, "holds")
+    if isinstance(tree, Operation) and tree.op in _READERS:
         return _READERS[tree.op](tree)
     return None
 
 
-def _negated(tree: Call) -> Claim | None:
+def _negated(tree: Operation) -> Atom | None:
     (operand,) = tree.args
     if isinstance(operand, Column):
-        return Claim(operand, "fails")
-    if isinstance(operand, Call) and operand.op is Op.IS_NULL:
+        return Atom(operand, "fails")
+    if isinstance(operand, Operation) and operand.op is Op.IS_NULL:
         missing = _missing(operand)
-        return Claim(missing.subject, "known") if missing else None
+        return Atom(missing.subject, "known") if missing else None
     return None
 
 
-def _missing(tree: Call) -> Claim | None:
+def _missing(tree: Operation) -> Atom | None:
     (operand,) = tree.args
-    plain = isinstance(operand, Column) or operand.kind is not Kind.BOOLEAN
-    return Claim(operand, "null") if plain else None
+    plain = isinstance(operand, Column) or operand.kind is not ValueKind.BOOLEAN
+    return Atom(operand, "null") if plain else None
 
 
-def _fitting(tree: Call) -> Claim | None:
+def _fitting(tree: Operation) -> Atom | None:
     subject, pattern = tree.args
-    return Claim(subject, "like", (), (pattern,)) if isinstance(pattern, Constant) else None
+    return Atom(subject, "like", (), (pattern,)) if isinstance(pattern, Constant) else None
 
 
-def _compared(tree: Call) -> Claim | None:
+def _compared(tree: Operation) -> Atom | None:
     subject, constant = tree.args
     form = _ALIKE.get(tree.op, "order")
-    if not isinstance(constant, Constant) or (form == "order" and subject.kind is Kind.TEXT):
+    if not isinstance(constant, Constant) or (form == "order" and subject.kind is ValueKind.TEXT):
         return None  # texts are rarely ordered: there is no form for it
-    return Claim(subject, form, (tree.op,), (constant,))
+    return Atom(subject, form, (tree.op,), (constant,))
 
 
-_READERS: dict[Op, Callable[[Call], Claim | None]] = {
+_READERS: dict[Op, Callable[[Operation], Atom | None]] = {
     Op.NOT: _negated,
     Op.IS_NULL: _missing,
     Op.LIKE: _fitting,
@@ -94,10 +94,10 @@ _READERS: dict[Op, Callable[[Call], Claim | None]] = {
 
 def units(op: Op, operands: Sequence[Expression]) -> list[Unit]:
     """The operands of an AND or an OR, with the ranges and lists among them put together."""
-    claims: dict[Expression, list[Claim]] = {}
+    claims: dict[Expression, list[Atom]] = {}
     found: list[Unit] = []
     for operand in operands:
-        claim = read_claim(operand)
+        claim = read_atom(operand)
         if claim is not None and claim.signs:
             claims.setdefault(claim.subject, []).append(claim)
         else:
@@ -107,7 +107,7 @@ def units(op: Op, operands: Sequence[Expression]) -> list[Unit]:
     return found
 
 
-def _ranges(op: Op, claims: list[Claim]) -> list[Claim]:
+def _ranges(op: Op, claims: list[Atom]) -> list[Atom]:
     """One bound from each side is one claim, if it can be the range's low and high end."""
     starts, ends = (_ABOVE, _BELOW) if op is Op.AND else (_BELOW, _ABOVE)
     lows = [claim for claim in claims if claim.signs[0] in starts]
@@ -118,20 +118,20 @@ def _ranges(op: Op, claims: list[Claim]) -> list[Claim]:
     if not low.constants[0].value <= high.constants[0].value:  # type: ignore[operator]
         return claims
     form = "between" if op is Op.AND else "outside"
-    both = Claim(low.subject, form, low.signs + high.signs, low.constants + high.constants)
+    both = Atom(low.subject, form, low.signs + high.signs, low.constants + high.constants)
     return [both, *(claim for claim in claims if claim not in (low, high))]
 
 
-def _lists(op: Op, claims: list[Claim]) -> list[Claim]:
+def _lists(op: Op, claims: list[Atom]) -> list[Atom]:
     """Several (in)equalities are one claim."""
     single, several = ("unequal", "none") if op is Op.AND else ("equal", "among")
     members = [claim for claim in claims if claim.form == single]
     kind = claims[0].subject.kind
-    if len(members) < 2 or (kind is Kind.MOMENT and several not in PRODUCTIONS["form moment"]):
+    if len(members) < 2 or (kind is ValueKind.MOMENT and several not in PRODUCTIONS["form moment"]):
         return claims
     constants = tuple(constant for claim in members for constant in claim.constants)
     rest = [claim for claim in claims if claim.form != single]
-    return [Claim(members[0].subject, several, (members[0].signs[0],), constants), *rest]
+    return [Atom(members[0].subject, several, (members[0].signs[0],), constants), *rest]
 
 
 def holes(tree: Expression) -> list[Expression]:
@@ -147,17 +147,17 @@ def _holes(tree: Expression) -> Iterator[Expression]:
     pending: list[tuple[Expression, tuple[tuple[Op, tuple[Expression, ...]], ...]]] = [(tree, ())]
     while pending:
         node, around = pending.pop()
-        if isinstance(node, Call) and node.op in (Op.AND, Op.OR):
+        if isinstance(node, Operation) and node.op in (Op.AND, Op.OR):
             for place in reversed(range(len(node.args))):
                 rest = node.args[:place] + node.args[place + 1 :]
                 pending.append((node.args[place], (*around, (node.op, rest))))
             continue
-        claim = read_claim(node)
+        claim = read_atom(node)
         if claim is not None and claim.form == "order":
             sign = Op.ABOVE if claim.signs[0] in _ABOVE else Op.BELOW
-            hole: Expression = Call(sign, (claim.subject, Constant(claim.subject.kind, None)))
+            hole: Expression = Operation(sign, (claim.subject, Constant(claim.subject.kind, None)))
             for op, rest in reversed(around):
-                hole = Call(op, (hole, *rest))
+                hole = Operation(op, (hole, *rest))
             yield hole
 
 

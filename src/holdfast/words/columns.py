@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Column, ColumnType, Kind
+from holdfast.question.expression import Column, ColumnType, ValueKind
 from holdfast.theory.length.bits import option_millibits
 from holdfast.theory.length.words import CLASS_WEIGHTS
 from holdfast.words.constants import Class, Place, exactly
@@ -22,10 +22,10 @@ __all__ = ["Columns"]
 
 _MOST_LEVELS = 40
 _PLAIN = {
-    Kind.BOOLEAN: Class.FLAG,
-    Kind.NUMBER: Class.NUMBER,
-    Kind.TEXT: Class.TEXT,
-    Kind.MOMENT: Class.MOMENT,
+    ValueKind.BOOLEAN: Class.FLAG,
+    ValueKind.NUMBER: Class.NUMBER,
+    ValueKind.TEXT: Class.TEXT,
+    ValueKind.MOMENT: Class.MOMENT,
 }
 
 
@@ -36,7 +36,7 @@ class Columns:
     schema: Schema
     places: Mapping[str, Place] = field(init=False, compare=False, repr=False)
     _weights: Mapping[str, Mapping[str, Fraction]] = field(init=False, compare=False, repr=False)
-    _totals: Mapping[tuple[str, Kind | None], Fraction] = field(
+    _totals: Mapping[tuple[str, ValueKind | None], Fraction] = field(
         init=False, compare=False, repr=False
     )
 
@@ -54,7 +54,7 @@ class Columns:
             }
             for context, by_class in CLASS_WEIGHTS.items()
         }
-        totals: dict[tuple[str, Kind | None], Fraction] = defaultdict(Fraction)
+        totals: dict[tuple[str, ValueKind | None], Fraction] = defaultdict(Fraction)
         for context, by_name in weights.items():
             for name, weight in by_name.items():
                 totals[context, None] += weight
@@ -67,7 +67,7 @@ class Columns:
         """The bounds declared for a column."""
         return self.schema.bounds.get(column.name)
 
-    def millibits(self, context: str, column: Column, among: Kind | None = None) -> int:
+    def millibits(self, context: str, column: Column, among: ValueKind | None = None) -> int:
         """What it costs to name a column, among all of its context or all of one kind.
 
         The contexts are v and w (the top of a value, of a where), n (numbers) and contrast.
@@ -82,7 +82,7 @@ class Columns:
         return one / totals[context, None] * other / (totals[context, first.kind] - one)
 
 
-def _place(schema: Schema, name: str, kind: Kind) -> Place:
+def _place(schema: Schema, name: str, kind: ValueKind) -> Place:
     bounds = schema.bounds.get(name)
     if bounds is not None:
         low, high = map(exactly, bounds)

@@ -14,11 +14,11 @@ from typing import TypeAlias
 
 from holdfast.errors import NotDescribed
 from holdfast.question.bounds import range_of
-from holdfast.question.expression import Call, Column, Constant, Expression, Kind, Op
+from holdfast.question.expression import Column, Constant, Expression, Op, Operation, ValueKind
 from holdfast.question.text import identifier
 from holdfast.theory.length.bits import any_order_millibits, option_millibits
 from holdfast.theory.length.words import PRODUCTIONS, option, share
-from holdfast.words.claims import COMPARISONS, Claim, Unit, direction, read_claim, units
+from holdfast.words.claims import COMPARISONS, Atom, Unit, direction, read_atom, units
 from holdfast.words.columns import Columns
 from holdfast.words.constants import Class, Place, count_millibits, exactly
 from holdfast.words.said import (
@@ -31,8 +31,8 @@ from holdfast.words.said import (
 __all__ = ["Grammar"]
 
 Rule: TypeAlias = "Callable[[Expression], Expansion]"
-Pending: TypeAlias = tuple[Rule, Expression]
-Expansion: TypeAlias = tuple[int, list[Pending]]
+_Pending: TypeAlias = tuple[Rule, Expression]
+Expansion: TypeAlias = tuple[int, list[_Pending]]
 
 _JUNCTION = {Op.AND: "both", Op.OR: "either"}
 _PARTS = frozenset(Op(name) for name in PRODUCTIONS["part of a moment"])
@@ -44,9 +44,9 @@ _SIDES_CHANGED = {
 }
 _LIKELY_YEARS = Place(Class.LEVEL, Fraction(2000), Fraction(2039))
 _OPERATION = {
-    Kind.NUMBER: Place(Class.NUMBER),
-    Kind.TEXT: Place(Class.TEXT),
-    Kind.MOMENT: Place(Class.MOMENT),
+    ValueKind.NUMBER: Place(Class.NUMBER),
+    ValueKind.TEXT: Place(Class.TEXT),
+    ValueKind.MOMENT: Place(Class.MOMENT),
 }
 
 
@@ -60,7 +60,7 @@ class Grammar:
 
     def value(self, tree: Expression) -> int:
         """A condition or a number that is averaged."""
-        if tree.kind is Kind.BOOLEAN:
+        if tree.kind is ValueKind.BOOLEAN:
             return option("value", "condition") + self.condition(tree, "v")
         return option("value", "number") + self.number(tree, bounded=True)
 
@@ -75,20 +75,20 @@ class Grammar:
     def cut(self, tree: Expression) -> int:
         """A condition with an open constant (`claims.holes`), in one direction."""
         cost = 0
-        while isinstance(tree, Call) and tree.op in _JUNCTION:
+        while isinstance(tree, Operation) and tree.op in _JUNCTION:
             junction, (tree, *rest) = tree.op, tree.args
             found = units(junction, rest)
             cost += option("cut", _JUNCTION[junction]) + count_millibits(len(found))
             cost += _settled(self._units("v", found))
         match tree:
-            case Call(Op.ABOVE | Op.BELOW as sign, (subject, Constant(_, None))):
+            case Operation(Op.ABOVE | Op.BELOW as sign, (subject, Constant(_, None))):
                 cost += option("cut", "atom") + option("direction", direction(sign))
                 return cost + _settled(self._subject("v", subject))
         raise _unknown(tree)
 
     def groups(self, first: Expression, second: Expression) -> int:
         """Two different groups of rows that are compared."""
-        one, other = read_claim(first), read_claim(second)
+        one, other = read_atom(first), read_atom(second)
         if one and other and one.subject == other.subject and isinstance(one.subject, Column):
             pairs = pairs_of_values(one, other, self.columns.places[one.subject.name])
             if pairs:
@@ -107,7 +107,7 @@ class Grammar:
                 raise _unknown(tree)  # a NULL is a result of CASE, and nothing else
             said = option("constant", "true" if tree.value else "false")
             return option(row, "constant") + said, []
-        claim = read_claim(tree)
+        claim = read_atom(tree)
         if claim is not None:
             return self._atom(row, weights, claim)
         if isinstance(tree, Column):
@@ -123,9 +123,9 @@ class Grammar:
     def _inside(self, tree: Expression) -> Expansion:
         return self._condition("i", "v", tree)
 
-    def _junction(self, row: str, weights: str, inherited: str, tree: Call) -> Expansion:
+    def _junction(self, row: str, weights: str, inherited: str, tree: Operation) -> Expansion:
         found = units(tree.op, tree.args)
-        if len(found) == 1 and isinstance(found[0], Claim):
+        if len(found) == 1 and isinstance(found[0], Atom):
             return self._atom(row, weights, found[0])
         cost, below = self._units(inherited, found)
         own = option(row, _JUNCTION[tree.op]) + count_millibits(len(found) - 1)
@@ -135,7 +135,7 @@ class Grammar:
         """Different conditions in any order; their number is coded by the caller."""
         cost, pending = any_order_millibits(len(found)), []
         for unit in found:
-            if isinstance(unit, Claim):
+            if isinstance(unit, Atom):
                 own, below = self._atom("condition i", weights, unit)
                 cost += own
                 pending += below
@@ -143,16 +143,16 @@ class Grammar:
                 pending.append((partial(self._condition, "i", weights), unit))
         return cost, pending
 
-    def _comparison(self, row: str, weights: str, tree: Call) -> Expansion:
+    def _comparison(self, row: str, weights: str, tree: Operation) -> Expansion:
         op, (left, right) = tree.op, tree.args
-        alike = "same" if left.kind in (Kind.BOOLEAN, Kind.TEXT) else "compared"
+        alike = "same" if left.kind in (ValueKind.BOOLEAN, ValueKind.TEXT) else "compared"
         if isinstance(left, Column) and isinstance(right, Column):
             if left != right and op in PRODUCTIONS[alike]:
                 return option(row, "pair") + self._columns(weights, alike, op, left, right), []
-        elif left.kind is Kind.BOOLEAN:
+        elif left.kind is ValueKind.BOOLEAN:
             own = option(row, "agree") + option("same", op) + any_order_of_two(left, right)
             return own, [(self._inside, left), (self._inside, right)]
-        own = option(row, "pair") + option("pair", "other") + option_millibits(1, len(Kind))
+        own = option(row, "pair") + option("pair", "other") + option_millibits(1, len(ValueKind))
         sides = [(self._expression(side.kind, bounded=False), side) for side in tree.args]
         return own + option("compared", op), sides
 
@@ -165,7 +165,7 @@ class Grammar:
 
     # --- Atoms ---------------------------------------------------------------------------------
 
-    def _atom(self, row: str, weights: str, claim: Claim) -> Expansion:
+    def _atom(self, row: str, weights: str, claim: Atom) -> Expansion:
         place = self._place(claim.subject)
         form = PRODUCTIONS[f"form {place.of}"]
         if claim.form not in form:
@@ -178,7 +178,7 @@ class Grammar:
         if isinstance(subject, Column):
             named = self.columns.millibits(weights, subject)
             return option("subject", "column") + named, []
-        if isinstance(subject, Call):
+        if isinstance(subject, Operation):
             name, rule = _OPERATIONS.get(subject.op, ("", None))
             if rule is not None and name in PRODUCTIONS["subject"]:
                 cost, below = rule(self, False, subject)
@@ -190,7 +190,7 @@ class Grammar:
         """What is known of a subject: a column's declarations, the range of a part of a date."""
         if isinstance(subject, Column):
             return self.columns.places[subject.name]
-        if isinstance(subject, Call) and subject.op in _PARTS:
+        if isinstance(subject, Operation) and subject.op in _PARTS:
             if subject.op is Op.YEAR:
                 return _LIKELY_YEARS
             low, high = range_of(subject)
@@ -199,19 +199,19 @@ class Grammar:
 
     # --- Numbers, texts and moments ------------------------------------------------------------
 
-    def _expression(self, kind: Kind, *, bounded: bool) -> Rule:
+    def _expression(self, kind: ValueKind, *, bounded: bool) -> Rule:
         match kind:
-            case Kind.BOOLEAN:
+            case ValueKind.BOOLEAN:
                 return self._inside
-            case Kind.NUMBER:
+            case ValueKind.NUMBER:
                 return partial(self._number, bounded)
-            case Kind.TEXT:
+            case ValueKind.TEXT:
                 return self._text
-            case Kind.MOMENT:
+            case ValueKind.MOMENT:
                 return self._moment
 
     def _number(self, bounded: bool, tree: Expression) -> Expansion:
-        if tree.kind is Kind.BOOLEAN:
+        if tree.kind is ValueKind.BOOLEAN:
             return option("number", "indicator"), [(self._inside, tree)]
         column = self._column(bounded, tree)
         if column is not None:
@@ -227,7 +227,7 @@ class Grammar:
         match tree:
             case Column() if not bounded or self.columns.bounds(tree) is None:
                 return tree
-            case Call(Op.CLIP, (Column() as column, Constant(_, low), Constant(_, high))) if (
+            case Operation(Op.CLIP, (Column() as column, Constant(_, low), Constant(_, high))) if (
                 bounded
             ):
                 return column if self.columns.bounds(column) == (low, high) else None
@@ -235,14 +235,16 @@ class Grammar:
 
     def _text(self, tree: Expression) -> Expansion:
         if isinstance(tree, Column):
-            return option("text", "column") + self.columns.millibits("v", tree, Kind.TEXT), []
+            return option("text", "column") + self.columns.millibits("v", tree, ValueKind.TEXT), []
         if isinstance(tree, Constant):
             return option("text", "constant") + constant_millibits(tree, _OPERATION[tree.kind]), []
         return self._operation("text", False, tree)
 
     def _moment(self, tree: Expression) -> Expansion:
         if isinstance(tree, Column):
-            return option("moment", "column") + self.columns.millibits("v", tree, Kind.MOMENT), []
+            return option("moment", "column") + self.columns.millibits(
+                "v", tree, ValueKind.MOMENT
+            ), []
         if isinstance(tree, Constant):
             return option("moment", "constant") + constant_millibits(
                 tree, _OPERATION[tree.kind]
@@ -252,21 +254,23 @@ class Grammar:
     # --- Operations: what each leaves to derive --------------------------------------------------
 
     def _operation(self, row: str, bounded: bool, tree: Expression) -> Expansion:
-        name, rule = _OPERATIONS.get(tree.op, ("", None)) if isinstance(tree, Call) else ("", None)
-        if rule is None or name not in PRODUCTIONS[row] or not isinstance(tree, Call):
+        name, rule = (
+            _OPERATIONS.get(tree.op, ("", None)) if isinstance(tree, Operation) else ("", None)
+        )
+        if rule is None or name not in PRODUCTIONS[row] or not isinstance(tree, Operation):
             raise _unknown(tree)
         cost, below = rule(self, bounded, tree)
         return option(row, name) + cost, below
 
-    def _single(self, bounded: bool, tree: Call) -> Expansion:
+    def _single(self, bounded: bool, tree: Operation) -> Expansion:
         (operand,) = tree.args
         return 0, [(self._expression(operand.kind, bounded=bounded), operand)]
 
-    def _part(self, bounded: bool, tree: Call) -> Expansion:
+    def _part(self, bounded: bool, tree: Operation) -> Expansion:
         cost, below = self._single(bounded, tree)
         return option("part of a moment", tree.op) + cost, below
 
-    def _arithmetic(self, bounded: bool, tree: Call) -> Expansion:
+    def _arithmetic(self, bounded: bool, tree: Operation) -> Expansion:
         if len(tree.args) != 2:
             raise _unknown(tree)
         cost, rule = option("arithmetic", tree.op), partial(self._number, bounded)
@@ -274,11 +278,11 @@ class Grammar:
             cost += any_order_of_two(*tree.args)
         return cost, [(rule, arg) for arg in tree.args]
 
-    def _extreme(self, bounded: bool, tree: Call) -> Expansion:
+    def _extreme(self, bounded: bool, tree: Operation) -> Expansion:
         rule, k = partial(self._number, bounded), len(tree.args)
         return count_millibits(k - 1) + any_order_millibits(k), [(rule, arg) for arg in tree.args]
 
-    def _clip(self, bounded: bool, tree: Call) -> Expansion:  # noqa: ARG002 - it names its own
+    def _clip(self, bounded: bool, tree: Operation) -> Expansion:  # noqa: ARG002 - it names its own
         match tree.args:
             case (inner, Constant() as low, Constant() as high):
                 place = self._place(inner)
@@ -286,14 +290,14 @@ class Grammar:
                 return beside, [(partial(self._number, False), inner)]
         raise _unknown(tree)
 
-    def _coalesce(self, bounded: bool, tree: Call) -> Expansion:
+    def _coalesce(self, bounded: bool, tree: Operation) -> Expansion:
         rule = self._expression(tree.kind, bounded=bounded)
         return count_millibits(len(tree.args) - 1), [(rule, arg) for arg in tree.args]
 
-    def _case(self, bounded: bool, tree: Call) -> Expansion:
+    def _case(self, bounded: bool, tree: Operation) -> Expansion:
         rule = self._expression(tree.kind, bounded=bounded)
         cost = count_millibits(len(tree.args) // 2)
-        pending: list[Pending] = [(self._inside, condition) for condition in tree.args[:-1:2]]
+        pending: list[_Pending] = [(self._inside, condition) for condition in tree.args[:-1:2]]
         for result in (*tree.args[1:-1:2], tree.args[-1]):
             null = isinstance(result, Constant) and result.value is None
             cost += option("result", "null" if null else "expression")
@@ -301,7 +305,7 @@ class Grammar:
         return cost, pending
 
 
-_OPERATIONS: dict[Op, tuple[str, Callable[[Grammar, bool, Call], Expansion]]] = {
+_OPERATIONS: dict[Op, tuple[str, Callable[[Grammar, bool, Operation], Expansion]]] = {
     **{Op(sign): ("arithmetic", Grammar._arithmetic) for sign in PRODUCTIONS["arithmetic"]},
     **{Op(name): ("part", Grammar._part) for name in PRODUCTIONS["part of a moment"]},
     Op.ABS: ("absolute", Grammar._single),
@@ -318,7 +322,7 @@ _OPERATIONS: dict[Op, tuple[str, Callable[[Grammar, bool, Call], Expansion]]] = 
 }
 
 
-def _total(pending: list[Pending]) -> int:
+def _total(pending: list[_Pending]) -> int:
     cost = 0
     while pending:
         rule, tree = pending.pop()

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from holdfast.errors import NotDescribed
 from holdfast.question import build
-from holdfast.question.expression import Call, Expression, Kind, Op
+from holdfast.question.expression import Expression, Op, Operation, ValueKind
 from holdfast.question.row import RowValue
-from holdfast.question.text import number, text
+from holdfast.question.text import numeral, text_of
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance
@@ -65,11 +65,11 @@ class Part:
     @property
     def text(self) -> str:
         """Something a person can read; no two parts have the same."""
-        words = [*map(text, self.trees), *map(number, self.numbers)]
+        words = [*map(text_of, self.trees), *map(numeral, self.numbers)]
         if self.kind == "cut":
             words = [_OPEN.sub(lambda found: found[1] or "any", word) for word in words]
         named = f"{self.form or self.kind}({', '.join(words)})"
-        return named if self.where is None else f"{named} where {text(self.where)}"
+        return named if self.where is None else f"{named} where {text_of(self.where)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def _mean(tree: Expression, where: Expression | None) -> list[Use]:
         return [_paired(*pair, where)]
     opposite = opposite_of(tree)
     tree, turned = (tree, False) if opposite is None else (opposite, True)
-    cuts = holes(tree) if tree.kind is Kind.BOOLEAN else []
+    cuts = holes(tree) if tree.kind is ValueKind.BOOLEAN else []
     return [
         Use(Part("mean", (tree,), where), turned=turned),
         *(Use(Part("cut", (cut,), where), "free", turned) for cut in cuts),
@@ -171,7 +171,7 @@ def _contrast(first: Side, second: Side) -> Use | None:
     opposite = opposite_of(value)
     tree = value if opposite is None else opposite
     one, other, shared = _groups(rows, other_rows)
-    swapped = text(one) > text(other)
+    swapped = text_of(one) > text_of(other)
     groups = (other, one) if swapped else (one, other)
     turned = swapped != (opposite is not None)  # turned over twice is as it was
     return Use(Part("contrast", (tree, *groups), shared), turned=turned)
@@ -202,7 +202,7 @@ def _groups(
 
 
 def _conjuncts(condition: Expression) -> tuple[Expression, ...]:
-    if isinstance(condition, Call) and condition.op is Op.AND:
+    if isinstance(condition, Operation) and condition.op is Op.AND:
         return condition.args
     return (condition,)
 
@@ -212,7 +212,7 @@ def _among(average: Mean | GroupMean) -> Expression | None:
 
 
 def _sorted(*values: RowValue) -> tuple[Expression, ...]:
-    return tuple(sorted(map(_tree, values), key=text))
+    return tuple(sorted(map(_tree, values), key=text_of))
 
 
 def _tree(value: RowValue) -> Expression:

@@ -9,7 +9,7 @@ from holdfast.errors import NotDescribed
 from holdfast.question.expression import Constant, Expression
 from holdfast.theory.length.bits import any_order_millibits
 from holdfast.theory.length.words import option
-from holdfast.words.claims import Claim
+from holdfast.words.claims import Atom
 from holdfast.words.constants import (
     Class,
     Place,
@@ -23,7 +23,7 @@ from holdfast.words.constants import (
 __all__ = ["any_order_of_two", "constant_millibits", "pairs_of_values", "said_millibits"]
 
 
-def said_millibits(claim: Claim, place: Place) -> int:
+def said_millibits(claim: Atom, place: Place) -> int:
     """The signs and constants of an atom."""
     constants = claim.constants
     match claim.form:
@@ -58,7 +58,7 @@ def any_order_of_two(first: Expression, second: Expression) -> int:
     return any_order_millibits(1 if first == second else 2)
 
 
-def pairs_of_values(one: Claim, other: Claim, place: Place) -> int:
+def pairs_of_values(one: Atom, other: Atom, place: Place) -> int:
     """How many pairs of groups a column gives, if the two claims are one of them; else 0."""
     if place.of is Class.FLAG:
         return int({one.form, other.form} == {"holds", "fails"})

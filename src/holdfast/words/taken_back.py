@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Call, Expression, Kind, Op
+from holdfast.question.expression import Expression, Op, Operation, ValueKind
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.derived import counted
+from holdfast.statistics.derived import as_counted
 from holdfast.statistics.scores import squared_distance
 
 __all__ = ["brier_of", "opposite_of", "paired_of", "probability_of"]
@@ -20,7 +20,7 @@ __all__ = ["brier_of", "opposite_of", "paired_of", "probability_of"]
 def opposite_of(tree: Expression) -> Expression | None:
     """The condition whose share is 1 minus that of this one, NULLs included."""
     match tree:
-        case Call(Op.NOT, (Call(Op.COALESCE, (*some, build.FALSE)),)):
+        case Operation(Op.NOT, (Operation(Op.COALESCE, (*some, build.FALSE)),)):
             inner = _row_value(build.coalesce(some))
             if inner is not None and isinstance(inner.source, Expression):
                 condition = inner.source
@@ -32,7 +32,7 @@ def opposite_of(tree: Expression) -> Expression | None:
 def paired_of(tree: Expression) -> tuple[RowValue, RowValue] | None:
     """The two values whose difference this is, missing values counted."""
     match tree:
-        case Call(Op.SUBTRACT, (left, right)):
+        case Operation(Op.SUBTRACT, (left, right)):
             first, second = _uncounted(left), _uncounted(right)
             if first is not None and second is not None:
                 return first, second
@@ -42,15 +42,15 @@ def paired_of(tree: Expression) -> tuple[RowValue, RowValue] | None:
 def brier_of(tree: Expression) -> tuple[Expression, Expression] | None:
     """The score and the label of which this is the squared distance."""
     match tree:
-        case Call(Op.MULTIPLY, (Call(Op.ABS, (difference,)), _)):
+        case Operation(Op.MULTIPLY, (Operation(Op.ABS, (difference,)), _)):
             found = paired_of(difference)
             if found is None:
                 return None
             share, outcome = found
-            score, label = probability_of(counted(share)), outcome.source
+            score, label = probability_of(as_counted(share)), outcome.source
             if score is None or not isinstance(label, Expression):
                 return None
-            if label.kind is Kind.BOOLEAN and squared_distance(*found).source == tree:
+            if label.kind is ValueKind.BOOLEAN and squared_distance(*found).source == tree:
                 return score, label
     return None
 
@@ -62,7 +62,7 @@ def probability_of(tree: Expression) -> Expression | None:
         return None
     score = share.source
     match score:
-        case Call(Op.CLIP, (inner, _, _)) if _cut(inner) == share:
+        case Operation(Op.CLIP, (inner, _, _)) if _cut(inner) == share:
             return inner
     return score if _cut(score) == share else None
 
@@ -74,10 +74,10 @@ def _cut(score: Expression) -> RowValue | None:
 def _uncounted(tree: Expression) -> RowValue | None:
     """The value of a row that counts like this."""
     match tree:
-        case Call(Op.COALESCE, (*some, _)):
+        case Operation(Op.COALESCE, (*some, _)):
             for candidate in (build.coalesce(some), tree):
                 value = _row_value(candidate)
-                if value is not None and counted(value) == tree:
+                if value is not None and as_counted(value) == tree:
                     return value
     return None
 

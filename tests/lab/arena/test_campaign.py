@@ -16,8 +16,8 @@ from holdfast.lab.arena.comparison import Run
 from holdfast.lab.arena.trial import Scenario, run_trials
 from holdfast.lab.arena.verdict import Verdict, verdict
 from holdfast.lab.attacks.attacks import Fingerprinting, Snowball
-from holdfast.lab.attacks.roster import ATTACKS, Staged, cell_of
-from holdfast.lab.pages.tables import campaign_grid, tightness_grid
+from holdfast.lab.attacks.roster import ATTACKS, Staged, attack_cell
+from holdfast.lab.pages.tables import campaign_sheet, tightness_sheet
 from holdfast.lab.world.populations import Signs
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.catalogue import CATALOGUE
@@ -49,7 +49,7 @@ def test_promises_are_kept(mechanism: str, beta: float) -> None:
 
 
 def scaled(mechanism: str, scale: float) -> Verdict:
-    cell = cell_of(LOG_ODDS, Protected(scale=scale, mechanism=mechanism))
+    cell = attack_cell(LOG_ODDS, Protected(scale=scale, mechanism=mechanism))
     scenario = Scenario(cell.population, cell.holder, cell.analyst, cell.setting, cell.train_rows)
     return verdict(run_trials(scenario, TRIALS, seed=7), 0.05)
 
@@ -71,7 +71,7 @@ def test_tightness_finds_the_largest_scale_that_is_broken() -> None:
     assert spare.attack == "one-point"
     assert spare.broken_at is not None
     assert 0.75 <= spare.broken_at < 1
-    assert tightness_grid([spare]).rows[0][:3] == (
+    assert tightness_sheet([spare]).rows[0][:3] == (
         "bounded noise",
         f"{spare.broken_at:.2f}",
         "one-point",
@@ -102,9 +102,9 @@ def test_the_grid_says_what_was_not_attacked() -> None:
     ]
     assert met[1].reason is not None
     assert "independent" in met[1].reason
-    assert campaign_grid(met).headings == ("attack", "bounded noise", "sample splitting")
+    assert campaign_sheet(met).headings == ("attack", "bounded noise", "sample splitting")
     assert met[0].verdict is not None
-    assert campaign_grid(met).rows[0][1:] == (f"{met[0].verdict.slack:.2f}", "-")
+    assert campaign_sheet(met).rows[0][1:] == (f"{met[0].verdict.slack:.2f}", "-")
 
 
 def test_too_few_trials_break_nothing_and_show_nothing() -> None:
@@ -144,7 +144,7 @@ def test_the_grid_says_what_is_not_good() -> None:
         "no interval": replace(met.verdict, intervals=0),
     }
     for words, found in said.items():
-        assert campaign_grid([replace(met, verdict=found)]).rows[0][1] == words
+        assert campaign_sheet([replace(met, verdict=found)]).rows[0][1] == words
 
 
 def test_no_verdict_is_no_broken_promise() -> None:
@@ -152,6 +152,6 @@ def test_no_verdict_is_no_broken_promise() -> None:
 
 
 def test_fewer_questions_are_asked_where_the_mechanism_needs_it() -> None:
-    cell = cell_of(ATTACKS["sign-attack"], Protected(mechanism="sample splitting"))
+    cell = attack_cell(ATTACKS["sign-attack"], Protected(mechanism="sample splitting"))
     assert cell.setting.questions == 40
     assert cell.population == Signs(39)

@@ -117,7 +117,7 @@ def test_published_numbers_stand_only_beside_their_own_sizes() -> None:
 
 
 def test_a_published_number_is_of_one_mechanism() -> None:
-    with patch("holdfast.lab.arena.experiments.compare", lambda _, __, cells, ___: cells):
+    with patch("holdfast.lab.arena.experiments.run_cells", lambda _, __, cells, ___: cells):
         for mechanism, published in (("bounded noise", [0.0, 0.97]), ("rounding", [None, None])):
             cells: Any = snowball(mechanism=mechanism)
             assert [cell.published for cell in cells] == published

@@ -18,10 +18,10 @@ from holdfast.lab.world.holders import (
     CapPerAccount,
     Holder,
     Plain,
+    PublishedThresholdout,
     Setting,
     Shown,
     Splitting,
-    Thresholdout,
 )
 from holdfast.lab.world.populations import Signs
 from holdfast.lab.world.questions import LabQuestion, Vote, average
@@ -270,7 +270,9 @@ def test_splitting_answers_as_often_as_the_tolerance_allows() -> None:
         session.ask(Vote.of({0: 1}))
 
 
-@pytest.mark.parametrize("holder", [Protected("train"), Thresholdout()], ids=lambda h: h.name)
+@pytest.mark.parametrize(
+    "holder", [Protected("train"), PublishedThresholdout()], ids=lambda h: h.name
+)
 def test_training_is_needed_where_it_is_used(holder: Holder) -> None:
     with pytest.raises(InvalidArgument, match="training table"):
         run_trials(Scenario(POPULATION, holder, SignAttack(20), SETTING), 1)

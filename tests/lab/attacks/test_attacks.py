@@ -51,7 +51,7 @@ from holdfast.lab.world.populations import (
     Signs,
     universe,
 )
-from holdfast.lab.world.questions import LabQuestion, Table, average
+from holdfast.lab.world.questions import Arrays, LabQuestion, average
 from holdfast.lab.world.session import Protected
 from holdfast.theory.base.concentration import Concentration, SubGaussian
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
@@ -151,14 +151,14 @@ class Suppressing:
 
     name, promises = "noisy value, small counts suppressed", False
 
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
+    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         return Suppressed(setting, sample)
 
 
 @dataclass
 class Suppressed:
     setting: Setting
-    sample: Table
+    sample: Arrays
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:
         value = average(question, self.sample)

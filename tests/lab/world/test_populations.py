@@ -21,12 +21,12 @@ from holdfast.lab.world.populations import (
 )
 from holdfast.lab.world.questions import (
     POINT_BITS,
+    Arrays,
     BothPositive,
     LabQuestion,
     Linear,
     Members,
     Staircase,
-    Table,
     Tails,
     Vote,
     average,
@@ -47,7 +47,7 @@ def by_enumeration(question: LabQuestion, population: Signs) -> float:
         for feature, side in enumerate(agree):
             chance = population.agreement(feature)
             weight *= chance if side > 0 else 1 - chance
-        row = Table({"agree": np.array([agree], dtype=np.int8).T, "label": np.array([label])})
+        row = Arrays({"agree": np.array([agree], dtype=np.int8).T, "label": np.array([label])})
         total += weight * average(question, row)
     return total
 
@@ -92,7 +92,7 @@ def test_tails_are_as_heavy_as_their_scale_allows() -> None:
     population, sigma = OnePoint(0.01), 0.01
     size = WIDE >> 40
     tails = Tails(5, size, sigma)
-    table = Table({"point": np.array([4, 5, 5 + size // 4, 4 + size, 5 + size], dtype=object)})
+    table = Arrays({"point": np.array([4, 5, 5 + size // 4, 4 + size, 5 + size], dtype=object)})
     outside, least, quarter, most, beyond = tails.values(table)
     assert outside == beyond == 0.5
     assert least == 1 - most

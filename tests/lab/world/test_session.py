@@ -14,7 +14,7 @@ import holdfast
 from holdfast.data.sampling import Independent, sampling_from_dict
 from holdfast.lab.world.holders import Setting
 from holdfast.lab.world.populations import Signs
-from holdfast.lab.world.questions import Table, Vote
+from holdfast.lab.world.questions import Arrays, Vote
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.catalogue import CATALOGUE
 from tests.holdout.tables import noise_by_number
@@ -33,7 +33,7 @@ TERMS: list[dict[str, Any]] = [
 ]
 
 
-def frame(table: Table) -> pl.DataFrame:
+def frame(table: Arrays) -> pl.DataFrame:
     return pl.DataFrame({f"x{f}": table["agree"][f] > 0 for f in range(FEATURES)})
 
 

@@ -18,14 +18,14 @@ from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
 from holdfast.mechanisms.laws.median import Median
 from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.laws.uniform import ROUNDING, UNIFORM
+from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.noise import Noise
 from holdfast.theory.leakage.nats import rounding_log_charge
 from holdfast.theory.leakage.release import DiscreteUniform
 from tests.theory.coverage import counts_refute, most_failures
 
 SECRET = bytes(range(32))
-LAWS: list[Law] = [UNIFORM, ROUNDING, LAPLACE, NORMAL, Median(2), Median(3)]
+LAWS: list[Law] = [UNIFORM, NO_NOISE, LAPLACE, NORMAL, Median(2), Median(3)]
 UNBOUNDED: list[Law] = [LAPLACE, NORMAL]
 every_law = pytest.mark.parametrize("law", LAWS, ids=repr)
 
@@ -54,7 +54,7 @@ def normal_cdf(x: float) -> float:
 
 KNOWN = [
     Known(UNIFORM, 5, lambda z: (abs(z) <= 5) / 11),
-    Known(ROUNDING, 0, lambda z: float(z == 0)),
+    Known(NO_NOISE, 0, lambda z: float(z == 0)),
     Known(LAPLACE, 5, lambda z: math.tanh(0.1) * math.exp(-abs(z) / 5)),
     Known(NORMAL, 5, lambda z: normal_cdf((z + 0.5) / 5) - normal_cdf((z - 0.5) / 5)),
     Known(Median(2), 5, median_cell(2, 5)),
@@ -176,8 +176,8 @@ def test_uniform_noise_is_charged_as_its_theorem_says(
 @given(half_pitch=st.floats(1e-6, 0.5), radius=st.floats(0, 0.5))
 def test_rounding_is_charged_as_its_theorem_says(half_pitch: float, radius: float) -> None:
     """Up to a cell, where the double that says how many cells there are is on the other side."""
-    grid = grid_within(ROUNDING, Fraction(half_pitch), 0.0)
-    charge = ROUNDING.log_charge(radius, grid)
+    grid = grid_within(NO_NOISE, Fraction(half_pitch), 0.0)
+    charge = NO_NOISE.log_charge(radius, grid)
     theorem = min(rounding_log_charge(radius, half_pitch), math.log(grid.last + 1))
     met = Fraction(radius) / Fraction(half_pitch)
     on_the_edge = abs(met - round(met)) < Fraction(1, 10**9)

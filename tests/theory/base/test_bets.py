@@ -25,7 +25,7 @@ from holdfast.theory.base.bets import (
     share_below,
     unit_values,
 )
-from holdfast.theory.base.nuisances import Ladder, log_least_capital, spread_ladder
+from holdfast.theory.base.nuisances import StakeLadder, log_least_capital, spread_ladder
 from tests.theory.direct.worlds import World, mean_of
 
 LAWS = ("log_least_capital", "lower_odds")
@@ -197,7 +197,7 @@ def test_weights_of_a_ladder_add_up_to_one_at_most() -> None:
     for n in (1, 100, 10**6):
         weights = spread_ladder(n, -20.0).weights
         assert 1 - 1e-9 < sum(map(Fraction, weights)) <= 1
-    assert sum(map(Fraction, Ladder.weighed([1.0] * 7, [0.1] * 7).weights)) <= 1
+    assert sum(map(Fraction, StakeLadder.weighed([1.0] * 7, [0.1] * 7).weights)) <= 1
 
 
 CELLS = [0.0, 0.3, 1.0]
@@ -209,7 +209,7 @@ def _square(a: float, s2: float, counts: tuple[int, ...], w: float, vertices: in
     X = np.array(CELLS) - a0
     corners = [(w, w * w), (-w, w * w), (0.5 * w, 0.0), (-0.5 * w, 0.0)][:vertices]
     deviations = [X * X - 2 * alpha * X + A - s2 for alpha, A in corners]
-    ladder = Ladder((0.5, 1.0, 2.0), (0.3, 0.3, 0.4))
+    ladder = StakeLadder((0.5, 1.0, 2.0), (0.3, 0.3, 0.4))
     return log_least_capital(ladder, deviations, np.array(counts, dtype=float), s2 + w * w, 4.0)
 
 
@@ -245,14 +245,14 @@ def test_the_vertices_are_below_the_parabola_and_two_of_them_are_not_enough() ->
 def test_smaller_stakes_are_tried_after_ruined_ones() -> None:
     """The guess of the best stake is too high by far: one row of many would ruin it."""
     g = np.array([0.01, -0.9])
-    ladder = Ladder(tuple(2.0**k for k in range(-6, 6)), (1 / 12,) * 12)
+    ladder = StakeLadder(tuple(2.0**k for k in range(-6, 6)), (1 / 12,) * 12)
     times = np.array([1000.0, 1.0])
     assert log_least_capital(ladder, [g, g], times, 1e-9, 2.0) > 4.0
 
 
 def test_both_sign_guards() -> None:
     """A stake that some declared value could ruin counts 0, and so does one that a row ruins."""
-    ladder = Ladder((2.0,), (1.0,))
+    ladder = StakeLadder((2.0,), (1.0,))
     fine = [np.array([1.0, 1.0])]
     once = np.ones(2)
     assert log_least_capital(ladder, fine, once, 0.4, 2.0) > 0.0

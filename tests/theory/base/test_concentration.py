@@ -18,7 +18,7 @@ from holdfast.theory.base.concentration import (
     BoundedDifferences,
     BoundedMean,
     Concentration,
-    Declared,
+    DeclaredTail,
     SubExponential,
     SubGaussian,
     TwoSampleU,
@@ -29,7 +29,7 @@ from holdfast.theory.base.dependence import (
     ClusteredDifferences,
     ClusteredRows,
     ClusteredUnits,
-    MDependent,
+    MDependentMean,
 )
 from tests.theory.coverage import LEVELS, too_many
 
@@ -40,8 +40,8 @@ LAWS = (
     "ClusteredDifferences",
     "ClusteredRows",
     "ClusteredUnits",
-    "Declared",
-    "MDependent",
+    "DeclaredTail",
+    "MDependentMean",
     "SubExponential",
     "SubGaussian",
     "TwoSampleU",
@@ -68,7 +68,7 @@ WRITTEN_OUT: list[tuple[Concentration, Callable[[mpmath.mpf], mpmath.mpf]]] = [
     (BoundedDifferences(400, 0.25), _sub_gaussian("6.25")),
     (BoundedMean(64, -2.0, 6.0), _sub_gaussian("0.25")),
     (TwoSampleU(25, 100), _sub_gaussian("0.01")),
-    (MDependent(400, 3), _sub_gaussian("0.0025")),
+    (MDependentMean(400, 3), _sub_gaussian("0.0025")),
     (ClusteredUnits(16), _sub_gaussian("0.015625")),
     (ClusteredRows(10, 28), _sub_gaussian("0.07")),
     (ClusteredDifferences(28, 0.5), _sub_gaussian("1.75")),
@@ -156,13 +156,13 @@ def test_profiles_agree_where_they_describe_the_same(
     mean = BoundedMean(n, low, low + width).radius(log_p)
     assert mean == pytest.approx(BoundedDifferences(n, width / n).radius(log_p), rel=1e-9)
     unit = BoundedMean(n).radius(log_p)
-    assert MDependent(n, 0).radius(log_p) == pytest.approx(unit, rel=1e-14)
+    assert MDependentMean(n, 0).radius(log_p) == pytest.approx(unit, rel=1e-14)
     assert ClusteredRows(n, n).radius(log_p) == pytest.approx(unit, rel=1e-14)
     assert ClusteredUnits(n).radius(log_p) == pytest.approx(unit, rel=1e-14)
     assert TwoSampleU(n, n + 3).radius(log_p) == pytest.approx(unit, rel=1e-14)
-    whole = MDependent(n, n - 1).radius(log_p)
+    whole = MDependentMean(n, n - 1).radius(log_p)
     assert whole == pytest.approx(BoundedMean(1).radius(log_p), rel=1e-14)
-    assert MDependent(n, 5 * n).radius(log_p) == whole
+    assert MDependentMean(n, 5 * n).radius(log_p) == whole
     rows = BoundedDifferences(n, width).radius(log_p)
     assert ClusteredDifferences(n, width).radius(log_p) == pytest.approx(rows, rel=1e-14)
 
@@ -199,7 +199,7 @@ def test_impossible_clusters_are_refused() -> None:
 @given(sigma=SCALE, log_p=st.floats(-1000, -1e-6))
 def test_a_declared_tail_is_inverted_like_the_profile_it_copies(sigma: float, log_p: float) -> None:
     profile = SubGaussian(sigma)
-    declared = Declared(profile.log_tail, largest=50 * sigma)
+    declared = DeclaredTail(profile.log_tail, largest=50 * sigma)
     radius = declared.radius(log_p)
     assert profile.log_tail(radius) <= log_p, "the safe end of the bracket"
     assert radius == pytest.approx(profile.radius(log_p), rel=1e-9)
@@ -208,7 +208,7 @@ def test_a_declared_tail_is_inverted_like_the_profile_it_copies(sigma: float, lo
 
 def test_a_declared_tail_may_jump_and_is_cut_at_probability_one() -> None:
     """A deviation is 0, 1 or 2: the tail is a staircase, the radius one of its steps."""
-    declared = Declared(
+    declared = DeclaredTail(
         lambda a: 3.0 if a < 1 else math.log(0.01) if a < 2 else -math.inf, largest=3.0
     )
     assert declared.log_tail(0.5) == 0.0
@@ -220,11 +220,11 @@ def test_a_declared_tail_may_jump_and_is_cut_at_probability_one() -> None:
 
 def test_a_declared_tail_must_be_non_increasing_and_reach_far_enough() -> None:
     with pytest.raises(InvalidArgument, match="non-increasing"):
-        Declared(lambda a: -2 * a if a < 0.5 else -a)
+        DeclaredTail(lambda a: -2 * a if a < 0.5 else -a)
     with pytest.raises(InvalidArgument, match="nan"):
-        Declared(lambda a: math.nan)
+        DeclaredTail(lambda a: math.nan)
     with pytest.raises(InvalidArgument, match="largest"):
-        Declared(lambda a: -a, largest=5.0).radius(-6.0)
+        DeclaredTail(lambda a: -a, largest=5.0).radius(-6.0)
 
 
 @given(sigma=SCALE, b=SCALE, size=st.floats(0, 40))
@@ -309,9 +309,9 @@ INSTANCES = {
         BoundedDifferences(int(SIZES.sum()), 1 / int(SIZES.sum())),
     ),
     # Blocks of five equal rows: rows further than four apart are independent.
-    "blocks in time": Instance(MDependent(1000, 4), _coin_mean(200), MDependent(1000, 0)),
+    "blocks in time": Instance(MDependentMean(1000, 4), _coin_mean(200), MDependentMean(1000, 0)),
     # The same blocks, a public group of the first three rows of each: no five places hold more.
-    "group in time": Instance(MDependent(600, 2), _coin_mean(200), BoundedMean(600)),
+    "group in time": Instance(MDependentMean(600, 2), _coin_mean(200), BoundedMean(600)),
 }
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.nuisances import Ladder
+from holdfast.theory.base.nuisances import StakeLadder
 from holdfast.theory.direct.correlation import PairBets, correlation_by_bets
 from tests.theory.coverage import too_many
 from tests.theory.direct.worlds import World, mean_of, shrunk
@@ -41,7 +41,7 @@ def _capital(
         Interval(1.0 / stretch, stretch),
         1.0,
         np.array(counts, dtype=float),
-        Ladder((0.3, 0.9, 1.5), (0.3, 0.4, 0.3)),
+        StakeLadder((0.3, 0.9, 1.5), (0.3, 0.4, 0.3)),
         0.0,
     )
     return pair.excess(rho0, sign)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.nuisances import Ladder, log_least_capital
+from holdfast.theory.base.nuisances import StakeLadder, log_least_capital
 from holdfast.theory.base.propagation import difference_interval
 from holdfast.theory.direct.difference import group_difference_interval, group_difference_lower
 from holdfast.theory.direct.mean import bounded_mean_interval
@@ -72,7 +72,7 @@ def test_one_product_for_shared_rows_would_be_false() -> None:
     # Cells: (x, y) = (1, 0), (0, 1), (0, 0), (1, 1).
     world = World(n, (Fraction(3, 8), Fraction(3, 8), Fraction(1, 8), Fraction(1, 8)))
     x, y = np.array([1.0, 0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])
-    ladder = Ladder((kappa,), (1.0,))
+    ladder = StakeLadder((kappa,), (1.0,))
 
     def product(counts: tuple[int, ...]) -> float:
         g = np.concatenate([(x - 0.5) / n, (0.5 - y) / n])

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.concentration import BoundedMean, Declared, SubExponential, SubGaussian
+from holdfast.theory.base.concentration import (
+    BoundedMean,
+    DeclaredTail,
+    SubExponential,
+    SubGaussian,
+)
 from holdfast.theory.base.safeside import largest_integer
 from holdfast.theory.field.baselines import bonferroni_half_width
 from holdfast.theory.leakage import equal_width
@@ -142,20 +147,20 @@ def test_the_integral_is_never_narrower_than_the_recurrence_and_close_to_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     t = half_width(k)
-    monkeypatch.setattr(equal_width, "EXACT", 10**9)
+    monkeypatch.setattr(equal_width, "MOST_EXACT", 10**9)
     assert fits(k, t), "the recurrence itself must go through at the integral's half-width"
     assert not fits(k, t / 1.002), "and must not at 0.2 % less"
 
 
 def test_the_two_paths_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = bounded_noise_half_width(UNIT, equal_width.EXACT + 1, LOG_05)
-    beyond = bounded_noise_half_width(UNIT, equal_width.EXACT + 2, LOG_05)
+    exact = bounded_noise_half_width(UNIT, equal_width.MOST_EXACT + 1, LOG_05)
+    beyond = bounded_noise_half_width(UNIT, equal_width.MOST_EXACT + 2, LOG_05)
     assert exact < beyond < 1.002 * exact
 
 
 def test_a_deviation_that_never_happens_ends_the_plan() -> None:
     """Values in [0, 1]: no deviation reaches 1, so no number of questions needs more."""
-    bounded = Declared(lambda a: math.log(2) - 200 * a * a if a < 1 else -math.inf, largest=1.0)
+    bounded = DeclaredTail(lambda a: math.log(2) - 200 * a * a if a < 1 else -math.inf, largest=1.0)
     few = bounded_noise_half_width(bounded, 10, LOG_05)
     assert few == pytest.approx(bounded_noise_half_width(BoundedMean(100), 10, LOG_05), rel=1e-6)
     assert 1.0 <= bounded_noise_half_width(bounded, 5000, LOG_05) < 1.01

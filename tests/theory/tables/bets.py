@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.theory.base.bets import Tally
-from holdfast.theory.base.nuisances import Ladder
+from holdfast.theory.base.nuisances import StakeLadder
 from tests.theory.rows import Domain, Golden
 
 GOLDEN = [
@@ -28,7 +28,7 @@ GOLDEN = [
     Golden(
         "log_least_capital",
         {
-            "ladder": Ladder((0.5, 1.0), (0.25, 0.75)),
+            "ladder": StakeLadder((0.5, 1.0), (0.25, 0.75)),
             "deviations": [np.array([0.2, -0.5]), np.array([0.1, -0.4])],
             "times": np.array([3.0, 2.0]),
             "worst": 0.5,

@@ -34,14 +34,16 @@ GOLDEN = [
     _radius("BinomialMean", {"n": 1000}, 0.05, 0.0319897516152280816),
     _radius("BinomialMean", {"n": 10_000}, 1e-6, 0.0245581923784929519),
     _radius("TwoSampleU", {"n_pos": 30, "n_neg": 400}, 0.05, 0.24795427851769824),
-    _radius("MDependent", {"n": 1000, "m": 7}, 0.05, 0.12147229238166103),
+    _radius("MDependentMean", {"n": 1000, "m": 7}, 0.05, 0.12147229238166103),
     _radius("ClusteredUnits", {"units": 50}, 0.05, 0.19206455826398415),
     _radius("ClusteredRows", {"rows": 12, "sum_of_squares": 50}, 0.05, 0.80026899276660063),
     _radius(
         "ClusteredDifferences", {"sum_of_squares": 25, "delta": 0.1}, 0.05, 0.67905075787030975
     ),
     _radius("Bernstein", {"n": 1000, "variance": 0.01}, 0.05, 0.0099065827698409161),
-    _radius("Declared", {"function": lambda a: -2 * a, "largest": 9.0}, 1e-6, 6.907755278982137),
+    _radius(
+        "DeclaredTail", {"function": lambda a: -2 * a, "largest": 9.0}, 1e-6, 6.907755278982137
+    ),
     Golden(
         "sub_gaussian_log_tail_printed", {"sigma": 2.0, "radius": 3.0}, -1.125, 1e-15, "by hand"
     ),
@@ -66,7 +68,7 @@ DOMAINS = {
     ),
     "BinomialMean": Domain({"n": count}, measure=_small),
     "TwoSampleU": Domain({"n_pos": count, "n_neg": count}, measure=_small),
-    "MDependent": Domain({"n": count, "m": st.integers(0, 1000)}, measure=_small),
+    "MDependentMean": Domain({"n": count, "m": st.integers(0, 1000)}, measure=_small),
     "ClusteredUnits": Domain({"units": count}, measure=_small),
     "ClusteredRows": Domain(
         {"rows": st.just(1000), "sum_of_squares": st.integers(1000, 10**6)}, measure=_small

@@ -9,7 +9,7 @@ from holdfast.errors import InvalidArgument, Refused
 from holdfast.lab.arena.comparison import Cell, Run
 from holdfast.lab.arena.trial import Scenario, run_trials
 from holdfast.lab.arena.verdict import Verdict, fewest_trials, verdict
-from holdfast.lab.attacks.roster import ATTACKS, AttackKind, cell_of
+from holdfast.lab.attacks.roster import ATTACKS, AttackKind, attack_cell
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.catalogue import CATALOGUE, kind_of
 
@@ -19,7 +19,7 @@ __all__ = [
     "campaign",
     "largest_broken",
     "promising",
-    "require_telling",
+    "require_enough_trials",
     "tightness",
 ]
 
@@ -95,7 +95,7 @@ def _meet(mechanism: str, kind: AttackKind, run: Run, confidence_level: float) -
     try:
         if kind.guesses and (reason := kind_of(mechanism).refuses_checks) is not None:
             return Met(mechanism, kind.name, None, None, None, f"No guesses are checked: {reason}")
-        cell = cell_of(kind, _holder(mechanism, kind), confidence_level=confidence_level)
+        cell = attack_cell(kind, _holder(mechanism, kind), confidence_level=confidence_level)
         found = _verdict(cell, run)
     except (InvalidArgument, Refused) as error:
         return Met(mechanism, kind.name, None, None, None, str(error))
@@ -119,7 +119,7 @@ def tightness(
 
     An attack is looked at more closely only if it breaks a larger scale than those before it.
     """
-    run = require_telling(run or Run(trials=12))
+    run = require_enough_trials(run or Run(trials=12))
     names, kinds = tuple(mechanisms or promising()), tuple(attacks or ATTACKS.values())
     spares = []
     for place, name in enumerate(names):
@@ -133,7 +133,7 @@ def tightness(
     return tuple(spares)
 
 
-def require_telling(run: Run) -> Run:
+def require_enough_trials(run: Run) -> Run:
     """The run, if it has trials enough to break a promise of 95 %."""
     fewest = fewest_trials(0.05)
     if run.trials < fewest:
@@ -149,7 +149,7 @@ def _better(best: Spare | None, mechanism: str, kind: AttackKind, run: Run) -> S
     if kind.guesses:
         return best  # a check has no noise until it is refuted, and then it is an ask
     try:
-        cell = cell_of(kind, _holder(mechanism, kind))
+        cell = attack_cell(kind, _holder(mechanism, kind))
 
         def broken(scale: float) -> bool:
             return not _verdict(replace(cell, holder=_holder(mechanism, kind, scale)), run).holds

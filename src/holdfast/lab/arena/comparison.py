@@ -14,7 +14,7 @@ from holdfast.lab.arena.verdict import Verdict, verdict
 from holdfast.lab.world.holders import Holder, Setting
 from holdfast.lab.world.populations import Population
 
-__all__ = ["Cell", "Compared", "Experiment", "Reported", "Run", "compare"]
+__all__ = ["Cell", "Compared", "Experiment", "Reported", "Run", "run_cells"]
 
 # What an experiment is about: the final score, the questions answered, or the trials broken.
 Reported = Literal["shown", "answered", "broken"]
@@ -113,7 +113,7 @@ class Cell:
     misled: bool = False
 
 
-def compare(name: str, description: str, cells: Sequence[Cell], run: Run) -> Experiment:
+def run_cells(name: str, description: str, cells: Sequence[Cell], run: Run) -> Experiment:
     """The table: every cell has the trials of the same seeds, so holders meet the same samples."""
     rows = []
     for place, cell in enumerate(cells):

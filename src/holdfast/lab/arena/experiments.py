@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from holdfast.errors import HoldfastError
-from holdfast.lab.arena.comparison import Cell, Experiment, Run, compare
+from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
 from holdfast.lab.attacks.analysts import FeatureSelection
 from holdfast.lab.attacks.attacks import (
     Fingerprinting,
@@ -23,9 +23,9 @@ from holdfast.lab.attacks.attacks import (
 )
 from holdfast.lab.world.holders import (
     Plain,
+    PublishedThresholdout,
     Setting,
     Splitting,
-    Thresholdout,
 )
 from holdfast.lab.world.populations import (
     AutoRegressive,
@@ -36,7 +36,7 @@ from holdfast.lab.world.populations import (
     Signs,
     universe,
 )
-from holdfast.lab.world.session import BOUNDED, NoisyPart, Protected, planned_setting
+from holdfast.lab.world.session import BY_BOUNDED_NOISE, NoisyPart, Protected, planned_setting
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.theory.base.concentration import SubGaussian
 from holdfast.theory.base.safeside import largest_integer
@@ -77,7 +77,7 @@ def reusable_holdout(
     *,
     signal: bool = False,
     tolerance: float | None = 0.07,
-    mechanism: str = BOUNDED,
+    mechanism: str = BY_BOUNDED_NOISE,
     run: Run | None = None,
 ) -> Experiment:
     """Dwork et al. 2015 (Science): features chosen on training and holdout, then their vote.
@@ -101,11 +101,11 @@ def reusable_holdout(
         )
         for holder, published in (
             (Plain(), 0.65 if signal else 0.63),
-            (Thresholdout(), None if signal else 0.51),
+            (PublishedThresholdout(), None if signal else 0.51),
             (_against_training(mechanism), None),
         )
     ]
-    return compare(
+    return run_cells(
         "reusable holdout" + (" with signal" if signal else ""),
         f"{rows:,} rows, {features:,} features: choose {selected:,} features that training and "
         "holdout agree on, and ask the accuracy of their vote.",
@@ -125,7 +125,7 @@ def log_odds_vote(
     tolerance: float = 0.1,
     most: int = 1_000,
     *,
-    mechanism: str = BOUNDED,
+    mechanism: str = BY_BOUNDED_NOISE,
     run: Run | None = None,
 ) -> Experiment:
     """Rogers et al. 2020: how many questions are answered before the width cannot be kept."""
@@ -133,7 +133,7 @@ def log_odds_vote(
     declared = Setting(rows, tolerance, most, population.concentration(rows))
     planned = largest_integer(lambda k: _fits(mechanism, declared, k), most=most)
     theirs = (rows, tolerance) == (5_000, 0.1)
-    return compare(
+    return run_cells(
         "log-odds vote",
         f"{rows:,} rows, half-width {tolerance:g}: features one by one, and again and again the "
         "log-odds vote of all so far, until refused.",
@@ -195,7 +195,7 @@ def leaderboard(
     rows: int = 4_000,
     submissions: int = 400,
     *,
-    mechanism: str = BOUNDED,
+    mechanism: str = BY_BOUNDED_NOISE,
     run: Run | None = None,
 ) -> Experiment:
     """Blum and Hardt 2015: random submissions, then the majority of those that scored well."""
@@ -203,7 +203,7 @@ def leaderboard(
     setting = _setting(population, rows, submissions + 1, mechanism)
     theirs = (rows, submissions) == (4_000, 400)
     accuracy = "1 - loss"
-    return compare(
+    return run_cells(
         "leaderboard boosting",
         f"{rows:,} rows, {submissions:,} random submissions, then the majority of those shown "
         "above 1/2.",
@@ -238,14 +238,14 @@ def fingerprinting(
     questions: int = 500,
     held: int = 200,
     *,
-    mechanism: str = BOUNDED,
+    mechanism: str = BY_BOUNDED_NOISE,
     run: Run | None = None,
 ) -> Experiment:
     """Steinke and Ullman, Nissim et al.: random sets of rows; `held` of them against Holdfast."""
     population = universe(population_rows)
-    plain = _setting(population, rows, questions + 1, BOUNDED, 0.1)
+    plain = _setting(population, rows, questions + 1, BY_BOUNDED_NOISE, 0.1)
     protected = _setting(population, rows, held + 1, mechanism)
-    return compare(
+    return run_cells(
         "fingerprinting",
         f"{rows:,} of {population_rows:,} rows, {questions:,} random sets, then the rows that "
         "pulled the answers.",
@@ -267,7 +267,7 @@ def snowball(
     questions: int = 1_000,
     scales: Sequence[float] = (1.0, 0.9),
     *,
-    mechanism: str = BOUNDED,
+    mechanism: str = BY_BOUNDED_NOISE,
     run: Run | None = None,
 ) -> Experiment:
     """Is there slack in bounded noise? Noise and half-width scaled together, and attacked."""
@@ -275,10 +275,10 @@ def snowball(
     sigma = 0.3 / bounded_noise_half_width(SubGaussian(1.0), questions, _LOG_BETA)
     population = OnePoint(sigma)
     least = bounded_noise_half_width(population.concentration(1), questions, _LOG_BETA)
-    tolerance = least * (1 + 1e-6) if mechanism == BOUNDED else None
+    tolerance = least * (1 + 1e-6) if mechanism == BY_BOUNDED_NOISE else None
     setting = _setting(population, 1, questions, mechanism, tolerance)
-    theirs = (questions, mechanism) == (1_000, BOUNDED)
-    return compare(
+    theirs = (questions, mechanism) == (1_000, BY_BOUNDED_NOISE)
+    return run_cells(
         "snowball",
         f"{questions:,} questions that concentrate on what is already known of the sample.",
         [
@@ -303,7 +303,7 @@ def dependent_data(
     time_rows: int = 10_000,
     rho: float = 0.95,
     *,
-    mechanism: str = BOUNDED,
+    mechanism: str = BY_BOUNDED_NOISE,
     run: Run | None = None,
 ) -> Experiment:
     """Rows that are not independent: repeated rows, and AR(1) in time.
@@ -336,7 +336,7 @@ def dependent_data(
                 (holdfast, wrong, "Holdfast told that rows are independent"),
             )
         ]
-    return compare(
+    return run_cells(
         "dependent data",
         f"Sign attack with {features:,} features on {block_rows:,} rows in blocks and "
         f"{time_rows:,} rows in time.",
@@ -349,13 +349,13 @@ def heavy_tails(
     rows: int = 1_000,
     features: int = 100,
     *,
-    mechanism: str = BOUNDED,
+    mechanism: str = BY_BOUNDED_NOISE,
     run: Run | None = None,
 ) -> Experiment:
     """Values without bounds, sub-exponential: shown as fractions of the range they are cut to."""
     population = HeavyTails(features)
     setting = _setting(population, rows, features + 1, mechanism)
-    return compare(
+    return run_cells(
         "heavy tails",
         f"{rows:,} rows, {features:,} two-sided exponential features: their means, then their sum "
         "with the signs that fit.",

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from holdfast.errors import InvalidArgument
-from holdfast.lab.arena.comparison import Experiment, Run, compare
+from holdfast.lab.arena.comparison import Experiment, Run, run_cells
 from holdfast.lab.arena.experiments import (
     dependent_data,
     fingerprinting,
@@ -19,8 +19,8 @@ from holdfast.lab.arena.experiments import (
     reusable_holdout,
     snowball,
 )
-from holdfast.lab.attacks.roster import ATTACKS, cell_of
-from holdfast.lab.world.session import BOUNDED, GuessedBy, Protected
+from holdfast.lab.attacks.roster import ATTACKS, attack_cell
+from holdfast.lab.world.session import BY_BOUNDED_NOISE, GuessedBy, Protected
 from holdfast.mechanisms.catalogue import kind_of
 
 __all__ = ["EXPERIMENTS", "ExperimentKind", "Sizes", "attacked", "usual_trials"]
@@ -35,7 +35,7 @@ class Sizes:
     rows: int | None = None
     questions: int | None = None
     tolerance: float | None = None
-    mechanism: str = BOUNDED
+    mechanism: str = BY_BOUNDED_NOISE
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def attacked(name: str, sizes: Sizes, run: Run) -> Experiment:
     if kind.guesses and reason is not None:
         raise InvalidArgument(f"{sizes.mechanism} checks no guesses: {reason}")
     guesses: GuessedBy = "analyst" if kind.guesses else "nobody"
-    own = cell_of(
+    own = attack_cell(
         kind,
         Protected(guesses, mechanism=sizes.mechanism),
         rows=sizes.rows,
@@ -159,10 +159,10 @@ def attacked(name: str, sizes: Sizes, run: Run) -> Experiment:
         tolerance=sizes.tolerance,
     )
     setting = own.setting
-    naive = cell_of(kind, kind.breaks, rows=setting.rows, questions=setting.questions)
+    naive = attack_cell(kind, kind.breaks, rows=setting.rows, questions=setting.questions)
     if not isinstance(kind.breaks, Protected):
         naive = replace(naive, setting=naive.setting.as_if_independent())
-    return compare(
+    return run_cells(
         own.analyst.name,
         f"{kind.description} {setting.rows:,} rows, {setting.questions:,} questions.",
         [naive, own],

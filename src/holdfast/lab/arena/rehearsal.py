@@ -15,10 +15,10 @@ from typing import Any
 
 from holdfast.data.sampling import Clustered, Declared, Independent, MDependent, sampling_from_dict
 from holdfast.errors import InvalidArgument
-from holdfast.lab.arena.comparison import Cell, Experiment, Run, compare
+from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
 from holdfast.lab.arena.verdict import WORDS, Word
 from holdfast.lab.attacks.roster import ATTACKS, AttackKind, SignsOf
-from holdfast.lab.pages.tables import Grid
+from holdfast.lab.pages.tables import Sheet
 from holdfast.lab.world.holders import Plain, Setting
 from holdfast.lab.world.populations import Blocks, Population, Signs
 from holdfast.lab.world.session import Protected
@@ -69,9 +69,9 @@ class Rehearsal:
         """The attacks that broke the promise."""
         return self._of("BROKEN") if self.promises else ()
 
-    def grid(self) -> Grid:
+    def grid(self) -> Sheet:
         """A row for each attack: what was shown, and whether the intervals were true."""
-        return Grid(
+        return Sheet(
             ("attack", "answered", "shown", "truth", "false", "worst", "a plain holdout shows"),
             tuple(_row(attack) for attack in self.attacks),
         )
@@ -203,7 +203,7 @@ def _attacked(kind: AttackKind, stage: _Stage, run: Run) -> Experiment:
     train = setting.rows if holder.needs_training else 0
     # Without a declared number of questions a plain interval is taken for those that are asked.
     naive = replace(setting, questions=setting.questions or stage.asked).as_if_independent()
-    return compare(
+    return run_cells(
         kind.name,
         kind.description,
         [

@@ -14,7 +14,7 @@ from holdfast import require
 from holdfast.errors import MissingExtra, Refused
 from holdfast.lab.world.holders import Holder, Session, Setting, Shown
 from holdfast.lab.world.populations import Population
-from holdfast.lab.world.questions import LabQuestion, Table
+from holdfast.lab.world.questions import Arrays, LabQuestion
 
 __all__ = [
     "Analyst",
@@ -52,7 +52,7 @@ class View:
     """What an analyst knows before the first answer: the terms, and the training table."""
 
     setting: Setting
-    train: Table | None = None
+    train: Arrays | None = None
 
 
 # Yields moves and is sent what was shown; a refusal is thrown in, to be caught or not.

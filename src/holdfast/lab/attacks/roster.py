@@ -38,11 +38,11 @@ from holdfast.lab.world.populations import (
     Signs,
     universe,
 )
-from holdfast.lab.world.session import BOUNDED, Protected, planned_setting
+from holdfast.lab.world.session import BY_BOUNDED_NOISE, Protected, planned_setting
 from holdfast.theory.base.concentration import SubGaussian
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
 
-__all__ = ["ATTACKS", "AttackKind", "SignsOf", "Staged", "cell_of"]
+__all__ = ["ATTACKS", "AttackKind", "SignsOf", "Staged", "attack_cell"]
 
 # Rows of so many +-1 features: independent ones, or as a rehearsal needs them.
 SignsOf = Callable[[int], Population]
@@ -227,7 +227,7 @@ _KINDS = (
 ATTACKS: Mapping[str, AttackKind] = {kind.name: kind for kind in _KINDS}
 
 
-def cell_of(
+def attack_cell(
     kind: AttackKind,
     holder: Holder,
     *,
@@ -244,7 +244,7 @@ def cell_of(
     asked = [questions] if questions is not None else _halved(kind)
     rows = kind.rows if rows is None else require.positive_integer("rows", rows)
     wanted = 0.25 if tolerance is None else tolerance
-    mechanism = holder.mechanism if isinstance(holder, Protected) else BOUNDED
+    mechanism = holder.mechanism if isinstance(holder, Protected) else BY_BOUNDED_NOISE
     trains = kind.trained or (isinstance(holder, Protected) and holder.needs_training)
     refusal: HoldfastError | None = None
     for count in asked:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.holdout.charts import drawing_library, save
-from holdfast.lab.arena.campaign import Met, campaign, require_telling, tightness
+from holdfast.lab.arena.campaign import Met, campaign, require_enough_trials, tightness
 from holdfast.lab.arena.comparison import Experiment, Run
 from holdfast.lab.arena.registry import EXPERIMENTS, Sizes
 from holdfast.lab.arena.verdict import WORDS, Word
 from holdfast.lab.pages.pictures import coverage_chart, experiment_chart, svg, tightness_chart
 from holdfast.lab.pages.showcase import showcase
-from holdfast.lab.pages.tables import Grid, campaign_grid, experiment_grid, tightness_grid
+from holdfast.lab.pages.tables import Sheet, campaign_sheet, experiment_sheet, tightness_sheet
 
 __all__ = ["Report", "Section", "write_pages", "write_report"]
 
@@ -54,7 +54,7 @@ class Section:
     title: str
     words: tuple[str, ...]
     chart: Any
-    grid: Grid
+    grid: Sheet
     notes: tuple[str, ...] = ()
 
 
@@ -73,7 +73,7 @@ def write_report(folder: Path, run: Callable[[int, str], Run]) -> Report:
     """
     drawing_library()  # before an hour of trials, not after
     # What the table of tightness needs at the end is required now, too.
-    experiments = [showcase(run=require_telling(run(9, "re-using one holdout")))]
+    experiments = [showcase(run=require_enough_trials(run(9, "re-using one holdout")))]
     for kind in EXPERIMENTS.values():
         experiments.append(kind.run(Sizes(), run(kind.trials, kind.name)))
     met = campaign(run=run(20, "mechanisms and attacks"))
@@ -90,7 +90,7 @@ def write_report(folder: Path, run: Callable[[int, str], Run]) -> Report:
                 "spare, or what no attack here can use.",
             ),
             tightness_chart(spares),
-            tightness_grid(spares),
+            tightness_sheet(spares),
         )
     )
     return Report(write_pages(folder, sections), max(words, key=WORDS.index))
@@ -101,7 +101,7 @@ def _of_experiment(found: Experiment) -> Section:
         found.name[:1].upper() + found.name[1:],
         (found.description,),
         experiment_chart(found),
-        experiment_grid(found),
+        experiment_sheet(found),
     )
 
 
@@ -119,7 +119,7 @@ def _of_campaign(met: Sequence[Met]) -> Section:
             "worst error in half-widths, and how many trials were false, if any.",
         ),
         coverage_chart(met),
-        campaign_grid(met),
+        campaign_sheet(met),
         tuple(f"{reason} ({', '.join(attacks)})" for reason, attacks in missing.items()),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.lab.arena.comparison import Cell, Experiment, Run, compare
+from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
 from holdfast.lab.attacks.attacks import SignAttack
 from holdfast.lab.world.holders import Plain, Setting, Splitting
 from holdfast.lab.world.populations import Signs
@@ -37,7 +37,7 @@ def showcase(
             ),
         )
     ]
-    return compare(
+    return run_cells(
         "re-using one holdout",
         f"{features:,} coin-flip features are scored on {rows:,} rows, turned to their better "
         "side, and vote. They know nothing: every true score is 0.5.",

@@ -11,7 +11,7 @@ from holdfast.lab.arena.campaign import Met, Spare
 from holdfast.lab.arena.comparison import Compared, Experiment
 from holdfast.lab.arena.verdict import Verdict
 
-__all__ = ["Grid", "campaign_grid", "experiment_grid", "tightness_grid"]
+__all__ = ["Sheet", "campaign_sheet", "experiment_sheet", "tightness_sheet"]
 
 # A number, perhaps "of" another, or with a remark in brackets.
 _NUMBER = re.compile(r"[-+.,\d]+( of [\d,]+)?( \([\d,]+ to [\d,]+\))?|none")
@@ -19,7 +19,7 @@ _WIDE = 10  # columns for which a page needs smaller letters
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class Sheet:
     """A table of words: a heading for each column, and rows; numbers stand on the right."""
 
     headings: tuple[str, ...]
@@ -69,7 +69,7 @@ def _style(word: str, right: bool) -> str:
     return f' class="{" ".join(classes)}"' if classes else ""
 
 
-def experiment_grid(experiment: Experiment) -> Grid:
+def experiment_sheet(experiment: Experiment) -> Sheet:
     """A row for each holder, with the published numbers beside."""
     published = any(row.published is not None for row in experiment.rows)
     headings = ("who answers", "answered", "shown", "truth", "interval", "false", "verdict")
@@ -86,7 +86,7 @@ def experiment_grid(experiment: Experiment) -> Grid:
         )
         for row in experiment.rows
     )
-    return Grid((*headings, *(("published",) * published)), rows)
+    return Sheet((*headings, *(("published",) * published)), rows)
 
 
 def _answered(found: Verdict) -> str:
@@ -120,7 +120,7 @@ def _published(row: Compared) -> str:
     return f"{said} ({row.note})" if row.note else said
 
 
-def campaign_grid(met: Sequence[Met]) -> Grid:
+def campaign_sheet(met: Sequence[Met]) -> Sheet:
     """A row for each attack, a column for each mechanism: the worst error, and what was false."""
     mechanisms = list(dict.fromkeys(each.mechanism for each in met))
     attacks = list(dict.fromkeys(each.attack for each in met))
@@ -129,7 +129,7 @@ def campaign_grid(met: Sequence[Met]) -> Grid:
         (attack, *(_met(found.get((attack, mechanism))) for mechanism in mechanisms))
         for attack in attacks
     )
-    return Grid(("attack", *mechanisms), rows)
+    return Sheet(("attack", *mechanisms), rows)
 
 
 def _met(each: Met | None) -> str:
@@ -143,7 +143,7 @@ def _met(each: Met | None) -> str:
     return f"{word}{false}{found.slack:.2f}"
 
 
-def tightness_grid(spares: Sequence[Spare]) -> Grid:
+def tightness_sheet(spares: Sequence[Spare]) -> Sheet:
     """A row for each mechanism: the largest scale broken, and by what."""
     headings = ("mechanism", "largest scale broken", "by", "questions", "half-width")
     rows = tuple(
@@ -156,4 +156,4 @@ def tightness_grid(spares: Sequence[Spare]) -> Grid:
         )
         for spare in spares
     )
-    return Grid(headings, rows)
+    return Sheet(headings, rows)

@@ -14,7 +14,7 @@ import numpy as np
 
 from holdfast import require
 from holdfast.errors import BudgetExhausted, InvalidArgument
-from holdfast.lab.world.questions import LabQuestion, Table, average
+from holdfast.lab.world.questions import Arrays, LabQuestion, average
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.field.baselines import (
     sample_splitting_binomial_half_width,
@@ -25,11 +25,11 @@ __all__ = [
     "CapPerAccount",
     "Holder",
     "Plain",
+    "PublishedThresholdout",
     "Session",
     "Setting",
     "Shown",
     "Splitting",
-    "Thresholdout",
 ]
 
 
@@ -103,7 +103,7 @@ class Holder(Protocol):
         """Whether it claims that all its intervals hold whatever is asked."""
         ...
 
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
+    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         """A session on this sample; `train` is a table that the analyst has too."""
         ...
 
@@ -126,14 +126,14 @@ class Plain:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:  # noqa: ARG002
+    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         return _PlainSession(setting, sample, self.digits)
 
 
 @dataclass(frozen=True, slots=True)
 class _PlainSession:
     setting: Setting
-    sample: Table
+    sample: Arrays
     digits: int | None
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
@@ -157,7 +157,7 @@ class CapPerAccount:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
+    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         capped = replace(setting, questions=self.cap)
         return _CappedSession(self.cap, Plain().open(capped, sample, train, seed))
 
@@ -207,14 +207,14 @@ class Splitting:
         )
         return next(fitting, 0)
 
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:  # noqa: ARG002
+    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         parts = self.parts(setting)
         return _SplitSession(sample, parts, self.half_width(setting, max(1, parts)))
 
 
 @dataclass(slots=True)
 class _SplitSession:
-    sample: Table
+    sample: Arrays
     parts: int
     half_width: float
     asked: int = 0
@@ -229,7 +229,7 @@ class _SplitSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholdout:
+class PublishedThresholdout:
     """Dwork et al. 2015, as run there: the training value unless the holdout's differs by more than
     `threshold`; Gaussian noise of size `noise` on the comparison and on what is shown."""
 
@@ -244,7 +244,7 @@ class Thresholdout:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:  # noqa: ARG002
+    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         if train is None:
             raise InvalidArgument("Thresholdout needs a training table.")
         return _ThresholdoutSession(self, sample, train, np.random.default_rng(seed))
@@ -252,9 +252,9 @@ class Thresholdout:
 
 @dataclass(frozen=True, slots=True)
 class _ThresholdoutSession:
-    settings: Thresholdout
-    sample: Table
-    train: Table
+    settings: PublishedThresholdout
+    sample: Arrays
+    train: Arrays
     rng: np.random.Generator
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002

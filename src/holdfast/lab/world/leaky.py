@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.lab.world.holders import Session, Setting, Shown
-from holdfast.lab.world.questions import LabQuestion, Table
+from holdfast.lab.world.questions import Arrays, LabQuestion
 from holdfast.theory.base.intervals import empirical_bernstein_radius
 
 __all__ = ["LeakyTime", "LeakyWidth"]
@@ -33,7 +33,7 @@ class LeakyWidth:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:  # noqa: ARG002
+    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         return _LeakySession(self, setting, sample, np.random.default_rng(seed))
 
 
@@ -41,7 +41,7 @@ class LeakyWidth:
 class _LeakySession:
     settings: LeakyWidth
     setting: Setting
-    sample: Table
+    sample: Arrays
     rng: np.random.Generator
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
@@ -68,7 +68,7 @@ class LeakyTime:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:  # noqa: ARG002
+    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         return _TimedSession(self, setting, sample, np.random.default_rng(seed))
 
 
@@ -76,7 +76,7 @@ class LeakyTime:
 class _TimedSession:
     settings: LeakyTime
     setting: Setting
-    sample: Table
+    sample: Arrays
     rng: np.random.Generator
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002

@@ -18,11 +18,11 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.lab.world.questions import (
     HALF_RANGE,
     POINT_BITS,
+    Arrays,
     BothPositive,
     LabQuestion,
     Linear,
     Staircase,
-    Table,
     Tails,
     Vote,
     average,
@@ -58,7 +58,7 @@ class Population(Protocol):
         """Whether rows are drawn independently of each other."""
         ...
 
-    def draw(self, n: int, rng: np.random.Generator) -> Table:
+    def draw(self, n: int, rng: np.random.Generator) -> Arrays:
         """A fresh sample of n rows."""
         ...
 
@@ -98,11 +98,11 @@ class Signs:
     def independent(self) -> bool:
         return True
 
-    def draw(self, n: int, rng: np.random.Generator) -> Table:
+    def draw(self, n: int, rng: np.random.Generator) -> Arrays:
         agree = rng.integers(0, 2, (self.features, n), dtype=np.int8)
         if self.informative:
             agree[: self.informative] = rng.random((self.informative, n)) < 0.5 + self.shift / 2
-        return Table({"agree": 2 * agree - 1, "label": _coins(n, rng)})
+        return Arrays({"agree": 2 * agree - 1, "label": _coins(n, rng)})
 
     def agreement(self, feature: int) -> float:
         """The probability that a feature equals the label."""
@@ -160,7 +160,7 @@ class Blocks:
     def independent(self) -> bool:
         return self.size == 1
 
-    def draw(self, n: int, rng: np.random.Generator) -> Table:
+    def draw(self, n: int, rng: np.random.Generator) -> Arrays:
         units = self.base.draw(self._units(n), rng)
         return units.take(np.repeat(np.arange(units.n), self.size))
 
@@ -197,14 +197,14 @@ class AutoRegressive:
     def independent(self) -> bool:
         return self.rho == 0.0
 
-    def draw(self, n: int, rng: np.random.Generator) -> Table:
+    def draw(self, n: int, rng: np.random.Generator) -> Arrays:
         from scipy.signal import lfilter
 
         noise = rng.standard_normal((self.features, n))
         noise[:, 1:] *= math.sqrt(1 - self.rho**2)
         process = lfilter([1.0], [1.0, -self.rho], noise, axis=1)
         agree = np.where(process > 0, 1, -1).astype(np.int8)
-        return Table({"agree": agree, "label": _coins(n, rng)})
+        return Arrays({"agree": agree, "label": _coins(n, rng)})
 
     def truth(self, question: LabQuestion) -> float:
         return Signs(self.features).truth(question)
@@ -231,8 +231,8 @@ class HeavyTails:
     def independent(self) -> bool:
         return True
 
-    def draw(self, n: int, rng: np.random.Generator) -> Table:
-        return Table({"value": rng.laplace(size=(self.features, n))})
+    def draw(self, n: int, rng: np.random.Generator) -> Arrays:
+        return Arrays({"value": rng.laplace(size=(self.features, n))})
 
     def truth(self, question: LabQuestion) -> float:
         match question:
@@ -252,19 +252,19 @@ class Resampled:
     Any real table can play the population this way. The drawn table has one more column, `row`.
     """
 
-    table: Table
+    table: Arrays
 
     @property
     def independent(self) -> bool:
         return True
 
-    def draw(self, n: int, rng: np.random.Generator) -> Table:
+    def draw(self, n: int, rng: np.random.Generator) -> Arrays:
         rows = rng.integers(0, self.table.n, n)
-        return Table({**self.table.take(rows).columns, "row": rows})
+        return Arrays({**self.table.take(rows).columns, "row": rows})
 
     def truth(self, question: LabQuestion) -> float:
         numbered = {**self.table.columns, "row": np.arange(self.table.n)}
-        return average(question, Table(numbered))
+        return average(question, Arrays(numbered))
 
     def concentration(self, n: int) -> Concentration:
         return BoundedMean(n)
@@ -273,7 +273,7 @@ class Resampled:
 def universe(size: int) -> Resampled:
     """`size` different rows, all equally likely."""
     size = require.positive_integer("size", size)
-    return Resampled(Table({"row": np.arange(size)}))
+    return Resampled(Arrays({"row": np.arange(size)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,9 +295,9 @@ class OnePoint:
     def independent(self) -> bool:
         return False
 
-    def draw(self, n: int, rng: np.random.Generator) -> Table:
+    def draw(self, n: int, rng: np.random.Generator) -> Arrays:
         point = int.from_bytes(rng.bytes(POINT_BITS // 8), "big")
-        return Table({"point": np.array([point] * n, dtype=object)})
+        return Arrays({"point": np.array([point] * n, dtype=object)})
 
     def truth(self, question: LabQuestion) -> float:
         match question:

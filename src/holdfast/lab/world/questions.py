@@ -30,12 +30,12 @@ from holdfast.question.row import GRID
 __all__ = [
     "HALF_RANGE",
     "POINT_BITS",
+    "Arrays",
     "BothPositive",
     "LabQuestion",
     "Linear",
     "Members",
     "Staircase",
-    "Table",
     "Tails",
     "Vote",
     "average",
@@ -52,7 +52,7 @@ _BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class Arrays:
     """Named columns; the last axis of each runs over the rows."""
 
     columns: Mapping[str, NDArray[Any]]
@@ -70,9 +70,9 @@ class Table:
             raise InvalidQuestion(f"The table has no column {name!r}; it has {[*self.columns]}.")
         return self.columns[name]
 
-    def take(self, rows: NDArray[np.intp] | slice) -> Table:
+    def take(self, rows: NDArray[np.intp] | slice) -> Arrays:
         """The chosen rows, in the order given."""
-        return Table({name: column[..., rows] for name, column in self.columns.items()})
+        return Arrays({name: column[..., rows] for name, column in self.columns.items()})
 
 
 class LabQuestion(Protocol):
@@ -88,17 +88,17 @@ class LabQuestion(Protocol):
         """Whether only 0 and 1 occur."""
         ...
 
-    def values(self, table: Table) -> NDArray[Any]:
+    def values(self, table: Arrays) -> NDArray[Any]:
         """One value for each row: booleans for a condition, else numbers in [0, 1]."""
         ...
 
 
-def average(question: LabQuestion, table: Table) -> float:
+def average(question: LabQuestion, table: Arrays) -> float:
     """The sample's value."""
     return float(np.mean(question.values(table)))
 
 
-def grid_moments(question: LabQuestion, table: Table) -> tuple[int, int]:
+def grid_moments(question: LabQuestion, table: Arrays) -> tuple[int, int]:
     """The sum of the values' grid units and the sum of their squares, as exact integers."""
     values = question.values(table)
     if question.is_condition:
@@ -146,7 +146,7 @@ class Vote:
         written = " ".join(f"{weight:+d}*x{feature}" for feature, weight in pairs)
         return f"accuracy of {written or 'no feature'}"
 
-    def values(self, table: Table) -> NDArray[np.bool_]:
+    def values(self, table: Arrays) -> NDArray[np.bool_]:
         total = _weighted(table["agree"], self.features, self.weights)
         return np.asarray((total > 0) | ((total == 0) & (table["label"] > 0)))
 
@@ -165,7 +165,7 @@ class BothPositive:
     def text(self) -> str:
         return f"x{self.feature} and label are +1"
 
-    def values(self, table: Table) -> NDArray[np.bool_]:
+    def values(self, table: Arrays) -> NDArray[np.bool_]:
         return np.asarray((table["agree"][self.feature] > 0) & (table["label"] > 0))
 
 
@@ -183,7 +183,7 @@ class Members:
     def text(self) -> str:
         return f"row is in set {_digest(np.packbits(self.members).tobytes())}"
 
-    def values(self, table: Table) -> NDArray[np.bool_]:
+    def values(self, table: Arrays) -> NDArray[np.bool_]:
         return np.asarray(self.members[table["row"]])
 
 
@@ -209,7 +209,7 @@ class Linear:
         pairs = sorted(zip(self.features, self.weights, strict=True))
         return f"mean of a sum of {len(pairs):,} values {_digest(repr(pairs))}"
 
-    def values(self, table: Table) -> NDArray[np.float64]:
+    def values(self, table: Arrays) -> NDArray[np.float64]:
         chosen = table["value"][list(self.features)]
         total = np.asarray(self.weights) @ chosen
         return np.asarray(np.clip(total, -HALF_RANGE, HALF_RANGE) / (2 * HALF_RANGE) + 0.5)
@@ -241,7 +241,7 @@ class Staircase:
     def value_of_step(self, step: int) -> float:
         return 0.5 + self.height * (2 * step / (self.steps - 1) - 1)
 
-    def values(self, table: Table) -> NDArray[np.float64]:
+    def values(self, table: Arrays) -> NDArray[np.float64]:
         return np.array([self._at(int(point)) for point in table["point"]])
 
     def _at(self, point: int) -> float:
@@ -286,7 +286,7 @@ class Tails:
         outside = int(Fraction(math.exp(log_part)) * self.size / 2)
         return outside if value < 0.5 else self.size - outside
 
-    def values(self, table: Table) -> NDArray[np.float64]:
+    def values(self, table: Arrays) -> NDArray[np.float64]:
         return np.array([self._at(int(point)) for point in table["point"]])
 
     def _at(self, point: int) -> float:

@@ -25,7 +25,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
 from holdfast.guessers.last_best import LastBest
 from holdfast.lab.world.holders import Session, Setting, Shown
-from holdfast.lab.world.questions import LabQuestion, Table, average, grid_moments, moments_of
+from holdfast.lab.world.questions import Arrays, LabQuestion, average, grid_moments, moments_of
 from holdfast.mechanisms.account import Account, Terms
 from holdfast.mechanisms.catalogue import built, checking, kind_of
 from holdfast.mechanisms.kind import Planned, Wanted
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
-    "BOUNDED",
+    "BY_BOUNDED_NOISE",
     "GuessedBy",
     "LabSample",
     "NoisyPart",
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 GuessedBy = Literal["nobody", "analyst", "train", "last best"]
-BOUNDED = "bounded noise"
+BY_BOUNDED_NOISE = "bounded noise"
 _ROW = "number"
 _LADDER = LastBest()
 
@@ -64,7 +64,7 @@ class _OfRows:
     """A laboratory question as a function of a table's rows, which a frame names by number."""
 
     question: LabQuestion
-    table: Table
+    table: Arrays
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class LabSample:
     factor. `work` counts what was computed: all that a clock could tell.
     """
 
-    table: Table
+    table: Arrays
     scale: float = 1.0
     work: int = 0
     in_rows: bool = False  # whether rows were read one by one, and so nothing was stretched
@@ -169,7 +169,7 @@ class Protected:
     guesses: GuessedBy | float = "nobody"
     scale: float = 1.0
     charging: bool = True
-    mechanism: str = BOUNDED
+    mechanism: str = BY_BOUNDED_NOISE
     parameters: str | None = None
 
     def __post_init__(self) -> None:
@@ -180,7 +180,7 @@ class Protected:
     def name(self) -> str:
         if kind_of(self.mechanism).theorem is None:
             return self.mechanism
-        asks = "ask" if self.mechanism == BOUNDED else f"ask by {self.mechanism}"
+        asks = "ask" if self.mechanism == BY_BOUNDED_NOISE else f"ask by {self.mechanism}"
         by = {"nobody": asks, "analyst": "check", "train": "check against training"}
         by["last best"] = "check against the last best"
         what = by.get(str(self.guesses), f"check against {self.guesses}")
@@ -200,7 +200,7 @@ class Protected:
         """Whether guesses are checked under these terms."""
         return self._opened(setting).checker is not None
 
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
+    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         if self.needs_training and train is None:
             raise InvalidArgument("Guesses from training need a training table.")
         opened = self._opened(setting)
@@ -229,7 +229,7 @@ def planned_setting(mechanism: str, setting: Setting) -> Setting:
     Where it promises none, that of bounded noise: naive intervals are then as wide for everyone.
     """
     if kind_of(mechanism).theorem is None:
-        mechanism = BOUNDED
+        mechanism = BY_BOUNDED_NOISE
     return replace(setting, tolerance=_planned(mechanism, _wanted(setting)).tolerance)
 
 
@@ -268,7 +268,7 @@ class NoisyPart:
     def promises(self) -> bool:
         return True
 
-    def open(self, setting: Setting, sample: Table, train: Table | None, seed: int) -> Session:
+    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         if not setting.independent:
             raise InvalidArgument("A part of dependent rows is not independent of the others.")
         shown = math.floor(self.share * sample.n)
@@ -282,7 +282,7 @@ class NoisyPart:
 @dataclass(frozen=True, slots=True)
 class _NoisyPartSession:
     kept: Session
-    shown_part: Table
+    shown_part: Arrays
     noise: float
     rng: np.random.Generator
 
@@ -298,7 +298,7 @@ class _ProtectedSession:
     settings: Protected
     opened: _Opened
     sample: LabSample
-    train: Table | None
+    train: Arrays | None
     secret: bytes
     account: Account = field(default_factory=Account)
     known: dict[tuple[str, float | None], Shown] = field(default_factory=dict)

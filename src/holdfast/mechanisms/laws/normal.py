@@ -27,7 +27,7 @@ from holdfast.theory.leakage.release import RESOLUTION
 __all__ = ["NORMAL", "Normal", "rounded_normal"]
 
 # A number that is known to be in [low/whole, high/whole].
-Bounds = tuple[int, int, int]
+_Bounds = tuple[int, int, int]
 
 
 @dataclass(slots=True)
@@ -72,14 +72,14 @@ def _half_normal(words: Iterator[int]) -> tuple[int, _Uniform]:
             return k, x
 
 
-def _half() -> Bounds:
+def _half() -> _Bounds:
     return 1, 1, 2
 
 
-def _rate_of(k: int, x: _Uniform) -> Callable[[], Bounds]:
+def _rate_of(k: int, x: _Uniform) -> Callable[[], _Bounds]:
     """x(2k + x)/(2k + 2), below 1: k + 1 of these make up x(2k + x)/2."""
 
-    def bounds() -> Bounds:
+    def bounds() -> _Bounds:
         one = 1 << x.places
         low, high = x.digits, x.digits + 1
         return (
@@ -91,7 +91,7 @@ def _rate_of(k: int, x: _Uniform) -> Callable[[], Bounds]:
     return bounds
 
 
-def _decays(words: Iterator[int], rate: Callable[[], Bounds], x: _Uniform | None) -> bool:
+def _decays(words: Iterator[int], rate: Callable[[], _Bounds], x: _Uniform | None) -> bool:
     """True with probability e^{-rate}; `x` is what the rate depends on."""
     count = 0
     while _below(words, rate, count + 1, x):
@@ -100,7 +100,7 @@ def _decays(words: Iterator[int], rate: Callable[[], Bounds], x: _Uniform | None
 
 
 def _below(
-    words: Iterator[int], rate: Callable[[], Bounds], divisor: int, x: _Uniform | None
+    words: Iterator[int], rate: Callable[[], _Bounds], divisor: int, x: _Uniform | None
 ) -> bool:
     """Whether a fresh uniform number is below rate/divisor."""
     u = _Uniform(words)

@@ -15,7 +15,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.release import RESOLUTION
 
-__all__ = ["ROUNDING", "UNIFORM", "Uniform"]
+__all__ = ["NO_NOISE", "UNIFORM", "Uniform"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +41,4 @@ class Uniform:
 
 
 UNIFORM = Uniform("uniform", RESOLUTION)
-ROUNDING = Uniform("rounding", 0)
+NO_NOISE = Uniform("rounding", 0)

@@ -27,7 +27,7 @@ __all__ = [
     "BoundedDifferences",
     "BoundedMean",
     "Concentration",
-    "Declared",
+    "DeclaredTail",
     "SubExponential",
     "SubGaussian",
     "TwoSampleU",
@@ -349,7 +349,7 @@ class Bernstein:
     slack="whatever the declaration has",
 )
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredTail:
     """The user's own log-tail function: whatever the user can state and defend.
 
     It is checked to be non-increasing on a grid of deviations from 1e-9 `largest` to `largest`.

@@ -17,7 +17,7 @@ from holdfast import require
 from holdfast.theory.base.concentration import sub_gaussian_log_tail, sub_gaussian_radius
 from holdfast.theory.base.theorem import theorem
 
-__all__ = ["ClusteredDifferences", "ClusteredRows", "ClusteredUnits", "MDependent"]
+__all__ = ["ClusteredDifferences", "ClusteredRows", "ClusteredUnits", "MDependentMean"]
 
 
 @theorem(
@@ -30,16 +30,16 @@ __all__ = ["ClusteredDifferences", "ClusteredRows", "ClusteredUnits", "MDependen
     slack="exact in n for m + 1 copies of the same row",
 )
 @dataclass(frozen=True, slots=True)
-class MDependent:
+class MDependentMean:
     """The mean of n values in [0, 1], rows further than m apart being independent.
 
     Janson's bound is exp(-2 a^2 n/chi) for n variables that can be coloured in chi colours, those
     of one colour being independent of each other: a row's place modulo m + 1 is such a colour. Any
     subset of the rows keeps its colours, so the mean inside a public group of g rows has the
-    profile MDependent(g, m). (Jensen's inequality over colours with g_1 + ... = g rows gives
+    profile MDependentMean(g, m). (Jensen's inequality over colours with g_1 + ... = g rows gives
     sigma = (sqrt(g_1) + ...)/(2 g), at most sqrt((m + 1)/g)/2 by Cauchy and Schwarz.) If no m + 1
     neighbouring places hold more than w rows of the group, numbering these modulo w needs only w
-    colours: MDependent(g, w - 1).
+    colours: MDependentMean(g, w - 1).
     """
 
     n: int

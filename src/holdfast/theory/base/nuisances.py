@@ -22,7 +22,7 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = ["Ladder", "centred", "log_least_capital", "spread_ladder"]
+__all__ = ["StakeLadder", "centred", "log_least_capital", "spread_ladder"]
 
 # Part one of the sign guard: no stake can lose more than this share of the capital at one row.
 _MOST_AT_STAKE = 1.0 - 2.0**-10
@@ -32,14 +32,14 @@ _SMALL = 2**13
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class StakeLadder:
     """Public stakes lam_k and their weights, which add up to 1 at most."""
 
     stakes: tuple[float, ...]
     weights: tuple[float, ...]
 
     @classmethod
-    def weighed(cls, stakes: Sequence[float], weights: Sequence[float]) -> Ladder:
+    def weighed(cls, stakes: Sequence[float], weights: Sequence[float]) -> StakeLadder:
         """Weights in these proportions, their sum rounded down to 1."""
         total = math.fsum(weights) * (1 + 2.0**-40)
         return cls(tuple(stakes), tuple(weight / total for weight in weights))
@@ -51,11 +51,11 @@ def centred(box: Interval) -> tuple[float, float]:
     return centre, round_up(max(centre - box.low, box.high - centre))
 
 
-def spread_ladder(units: int, log_p: float) -> Ladder:
+def spread_ladder(units: int, log_p: float) -> StakeLadder:
     """The 73 stakes of section 12.6, 2^18 below to 2^18 above 40 sqrt(2 L/n)."""
     middle = 40.0 * math.sqrt(-2.0 * min(log_p, -1.0) / units)
     steps = range(-36, 37)
-    return Ladder.weighed(
+    return StakeLadder.weighed(
         [middle * 2.0 ** (step / 2) for step in steps], [(3.0 + abs(step)) ** -2 for step in steps]
     )
 
@@ -71,7 +71,7 @@ def spread_ladder(units: int, log_p: float) -> Ladder:
     slack="second order in the size of the box",
 )
 def log_least_capital(
-    ladder: Ladder, deviations: Sequence[Array], times: Array, worst: float, size: float
+    ladder: StakeLadder, deviations: Sequence[Array], times: Array, worst: float, size: float
 ) -> float:
     """A lower bound on ln sum_k w_k min_v prod(1 + lam_k g_v); -inf where no stake is safe.
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
-__all__ = ["SOURCES", "Direction", "Erratum", "Theorem", "find", "registry", "theorem"]
+__all__ = ["SOURCES", "Direction", "Erratum", "Theorem", "find_theorems", "registry", "theorem"]
 
 Direction = Literal["up", "down"]
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -151,7 +151,7 @@ def registry() -> Mapping[str, Theorem]:
     return MappingProxyType(dict(sorted(_REGISTRY.items())))
 
 
-def find(word: str) -> list[Theorem]:
+def find_theorems(word: str) -> list[Theorem]:
     """The theorems whose name, place, source, statement or module contains `word`."""
     needle = word.casefold()
     return [

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from holdfast import require
 from holdfast.theory.base.bets import Array, counted_pairs, first_kept, level_share
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.nuisances import Ladder, centred, log_least_capital, spread_ladder
+from holdfast.theory.base.nuisances import StakeLadder, centred, log_least_capital, spread_ladder
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.mean import bounded_mean_interval, enclosed_mean_interval
@@ -81,7 +81,7 @@ class PairBets:
     r: Interval
     r_m: float
     times: Array
-    ladder: Ladder
+    ladder: StakeLadder
     threshold: float
 
     def mirrored(self, x: Array, y: Array, log_p: float) -> PairBets:
@@ -211,7 +211,7 @@ def _least_ratio(
     v: float,
     reach: float,
     counts: Array,
-    ladder: Ladder,
+    ladder: StakeLadder,
     threshold: float,
 ) -> float:
     """A lower bound t on var_x/var_y by bets on (X - alpha)^2 - t(Y - beta)^2.

@@ -24,7 +24,7 @@ from holdfast.theory.base.bets import (
     unit_values,
 )
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.nuisances import Ladder, log_least_capital
+from holdfast.theory.base.nuisances import StakeLadder, log_least_capital
 from holdfast.theory.base.propagation import difference_interval
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
@@ -69,7 +69,7 @@ def group_difference_lower(
         return -1.0
     box = bounded_mean_interval(y, level_share(log_q, _BOX), times_y)
     kappa = math.sqrt(2.0 * (L - math.log(2.0) + 2.5) / (0.25 / n1 + 0.25 / n2))
-    ladder = Ladder.weighed(
+    ladder = StakeLadder.weighed(
         [kappa * 2.0 ** (0.75 * k) for k in range(24)], [1.0 / (2 + k) for k in range(24)]
     )
     times = np.concatenate([first, second])

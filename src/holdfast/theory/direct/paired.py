@@ -12,7 +12,7 @@ import numpy as np
 from holdfast import require
 from holdfast.theory.base.bets import Tally, counted, fixed_lower_odds, level_share, share_below
 from holdfast.theory.base.intervals import Interval, log_binomial_cdf
-from holdfast.theory.base.nuisances import Ladder
+from holdfast.theory.base.nuisances import StakeLadder
 from holdfast.theory.base.safeside import round_down, smallest_integer
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.paired_exact import DEEPEST, exact_paired_lower
@@ -44,7 +44,7 @@ def paired_difference_lower(n: int, b: int, c: int, log_q: float) -> float:
     L = -require.log_probability("log_q", log_q)
     middle = math.sqrt(2.0 * (L + 2.5) / n)
     steps = range(12)
-    bets = Ladder.weighed(
+    bets = StakeLadder.weighed(
         [min(1.0, middle * 2.0 ** (0.75 * k)) for k in steps], [1.0 / (2 + k) for k in steps]
     )
     tally = Tally.of_values(*counted([c, n - b - c, b], np.array([0.0, 0.5, 1.0])))

@@ -34,7 +34,7 @@ __all__ = [
     "surprise_prior",
 ]
 
-Array = NDArray[np.float64]
+_Array = NDArray[np.float64]
 
 # The part of a check's level that its radius gets where rows are alike: empirical Bernstein has the
 # rest (rule R1: both events together, inside the radius that is charged).
@@ -202,7 +202,7 @@ def log_gamma_error(t: int) -> float:
     return 2e-15 * float(special.gammaln(t + 3))
 
 
-def _log_binomial(k: int, chosen: Array) -> Array:
+def _log_binomial(k: int, chosen: _Array) -> _Array:
     return np.asarray(-special.betaln(k - chosen + 1, chosen + 1) - math.log(k + 1))
 
 

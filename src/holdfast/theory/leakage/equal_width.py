@@ -4,8 +4,8 @@ Each of k questions gets beta/k and is answered with half-width t. With L_j = ln
 its radius is alpha_j = radius(-L_j), and its answer costs c(alpha_j) nats, so L_{j+1} = L_j + c;
 the plan works while alpha_j < t. The cost never falls as L grows.
 
-Up to `EXACT` questions the recurrence itself is run. Beyond, an integral takes its place, on the
-safe side: as c is non-decreasing, the integral of dL/c over one step is at most 1, so at least
+Up to `MOST_EXACT` questions the recurrence itself is run. Beyond, an integral takes its place, on
+the safe side: as c is non-decreasing, the integral of dL/c over one step is at most 1, so at least
 int dL/c (up to the L with alpha = t) questions are answered; a lower Riemann sum over a fixed
 number of panels bounds that from below. The work does not grow with k, and the half-width is less
 than 0.1 % above that of the recurrence.
@@ -28,7 +28,7 @@ from holdfast.theory.leakage.nats import gaussian_noise_error
 from holdfast.theory.leakage.release import RESOLUTION, discrete_uniform_overhead
 
 __all__ = [
-    "EXACT",
+    "MOST_EXACT",
     "asks_fit",
     "best_renyi_half_width",
     "bounded_noise_fits",
@@ -48,24 +48,24 @@ __all__ = [
 ]
 
 # A cost takes (alpha, t) and never falls with alpha.
-Cost = Callable[[float, float], float]
+_Cost = Callable[[float, float], float]
 # A question takes (t) and says whether the plan works at that half-width.
-Fits = Callable[[float], bool]
+_Fits = Callable[[float], bool]
 
-EXACT = 2_000
+MOST_EXACT = 2_000
 _PANELS = 2_000
 _PRECISION = 1e-7
 
 
 def _affords(
-    profile: Concentration, t: float, start: float, steps: int, cost: Cost, room: float = 0.0
+    profile: Concentration, t: float, start: float, steps: int, cost: _Cost, room: float = 0.0
 ) -> bool:
     """Whether `steps` answers can be charged from L = start, the radius staying below t - room."""
     ceiling = t - room
     alpha = profile.radius(-start)
     if alpha >= ceiling or steps == 0:
         return alpha < ceiling
-    if steps <= EXACT:
+    if steps <= MOST_EXACT:
         L = start
         for _ in range(int(steps)):
             L += cost(alpha, t)
@@ -77,7 +77,7 @@ def _affords(
 
 
 def _steps_at_least(
-    profile: Concentration, t: float, first: float, ceiling: float, cost: Cost
+    profile: Concentration, t: float, first: float, ceiling: float, cost: _Cost
 ) -> float:
     """A lower Riemann sum of int dL/c from the radius `first` to the radius `ceiling`."""
     total, last = 0.0, -profile.log_tail(first)
@@ -91,7 +91,7 @@ def _steps_at_least(
     return total
 
 
-def _least_half_width(fits: Fits, floor: float) -> float:
+def _least_half_width(fits: _Fits, floor: float) -> float:
     """The least half-width that fits, from above; `floor` is the radius of the first question."""
     high = 2.0 * floor
     while not fits(high):
@@ -136,7 +136,7 @@ def asks_fit(profile: Concentration, k: int, t: float, log_share: float, nats: f
     "along ln K_{j+1} = ln K_j - ln(1 - alpha_j/t).",
     domain="k >= 1, log_beta <= 0; any population for which the profile holds",
     monotone={"k": "up", "log_beta": "down"},
-    slack="equal shares of beta cost up to 2 %; above EXACT questions 0.1 % more",
+    slack="equal shares of beta cost up to 2 %; above MOST_EXACT questions 0.1 % more",
 )
 def bounded_noise_half_width(profile: Concentration, k: int, log_beta: float) -> float:
     """The least half-width for k questions with bounded (discrete uniform) noise."""

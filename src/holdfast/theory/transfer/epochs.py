@@ -39,7 +39,7 @@ from holdfast.theory.transfer.likelihood_cover import order
 from holdfast.theory.transfer.median_noise import exact_shift, median_max_noise
 
 __all__ = [
-    "Epoch",
+    "GaussianEpoch",
     "epoch_log_beta",
     "first_epoch_noise",
     "gaussian_epoch",
@@ -89,7 +89,7 @@ def interleaved_log_beta(log_beta: float, log_kbar: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch:
+class GaussianEpoch:
     """One epoch: its questions, its noise, its level, the signal so far and its half-width."""
 
     questions: int
@@ -116,7 +116,7 @@ def _growth(epoch: int) -> float:
     monotone={"n": "down", "k0": "up", "epoch": "up", "log_beta": "down"},
     slack="against a known end: the shares of beta, and m_e about 1.6 times an epoch's own",
 )
-def gaussian_epoch(n: int, k0: int, s0: float, log_beta: float, epoch: int) -> Epoch:
+def gaussian_epoch(n: int, k0: int, s0: float, log_beta: float, epoch: int) -> GaussianEpoch:
     """Epoch e of an open-ended run; `first_epoch_noise` proposes s0."""
     n, k0 = require.positive_integer("n", n), require.positive_integer("k0", k0)
     s0, epoch = require.positive("s0", s0), _epoch(epoch)
@@ -125,7 +125,7 @@ def gaussian_epoch(n: int, k0: int, s0: float, log_beta: float, epoch: int) -> E
     m = round_up(math.sqrt(k0) / (2.0 * n * s0) * _growth(epoch), 16)
     noise = round_up(noise_scale * gaussian_max_noise(questions, share))
     half_width = transfer_half_width(noise, gaussian_shift(m, share))
-    return Epoch(questions, noise_scale, share, m, half_width)
+    return GaussianEpoch(questions, noise_scale, share, m, half_width)
 
 
 @theorem(

@@ -62,7 +62,7 @@ __all__ = [
     "transfer_half_width",
 ]
 
-Array = npt.NDArray[np.float64]
+_Array = npt.NDArray[np.float64]
 
 _LN2 = math.log(2.0)
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -127,10 +127,10 @@ def _log_excess(r: float, m: float) -> float:
     z_above = math.log1p(r) / m + 0.5 * m
     z_below = math.log1p(-r) / m + 0.5 * m
 
-    def above(e: Array) -> Array:
+    def above(e: _Array) -> _Array:
         return (1.0 + r) * e * (2.0 * r * (1.0 - e) + (1.0 + r) * e)
 
-    def below(e: Array) -> Array:
+    def below(e: _Array) -> _Array:
         return (1.0 - r) * e * (2.0 * r + (1.0 - r) * e)
 
     log_f = log_add(
@@ -141,7 +141,7 @@ def _log_excess(r: float, m: float) -> float:
     return log_f + _QUADRATURE + _LOG_ROUNDING * abs(log_f)
 
 
-def _log_tail_integral(decay: float, m: float, factor: Callable[[Array], Array]) -> float:
+def _log_tail_integral(decay: float, m: float, factor: Callable[[_Array], _Array]) -> float:
     """ln of the integral over u >= 0 of factor(1 - e^{-mu}) e^{-decay u - u^2/2}."""
     peak, past = max(-decay, 0.0), max(decay, 0.0)
     start = max(peak - _REACH, 0.0)
@@ -234,7 +234,7 @@ def log_single_exceedance(k: int, log_beta: float) -> float:
     return log1mexp(log1mexp(log_beta) / k)
 
 
-def log_max_exceedance(k: int, log_p: Array) -> Array:
+def log_max_exceedance(k: int, log_p: _Array) -> _Array:
     """ln(1 - (1 - p)^k), elementwise, without underflow."""
     p = np.exp(log_p)
     small = p < 1e-8

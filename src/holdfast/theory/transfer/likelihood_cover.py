@@ -35,7 +35,6 @@ from holdfast.theory.base.theorem import theorem
 
 __all__ = [
     "MASS_ROUNDING",
-    "Array",
     "Indices",
     "LatticePair",
     "Window",
@@ -53,7 +52,7 @@ __all__ = [
     "window",
 ]
 
-Array = npt.NDArray[np.float64]
+_Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 MASS_ROUNDING = 1e-13  # masses are inflated by this: covers the rounding of a cell and of a split
@@ -67,7 +66,7 @@ _MOST_ORDER = 7  # 8 Gauss-Legendre nodes integrate (1 - x^2)^a exactly up to he
 _GROWTH = 0.02  # cells in the tails are this fraction of the log-ratio wide
 
 
-def _total(values: Array, mass: Array) -> float:
+def _total(values: _Array, mass: _Array) -> float:
     """Pairwise summation: more accurate than a dot product, and no threads wait for each other."""
     return float((values * mass).sum())
 
@@ -78,12 +77,12 @@ class LatticePair:
 
     step: float
     index: Indices
-    mass: Array  # r-mass at each index
+    mass: _Array  # r-mass at each index
     at_zero: float  # r-mass at ratio 0
     at_infinity: float  # p-mass at ratio infinity
 
     @property
-    def log_ratios(self) -> Array:
+    def log_ratios(self) -> _Array:
         """The finite log-ratios, increasing."""
         return np.asarray(self.step * self.index, dtype=np.float64)
 
@@ -128,7 +127,7 @@ def fisher_information(a: int) -> float:
     return 4.0 * a * a * float(beta_function(1.5, a - 1.0) / beta_function(0.5, a + 1.0))
 
 
-def _end_distance(log_ratio: Array, a: int, t: float, side: int) -> Array:
+def _end_distance(log_ratio: _Array, a: int, t: float, side: int) -> _Array:
     """Where L = e^{log_ratio}: 1 - x for side = 1 (ratio >= 1), 1 + x for side = -1.
 
     With e = expm1(log_ratio/a), x solves e x^2 + 2 t x = e + t^2; written so that nothing cancels.
@@ -138,7 +137,7 @@ def _end_distance(log_ratio: Array, a: int, t: float, side: int) -> Array:
     return np.asarray((t - side * t * t + t * t * (1.0 + e) / (root + np.abs(e))) / (t + root))
 
 
-def shift_cells(a: int, t: float, step: float, knots: Indices) -> tuple[Array, Array]:
+def shift_cells(a: int, t: float, step: float, knots: Indices) -> tuple[_Array, _Array]:
     """The r-mass of each cell between knots: what goes to its lower end, what to its upper end.
 
     f expm1(l - h i) is a polynomial of degree 2a in x, so the quadrature is exact. The knots
@@ -269,8 +268,8 @@ def window(
 
 
 def convolution_powers(
-    index: Indices, mass: Array, exponents: tuple[int, ...], first: int, last: int
-) -> list[Array]:
+    index: Indices, mass: _Array, exponents: tuple[int, ...], first: int, last: int
+) -> list[_Array]:
     """Upper bounds on the convolution powers of a lattice measure of mass <= 1, on first..last.
 
     By FFT; mass that wraps around only adds. Rounding, in units of 2^-53: a Fourier coefficient is
@@ -309,7 +308,7 @@ def fold(
     )
 
 
-def coarser(first: int, mass: Array, step: float, factor: int) -> tuple[int, Array]:
+def coarser(first: int, mass: _Array, step: float, factor: int) -> tuple[int, _Array]:
     """Cover a lattice measure by one on every `factor`-th point: first coarse index, masses."""
     index = np.arange(first, first + mass.size)
     cell = index // factor

@@ -44,7 +44,7 @@ from holdfast.theory.transfer.likelihood_cover import fisher_information, order
 from holdfast.theory.transfer.shift_composition import LEAST_LOG_BETA, MOST_ANSWERS, composed_shift
 
 __all__ = [
-    "MOST_QUESTIONS",
+    "MOST_MEDIAN_QUESTIONS",
     "ORDERS",
     "MedianNoiseDesign",
     "Shift",
@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 ORDERS = (2, 3)
-MOST_QUESTIONS = 10**9
+MOST_MEDIAN_QUESTIONS = 10**9
 _NODES, _WEIGHTS = (part / 2.0 for part in np.polynomial.legendre.leggauss(16))
 _NODES = _NODES + 0.5
 _QUADRATURE = 1e-11  # relative error of the quadrature in C, checked against 50 digits
@@ -347,7 +347,9 @@ def median_noise_questions(
     if log_beta < LEAST_LOG_BETA:
         return 0
     start = (2.0 * n * signal_room(tolerance, log_beta)) ** 2 / fisher_information(orders[0])
-    found = _solve(lambda k: (n, k), start, tolerance, log_beta, orders, 0.25, MOST_QUESTIONS)
+    found = _solve(
+        lambda k: (n, k), start, tolerance, log_beta, orders, 0.25, MOST_MEDIAN_QUESTIONS
+    )
     k = found or 0
     while k > 0 and median_noise_half_width(n, k, log_beta, orders).half_width > tolerance:
         k = min(k - 1, math.floor(k * (1.0 - _NEAR)))
