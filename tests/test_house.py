@@ -7,7 +7,6 @@ import importlib
 import pkgutil
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -120,33 +119,6 @@ def test_no_file_name_twice_in_one_room() -> None:
     for place in [path for path in PACKAGE.iterdir() if path.is_dir()]:
         names = [path.name for path in place.rglob("*.py") if path.name != "__init__.py"]
         assert sorted(set(names)) == sorted(names), place.name
-
-
-# Names that are meant to be said twice: a command has the name of the function that it runs.
-COMMANDS_OF_FUNCTIONS = {"audit", "plan"}
-
-
-def defined(tree: ast.Module) -> set[str]:
-    """The public names that a module defines itself: classes, functions, constants, aliases."""
-    names: set[str] = set()
-    for node in tree.body:
-        match node:
-            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
-                names.add(name)
-            case ast.Assign(targets=[ast.Name(name)]) | ast.AnnAssign(target=ast.Name(name)):
-                names.add(name)
-    return {name for name in names if not name.startswith("_")}
-
-
-def test_every_name_has_one_meaning() -> None:
-    homes: dict[str, list[str]] = defaultdict(list)
-    for path in FILES:
-        for name in defined(ast.parse(path.read_text(encoding="utf-8"))):
-            homes[name].append(str(path.relative_to(PACKAGE)))
-    doubles = {name: paths for name, paths in homes.items() if len(paths) > 1}
-    assert set(doubles) == COMMANDS_OF_FUNCTIONS, doubles
-    for paths in doubles.values():
-        assert sorted(path.startswith("cli/") for path in paths) == [False, True]
 
 
 def test_public_names_are_documented() -> None:

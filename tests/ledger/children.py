@@ -27,8 +27,9 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger import filing, store as store_module, transcript as transcript_module
+from holdfast.ledger.chain import Row
 from holdfast.ledger.entries import Opening
-from holdfast.ledger.store import Row, Store
+from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.witness import Witness
 from holdfast.question.row import GRID, RowValue

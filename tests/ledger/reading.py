@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from holdfast.ledger.store import Row, Store
+from holdfast.ledger.chain import Row
+from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 
 

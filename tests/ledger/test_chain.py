@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument, LedgerTampered
-from holdfast.ledger.chain import GENESIS, canonical, link, seal, verify
-from holdfast.ledger.store import Row
+from holdfast.ledger.chain import GENESIS, Row, canonical, link, seal, verify
 
 facts = st.recursive(
     st.none()

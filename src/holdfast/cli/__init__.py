@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "whole_app"]
 
-USAGE, REFUSED, TAMPERED = 2, 3, 4
+_USAGE, _REFUSED, _TAMPERED = 2, 3, 4
 
 
 def whole_app() -> Typer:
@@ -45,8 +45,8 @@ def main() -> None:
 def _code(error: HoldfastError) -> int:
     match error:
         case Refused():
-            return REFUSED
+            return _REFUSED
         case LedgerTampered():
-            return TAMPERED
+            return _TAMPERED
         case _:
-            return USAGE
+            return _USAGE

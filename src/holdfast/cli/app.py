@@ -9,6 +9,8 @@ import typer
 
 from holdfast.errors import InvalidArgument
 
+__all__ = ["Json", "app", "plan", "read_number", "sampling_of_text", "show_json"]
+
 app = typer.Typer(
     name="holdfast",
     no_args_is_help=True,

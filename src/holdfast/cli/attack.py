@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["attack"]
 
-BROKEN = 4
+_BROKEN = 4
 
 
 @app.command(epilog="Example: holdfast attack sign-attack --mechanism 'median noise' --trials 20")
@@ -146,7 +146,7 @@ def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: boo
             typer.echo(f"Chart written to {chart}.")
         typer.echo(f"\nNext: holdfast attack {name} --mechanism 'median noise' --chart attack.png")
     if not found.kept:
-        sys.exit(BROKEN)
+        sys.exit(_BROKEN)
 
 
 def _verdict(found: Experiment) -> str:
@@ -183,7 +183,7 @@ def _rehearse(like: str, asked: _Asked, as_json: bool) -> None:
         typer.echo(str(found))
         typer.echo(f"\nNext: holdfast budget {quote(like)}")
     if found.broken:
-        sys.exit(BROKEN)
+        sys.exit(_BROKEN)
 
 
 def _tightness(asked: _Asked, as_json: bool) -> None:
@@ -211,4 +211,4 @@ def _report(folder: Path, asked: _Asked, as_json: bool) -> None:
         typer.echo(f"{said} Written: {', '.join(str(path) for path in written.files)}.")
         typer.echo(f"\nNext: open {written.files[0]}")
     if written.word == "BROKEN":
-        sys.exit(BROKEN)
+        sys.exit(_BROKEN)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from holdfast.holdout.groups import Groups
     from holdfast.holdout.holdout import Holdout
 
-QuestionText = Annotated[
+__all__ = ["ask", "check", "init"]
+
+_QuestionText = Annotated[
     str,
     typer.Argument(
         metavar="QUESTION",
@@ -27,11 +29,11 @@ QuestionText = Annotated[
         '"auc(score, late)".',
     ),
 ]
-Where = Annotated[
+_Where = Annotated[
     str | None,
     typer.Option(metavar="CONDITION", help="Only among rows like these: \"origin = 'JFK'\"."),
 ]
-By = Annotated[
+_By = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
@@ -47,9 +49,9 @@ _Better = Annotated[
     Literal["higher", "lower"] | None,
     typer.Option(help="Of a difference: say whether the first is better, worse, or cannot tell."),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; ask nothing.")]
-Why = Annotated[str | None, typer.Option(metavar="TEXT", help="Why you ask; kept in the ledger.")]
-Tolerance = Annotated[
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; ask nothing.")]
+_Why = Annotated[str | None, typer.Option(metavar="TEXT", help="Why you ask; kept in the ledger.")]
+_Tolerance = Annotated[
     str | None,
     typer.Option(metavar="X", help="Another half-width than the declared one (part of the range)."),
 ]
@@ -180,9 +182,9 @@ def _first_question(holdout: Holdout) -> str:
 @app.command(epilog='Example: holdfast ask flights "avg(arr_delay)" --bounds -60 180 --by origin')
 def ask(
     name: Name,
-    question: QuestionText,
-    where: Where = None,
-    by: By = None,
+    question: _QuestionText,
+    where: _Where = None,
+    by: _By = None,
     bounds: _Bounds = None,
     better: _Better = None,
     train: Annotated[
@@ -191,9 +193,9 @@ def ask(
     guesser: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who guesses: a name of docs/guessers.md.")
     ] = None,
-    why: Why = None,
-    tolerance: Tolerance = None,
-    dry_run: DryRun = False,
+    why: _Why = None,
+    tolerance: _Tolerance = None,
+    dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
     as_json: Json = False,
@@ -221,7 +223,7 @@ def ask(
 )
 def check(
     name: Name,
-    question: QuestionText,
+    question: _QuestionText,
     guess: Annotated[
         str | None, typer.Option(metavar="X", help="What you think it is, in its own unit.")
     ] = None,
@@ -234,13 +236,13 @@ def check(
     at_least: Annotated[
         str | None, typer.Option(metavar="X", help="Check one side: at least this.")
     ] = None,
-    where: Where = None,
-    by: By = None,
+    where: _Where = None,
+    by: _By = None,
     bounds: _Bounds = None,
     better: _Better = None,
-    why: Why = None,
-    tolerance: Tolerance = None,
-    dry_run: DryRun = False,
+    why: _Why = None,
+    tolerance: _Tolerance = None,
+    dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
     as_json: Json = False,

@@ -13,7 +13,7 @@ from holdfast.cli.paragraphs import field, indented
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.kind import MechanismKind
 
-__all__ = ["options_of_text"]
+__all__ = ["mechanisms", "options_of_text"]
 
 _AUTO = (
     "Takes bounded noise or median noise, whichever the planner says is narrower for what was "

@@ -19,6 +19,8 @@ from holdfast.errors import InvalidArgument, LedgerTampered
 if TYPE_CHECKING:
     from holdfast.ledger.audit import Finding
 
+__all__ = ["AUDIT_FAILED", "audit", "budget", "ledger"]
+
 AUDIT_FAILED = 4
 
 

@@ -13,7 +13,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.theorem import SOURCES, Theorem
 from holdfast.wording import plural
 
-__all__ = ["page"]
+__all__ = ["page", "theorems"]
 
 
 @app.command(epilog="Example: holdfast theorems leakage")

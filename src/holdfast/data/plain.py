@@ -12,7 +12,7 @@ __all__ = ["cleaned", "column_type", "microseconds", "plain"]
 
 # A decimal of this many digits and its power of ten are exact doubles, so that one correctly
 # rounded division gives the same number on every engine.
-EXACT_DIGITS = 15
+_EXACT_DIGITS = 15
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -37,7 +37,7 @@ _SIMPLE: dict[type[pl.DataType], ColumnType] = {
 def column_type(dtype: pl.DataType) -> ColumnType:
     """The logical type of a Polars type."""
     if isinstance(dtype, pl.Decimal):
-        exact = dtype.precision is not None and dtype.precision <= EXACT_DIGITS
+        exact = dtype.precision is not None and dtype.precision <= _EXACT_DIGITS
         return ColumnType.FLOAT if exact else ColumnType.OTHER
     return _SIMPLE.get(type(dtype), ColumnType.OTHER)
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["split"]
 
-Frame = TypeVar("Frame")
+_Frame = TypeVar("_Frame")
 
 
 def split(
-    data: Frame, test_size: float = 0.5, random_state: int = 0, *, by: str | None = None
-) -> tuple[Frame, Frame]:
+    data: _Frame, test_size: float = 0.5, random_state: int = 0, *, by: str | None = None
+) -> tuple[_Frame, _Frame]:
     """(train, hold): a random part of the rows to explore, and the rest to hold out.
 
     `data` is a pandas, Polars or pyarrow table, and both parts are of the same kind, their rows in

@@ -34,7 +34,7 @@ from holdfast.theory.field.median_mechanism import (
     median_parameters_printed,
 )
 
-__all__ = ["MOST_HISTOGRAMS", "MedianMechanism", "VersionSpace"]
+__all__ = ["MOST_HISTOGRAMS", "MedianMechanism", "VersionSpace", "weighted_median"]
 
 MOST_HISTOGRAMS = 2**20
 # Averages over histograms are rounded; a histogram is removed when it is out by more than that.

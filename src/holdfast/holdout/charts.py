@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.mechanisms.mechanism import Status
     from holdfast.planner.table import Plan
 
-__all__ = ["answers_chart", "drawing_library", "plan_chart", "save"]
+__all__ = ["answers_chart", "drawing_library", "plan_chart", "require_file", "save"]
 
 _FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
 _POINTS_PER_DECADE = 3

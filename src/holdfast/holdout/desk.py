@@ -48,7 +48,7 @@ _NOTHING: Mapping[str, str] = {}
 _TRIES = 2
 _GIVEN_UP = "the question cannot be read again, or the engine cannot evaluate it"
 # What makes wishes of one batch the same: the question, and what the analyst claims of it.
-Key = tuple[str, tuple[float, float] | None]
+_Key = tuple[str, tuple[float, float] | None]
 
 
 class Desk:
@@ -213,7 +213,7 @@ class Desk:
         keys = [(wish.question.text, wish.claim if wish.stated else None) for wish in wishes]
         wanted = dict(zip(keys, wishes, strict=True))
         unknown = partial(self._unknown, wanted)
-        fresh: dict[Key, Recorded] = {}
+        fresh: dict[_Key, Recorded] = {}
         if unknown():
             with self.store.exclusive(self._timeout):
                 self.refresh()
@@ -235,13 +235,13 @@ class Desk:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
         return fulfilling(self.transcript.looks.get(wish.question.text, ()), wish)
 
-    def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
+    def _unknown(self, wanted: Mapping[_Key, Wish]) -> dict[_Key, Wish]:
         """The wishes that no stored answer fulfils."""
         return {key: wish for key, wish in wanted.items() if self.stored(wish) is None}
 
     def _ask_afresh(
-        self, wishes: Mapping[Key, Wish], why: str | None, part_of: Mapping[str, str]
-    ) -> dict[Key, Recorded]:
+        self, wishes: Mapping[_Key, Wish], why: str | None, part_of: Mapping[str, str]
+    ) -> dict[_Key, Recorded]:
         groups = checks_and_asks(list(wishes.values()))
         if len(groups) > 1:
             self._require_all(groups)

@@ -35,7 +35,7 @@ from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
 from holdfast.question.columns import Schema, declared_bounds
 from holdfast.statistics.table import Table
 
-__all__ = ["open"]
+__all__ = ["open", "opened_again"]
 
 _CONFIDENCE_LEVEL = 0.95
 

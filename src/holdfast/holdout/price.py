@@ -24,7 +24,7 @@ from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer
 
-__all__ = ["cost_of", "cost_of_claim", "require_covered", "require_groups_covered"]
+__all__ = ["Worst", "cost_of", "cost_of_claim", "require_covered", "require_groups_covered"]
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ def _stand_in(statistic: Statistic, claim: tuple[float, float] | None) -> Estima
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class _Price:
     """Nats if all guesses are confirmed, nats at worst, and how many questions are new.
 
     `tolerance` is the half-width of the last of them, as a part of its range.
@@ -100,8 +100,8 @@ class Price:
     questions: int = 0
     tolerance: float = 0.0
 
-    def __add__(self, other: Price) -> Price:
-        return Price(
+    def __add__(self, other: _Price) -> _Price:
+        return _Price(
             self.least + other.least,
             self.most + other.most,
             self.questions + other.questions,
@@ -184,7 +184,7 @@ def cost_of_claim(desk: Desk, wish: Wish) -> Cost:
 
 def _price_of(
     desk: Desk, questions: Sequence[Bound], guess: Guess, tolerance: float | None
-) -> Price:
+) -> _Price:
     """The price of questions chosen together: with what they claim confirmed, and at worst."""
     confirmed, surprised = (
         _Rehearsal(desk, questions, guess, tolerance, refuted).run() for refuted in (False, True)
@@ -194,7 +194,7 @@ def _price_of(
 
 def _priced(
     desk: Desk, confirmed: Sequence[Sequence[Wish]], surprised: Sequence[Sequence[Wish]]
-) -> Price:
+) -> _Price:
     """What is asked only if a guess is refuted costs nothing if it is confirmed."""
     price = _least(desk, confirmed)
     account = desk.transcript.committed
@@ -202,9 +202,9 @@ def _priced(
     return replace(price, most=most, questions=sum(map(len, surprised)))
 
 
-def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> Price:
+def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> _Price:
     """The batches one after another on the account, with guesses as if confirmed."""
-    account, price = desk.transcript.committed, Price()
+    account, price = desk.transcript.committed, _Price()
     for wishes in batches:
         try:
             mechanism, offers = desk.offers(wishes, account)
@@ -217,7 +217,7 @@ def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> Price:
             releases = [mechanism.settle(offer, CONFIRMED) for offer in offers]
             charges = [release.charge for release in releases]
             account = mechanism.advance(account, offers, releases)
-        price += Price(sum(charges), 0.0, len(offers), offers[-1].tolerance or 0.0)
+        price += _Price(sum(charges), 0.0, len(offers), offers[-1].tolerance or 0.0)
     return price
 
 

@@ -20,6 +20,7 @@ from holdfast.ledger.chain import RESTORE, Row, verify
 __all__ = [
     "SCHEMA",
     "Filed",
+    "FiledPlace",
     "Found",
     "Kept",
     "every_place",
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 # The digest of a question, its number, the entry that settled it, and what had leaked before.
-_Place = tuple[str, int, int, float]
+FiledPlace = tuple[str, int, int, float]
 
 SCHEMA = (
     "CREATE TABLE answers (question TEXT NOT NULL, number INTEGER NOT NULL, settled INTEGER NOT "
@@ -114,12 +115,12 @@ def _found(
     return Found(Filed(question, number, leaked), *said)
 
 
-def place_of(filed: Filed, settled: int) -> _Place:
+def place_of(filed: Filed, settled: int) -> FiledPlace:
     """Where an answer is filed that entry `settled` says."""
     return (_digest(filed.question), filed.number, settled, filed.leaked)
 
 
-def every_place(connection: sqlite3.Connection, secret: bytes | None) -> Iterator[_Place]:
+def every_place(connection: sqlite3.Connection, secret: bytes | None) -> Iterator[FiledPlace]:
     """Where all answers are filed; each must be as it was sealed."""
     rows = connection.execute(
         "SELECT question, number, settled, leaked, answers.seal, hash FROM answers "

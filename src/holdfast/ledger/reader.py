@@ -22,7 +22,7 @@ from holdfast.ledger.chain import GENESIS, RESTORE, Row, seal, verify
 from holdfast.ledger.trouble import plainly, unavailable
 from holdfast.ledger.witness import Witness, require_seen
 
-__all__ = ["Reader", "beside", "known_secret", "look", "require_ledger"]
+__all__ = ["SECRET_BYTES", "Reader", "beside", "known_secret", "look", "require_ledger"]
 
 # The seal, and the entries in order: one statement, so that both are of one moment.
 _NEWS = (
@@ -93,7 +93,7 @@ class Reader:
                 return None
             return filing.kept(self._connection, self.secret)
 
-    def filed(self) -> list[filing._Place]:
+    def filed(self) -> list[filing.FiledPlace]:
         """Where all answers are filed, as they were sealed."""
         with self.guard, plainly(self.path):
             return list(filing.every_place(self._connection, self.secret))

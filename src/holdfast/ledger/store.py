@@ -24,7 +24,7 @@ from holdfast.ledger.filing import Filed, Found, Kept
 from holdfast.ledger.reader import SECRET_BYTES, Reader, beside, known_secret, require_ledger
 from holdfast.ledger.trouble import busy, plainly, unavailable
 
-__all__ = ["Row", "Store"]
+__all__ = ["Store"]
 
 _SCHEMA = (
     "CREATE TABLE entries (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL) STRICT",

@@ -27,13 +27,13 @@ from holdfast.mechanisms.mechanism import Checker, Mechanism, Release
 
 __all__ = ["Transcript", "checkpoint_of"]
 
-Said = TypeVar("Said")
+_Said = TypeVar("_Said")
 
 _CHECKPOINT = "checkpoint/1"
 _CHECKPOINT_EVERY = 128  # entries or answers: reading so many takes no longer than opening the file
 
 
-class Past(Protocol):
+class _Past(Protocol):
     """Where the entries are, for what a transcript did not fold itself."""
 
     @property
@@ -64,7 +64,7 @@ class Transcript:
         self.count = 0
         self.head = GENESIS
         self._first = GENESIS  # the hash of the opening entry
-        self._past: Past | None = None  # where the answers are that were folded by a checkpoint
+        self._past: _Past | None = None  # where the answers are that were folded by a checkpoint
         self._skipped = 0  # how many entries it folded
         self._kept = 0  # how many of the answers here a checkpoint has folded since
         self._opening: Opening | None = None
@@ -78,7 +78,7 @@ class Transcript:
         self.pending: Pending | None = None
 
     @classmethod
-    def resumed(cls, past: Past) -> Transcript:
+    def resumed(cls, past: _Past) -> Transcript:
         """The ledger as it stands, from its newest checkpoint on."""
         transcript, kept = cls(), past.kept()
         if kept is not None:
@@ -86,7 +86,7 @@ class Transcript:
         transcript.apply(past.news(transcript.count, transcript.head))
         return transcript
 
-    def _resume(self, kept: Kept, past: Past) -> None:
+    def _resume(self, kept: Kept, past: _Past) -> None:
         body = checkpoint_of(kept)
         if body is None:
             return
@@ -180,7 +180,7 @@ class Transcript:
             earlier = [] if self._past is None else self._recalled(past, question)
             return (*earlier, *self._looks.get(question, ()))
 
-    def _recalled(self, past: Past, question: str) -> list[Recorded]:
+    def _recalled(self, past: _Past, question: str) -> list[Recorded]:
         """The answers that were folded by the checkpoint."""
         found = [each for each in past.found(question) if each.settled[0] <= self._skipped]
         return [self._recall(each, question) for each in found]
@@ -381,7 +381,7 @@ def _releases(seq: int, body: dict[str, Any], pending: Pending) -> list[Release]
     return releases
 
 
-def _opened(said: Said | None) -> Said:
+def _opened(said: _Said | None) -> _Said:
     """What the opening entry says; without one there is no ledger."""
     if said is None:
         raise LedgerTampered(f"the ledger has no opening entry. {RESTORE}")

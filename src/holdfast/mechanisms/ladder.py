@@ -60,7 +60,7 @@ _DEFAULTS = {"better": "lower", "bounds": (0.0, 1.0)}
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class _Best:
     """The best so far: its level, and the question that reached it."""
 
     level: int
@@ -70,7 +70,7 @@ class Best:
         return {"best": self.level, "reached_by": self.question}
 
     @classmethod
-    def from_dict(cls, body: Mapping[str, Any]) -> Best:
+    def from_dict(cls, body: Mapping[str, Any]) -> _Best:
         return cls(body["best"], body["reached_by"])
 
 
@@ -206,7 +206,7 @@ class Ladder:
             if release.charge == offer.worst_charge:  # a new level, not the old one
                 level = self._level(offer, release)
                 if best is None or level <= best.level:
-                    best = Best(level, offer.question)
+                    best = _Best(level, offer.question)
         after = charged(account, offers, [release.charge for release in releases])
         return after.remembering(_MEMORY, None if best is None else best.to_dict())
 
@@ -224,9 +224,9 @@ def _charge(symbols: int) -> float:
     return alphabet_log_charge(2 * symbols)
 
 
-def _best(account: Account) -> Best | None:
+def _best(account: Account) -> _Best | None:
     found: dict[str, Any] | None = account.memory.get(_MEMORY)
-    return None if found is None else Best.from_dict(found)
+    return None if found is None else _Best.from_dict(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Statistics: what can be asked for, what it is of a table, and the play that answers it."""
 
+__all__ = ["NAMES"]
+
 # What people call them in Python: the functions of `call`, told here without loading them.
 NAMES = (
     "accuracy",

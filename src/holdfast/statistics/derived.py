@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 Stages = tuple[tuple[Statistic, ...], ...]
-Own = TypeVar("Own")  # of one part, whatever it is
+_Own = TypeVar("_Own")  # of one part, whatever it is
 
 
 class Derived(Protocol):
@@ -277,9 +277,9 @@ class Difference:
             return self.second.last_guess(wanted, [part.value for part in rest[:-1]])
         return wanted
 
-    def _divided(self, parts: Sequence[Own]) -> tuple[list[Own], list[Own]]:
+    def _divided(self, parts: Sequence[_Own]) -> tuple[list[_Own], list[_Own]]:
         """The parts of the first, and those of the second, from both stage by stage."""
-        halves: tuple[list[Own], list[Own]] = ([], [])
+        halves: tuple[list[_Own], list[_Own]] = ([], [])
         left = iter(parts)
         for stage in self._both():
             for half, own in zip(halves, stage, strict=True):

@@ -22,7 +22,7 @@ from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.public_variance import group_variance, share_variance
 
-__all__ = ["KnownVariance", "known_variance"]
+__all__ = ["KnownAnswer", "KnownVariance", "known_variance"]
 
 _MOST_CONJUNCTS = 6
 

@@ -19,7 +19,7 @@ from holdfast.theory.base.propagation import quantile_interval
 
 __all__ = ["Quantile"]
 
-Search = Generator[float, Interval, None]
+_Search = Generator[float, Interval, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Quantile:
         found_there = self.join(known)
         return Joined(found_there.value, found_there.interval)
 
-    def search(self) -> Search:
+    def search(self) -> _Search:
         """Yields thresholds and is sent F's intervals: both ends of the quantile's, one by one.
 
         A threshold is surely below the quantile, surely not below it, or undecided. The search
@@ -124,7 +124,7 @@ class Quantile:
                 yield from self._right_end(middle, above)
                 return
 
-    def _left_end(self, left: int, right: int) -> Search:
+    def _left_end(self, left: int, right: int) -> _Search:
         """The last threshold that is surely below; the part next to `left` is the longer one."""
         while right - left > 1:
             middle = left + _half(right - left)
@@ -133,7 +133,7 @@ class Quantile:
             else:
                 right = middle
 
-    def _right_end(self, left: int, right: int) -> Search:
+    def _right_end(self, left: int, right: int) -> _Search:
         """The first threshold that is surely not below; the part next to `right` is the longer."""
         while right - left > 1:
             middle = right - _half(right - left)

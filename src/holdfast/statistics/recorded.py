@@ -32,7 +32,7 @@ _OF_TABLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class _Gone:
     """A Python function of which only the text is left."""
 
     text: str
@@ -89,7 +89,7 @@ def _by_python(source: str, otherwise: InvalidQuestion) -> Statistic:
     found = _OF_ROWS.fullmatch(source)
     if found is not None:
         text, low, high, variance = found.groups()
-        row = RowValue(Gone(text), float(low), float(high), text, is_condition=False)
+        row = RowValue(_Gone(text), float(low), float(high), text, is_condition=False)
         return Mean(row, None if variance is None else float(variance))
     raise otherwise
 

@@ -46,7 +46,7 @@ _VACUOUS = 0.5
 GRID_ALLOWANCE = 2.0**-28
 # By this part of it a private half-width below 1/2 may be wider: its noise is coarser by 2^-19, and
 # noise and cells by a 2^20th of what a row can do, which is at most 2.2 times the noise's scale.
-PRIVATE_ALLOWANCE = 2.0**-17
+_PRIVATE_ALLOWANCE = 2.0**-17
 _UNIT = SubGaussian(1.0)
 
 Kind = Literal["promise", "reference", "not valid"]
@@ -178,7 +178,7 @@ def by_private_transfer(
     rows: Callable[[int, float, float], int | None],
 ) -> Method:
     """A transfer whose noise is on a grid of a 2^20th of what one row can do."""
-    wider = 1 + PRIVATE_ALLOWANCE
+    wider = 1 + _PRIVATE_ALLOWANCE
     return by_transfer(
         name,
         theorem,

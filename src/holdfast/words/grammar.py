@@ -30,9 +30,9 @@ from holdfast.words.said import (
 
 __all__ = ["Grammar"]
 
-Rule: TypeAlias = "Callable[[Expression], Expansion]"
-_Pending: TypeAlias = tuple[Rule, Expression]
-Expansion: TypeAlias = tuple[int, list[_Pending]]
+_Rule: TypeAlias = "Callable[[Expression], _Expansion]"
+_Pending: TypeAlias = tuple[_Rule, Expression]
+_Expansion: TypeAlias = tuple[int, list[_Pending]]
 
 _JUNCTION = {Op.AND: "both", Op.OR: "either"}
 _PARTS = frozenset(Op(name) for name in PRODUCTIONS["part of a moment"])
@@ -99,7 +99,7 @@ class Grammar:
 
     # --- Conditions ----------------------------------------------------------------------------
 
-    def _condition(self, context: str, weights: str, tree: Expression) -> Expansion:
+    def _condition(self, context: str, weights: str, tree: Expression) -> _Expansion:
         """`weights` are those of the columns of an atom; everything else has its context's."""
         row, inherited = f"condition {context}", "v" if context == "i" else context
         if isinstance(tree, Constant):
@@ -120,10 +120,10 @@ class Grammar:
             return option(row, "no") + option("no", tree.op), [(self._inside, tree.args[0])]
         return self._operation(row, False, tree)
 
-    def _inside(self, tree: Expression) -> Expansion:
+    def _inside(self, tree: Expression) -> _Expansion:
         return self._condition("i", "v", tree)
 
-    def _junction(self, row: str, weights: str, inherited: str, tree: Operation) -> Expansion:
+    def _junction(self, row: str, weights: str, inherited: str, tree: Operation) -> _Expansion:
         found = units(tree.op, tree.args)
         if len(found) == 1 and isinstance(found[0], Atom):
             return self._atom(row, weights, found[0])
@@ -131,7 +131,7 @@ class Grammar:
         own = option(row, _JUNCTION[tree.op]) + count_millibits(len(found) - 1)
         return own + cost, below
 
-    def _units(self, weights: str, found: Sequence[Unit]) -> Expansion:
+    def _units(self, weights: str, found: Sequence[Unit]) -> _Expansion:
         """Different conditions in any order; their number is coded by the caller."""
         cost, pending = any_order_millibits(len(found)), []
         for unit in found:
@@ -143,7 +143,7 @@ class Grammar:
                 pending.append((partial(self._condition, "i", weights), unit))
         return cost, pending
 
-    def _comparison(self, row: str, weights: str, tree: Operation) -> Expansion:
+    def _comparison(self, row: str, weights: str, tree: Operation) -> _Expansion:
         op, (left, right) = tree.op, tree.args
         alike = "same" if left.kind in (ValueKind.BOOLEAN, ValueKind.TEXT) else "compared"
         if isinstance(left, Column) and isinstance(right, Column):
@@ -165,7 +165,7 @@ class Grammar:
 
     # --- Atoms ---------------------------------------------------------------------------------
 
-    def _atom(self, row: str, weights: str, claim: Atom) -> Expansion:
+    def _atom(self, row: str, weights: str, claim: Atom) -> _Expansion:
         place = self._place(claim.subject)
         form = PRODUCTIONS[f"form {place.of}"]
         if claim.form not in form:
@@ -174,7 +174,7 @@ class Grammar:
         said = option(f"form {place.of}", claim.form) + said_millibits(claim, place)
         return option(row, "atom") + cost + said, below
 
-    def _subject(self, weights: str, subject: Expression) -> Expansion:
+    def _subject(self, weights: str, subject: Expression) -> _Expansion:
         if isinstance(subject, Column):
             named = self.columns.millibits(weights, subject)
             return option("subject", "column") + named, []
@@ -199,7 +199,7 @@ class Grammar:
 
     # --- Numbers, texts and moments ------------------------------------------------------------
 
-    def _expression(self, kind: ValueKind, *, bounded: bool) -> Rule:
+    def _expression(self, kind: ValueKind, *, bounded: bool) -> _Rule:
         match kind:
             case ValueKind.BOOLEAN:
                 return self._inside
@@ -210,7 +210,7 @@ class Grammar:
             case ValueKind.MOMENT:
                 return self._moment
 
-    def _number(self, bounded: bool, tree: Expression) -> Expansion:
+    def _number(self, bounded: bool, tree: Expression) -> _Expansion:
         if tree.kind is ValueKind.BOOLEAN:
             return option("number", "indicator"), [(self._inside, tree)]
         column = self._column(bounded, tree)
@@ -233,14 +233,14 @@ class Grammar:
                 return column if self.columns.bounds(column) == (low, high) else None
         return None
 
-    def _text(self, tree: Expression) -> Expansion:
+    def _text(self, tree: Expression) -> _Expansion:
         if isinstance(tree, Column):
             return option("text", "column") + self.columns.millibits("v", tree, ValueKind.TEXT), []
         if isinstance(tree, Constant):
             return option("text", "constant") + constant_millibits(tree, _OPERATION[tree.kind]), []
         return self._operation("text", False, tree)
 
-    def _moment(self, tree: Expression) -> Expansion:
+    def _moment(self, tree: Expression) -> _Expansion:
         if isinstance(tree, Column):
             return option("moment", "column") + self.columns.millibits(
                 "v", tree, ValueKind.MOMENT
@@ -253,7 +253,7 @@ class Grammar:
 
     # --- Operations: what each leaves to derive --------------------------------------------------
 
-    def _operation(self, row: str, bounded: bool, tree: Expression) -> Expansion:
+    def _operation(self, row: str, bounded: bool, tree: Expression) -> _Expansion:
         name, rule = (
             _OPERATIONS.get(tree.op, ("", None)) if isinstance(tree, Operation) else ("", None)
         )
@@ -262,15 +262,15 @@ class Grammar:
         cost, below = rule(self, bounded, tree)
         return option(row, name) + cost, below
 
-    def _single(self, bounded: bool, tree: Operation) -> Expansion:
+    def _single(self, bounded: bool, tree: Operation) -> _Expansion:
         (operand,) = tree.args
         return 0, [(self._expression(operand.kind, bounded=bounded), operand)]
 
-    def _part(self, bounded: bool, tree: Operation) -> Expansion:
+    def _part(self, bounded: bool, tree: Operation) -> _Expansion:
         cost, below = self._single(bounded, tree)
         return option("part of a moment", tree.op) + cost, below
 
-    def _arithmetic(self, bounded: bool, tree: Operation) -> Expansion:
+    def _arithmetic(self, bounded: bool, tree: Operation) -> _Expansion:
         if len(tree.args) != 2:
             raise _unknown(tree)
         cost, rule = option("arithmetic", tree.op), partial(self._number, bounded)
@@ -278,11 +278,11 @@ class Grammar:
             cost += any_order_of_two(*tree.args)
         return cost, [(rule, arg) for arg in tree.args]
 
-    def _extreme(self, bounded: bool, tree: Operation) -> Expansion:
+    def _extreme(self, bounded: bool, tree: Operation) -> _Expansion:
         rule, k = partial(self._number, bounded), len(tree.args)
         return count_millibits(k - 1) + any_order_millibits(k), [(rule, arg) for arg in tree.args]
 
-    def _clip(self, bounded: bool, tree: Operation) -> Expansion:  # noqa: ARG002 - it names its own
+    def _clip(self, bounded: bool, tree: Operation) -> _Expansion:  # noqa: ARG002 - it names its own
         match tree.args:
             case (inner, Constant() as low, Constant() as high):
                 place = self._place(inner)
@@ -290,11 +290,11 @@ class Grammar:
                 return beside, [(partial(self._number, False), inner)]
         raise _unknown(tree)
 
-    def _coalesce(self, bounded: bool, tree: Operation) -> Expansion:
+    def _coalesce(self, bounded: bool, tree: Operation) -> _Expansion:
         rule = self._expression(tree.kind, bounded=bounded)
         return count_millibits(len(tree.args) - 1), [(rule, arg) for arg in tree.args]
 
-    def _case(self, bounded: bool, tree: Operation) -> Expansion:
+    def _case(self, bounded: bool, tree: Operation) -> _Expansion:
         rule = self._expression(tree.kind, bounded=bounded)
         cost = count_millibits(len(tree.args) // 2)
         pending: list[_Pending] = [(self._inside, condition) for condition in tree.args[:-1:2]]
@@ -305,7 +305,7 @@ class Grammar:
         return cost, pending
 
 
-_OPERATIONS: dict[Op, tuple[str, Callable[[Grammar, bool, Operation], Expansion]]] = {
+_OPERATIONS: dict[Op, tuple[str, Callable[[Grammar, bool, Operation], _Expansion]]] = {
     **{Op(sign): ("arithmetic", Grammar._arithmetic) for sign in PRODUCTIONS["arithmetic"]},
     **{Op(name): ("part", Grammar._part) for name in PRODUCTIONS["part of a moment"]},
     Op.ABS: ("absolute", Grammar._single),
@@ -332,7 +332,7 @@ def _total(pending: list[_Pending]) -> int:
     return cost
 
 
-def _settled(expansion: Expansion) -> int:
+def _settled(expansion: _Expansion) -> int:
     cost, pending = expansion
     return cost + _total(pending)
 

@@ -26,7 +26,7 @@ from holdfast.statistics.whole import Auc
 from holdfast.words.claims import holes
 from holdfast.words.taken_back import brier_of, opposite_of, paired_of, probability_of
 
-__all__ = ["Part", "Role", "Use", "parts_of"]
+__all__ = ["Part", "PartKind", "Role", "Use", "parts_of"]
 
 PartKind = Literal[
     "mean",
@@ -160,10 +160,10 @@ def _difference(question: Difference) -> list[Use]:
     return [contrast, *(replace(mean, role="besides") for mean in means)]
 
 
-Side = tuple[Expression, Expression | None]
+_Side = tuple[Expression, Expression | None]
 
 
-def _contrast(first: Side, second: Side) -> Use | None:
+def _contrast(first: _Side, second: _Side) -> Use | None:
     """One value in two groups; a NOT is taken back only where it stands on both sides."""
     (value, rows), (other_value, other_rows) = first, second
     if value != other_value or rows is None or other_rows is None or rows == other_rows:
@@ -177,7 +177,7 @@ def _contrast(first: Side, second: Side) -> Use | None:
     return Use(Part("contrast", (tree, *groups), shared), turned=turned)
 
 
-def _value_and_rows(side: object) -> Side:
+def _value_and_rows(side: object) -> _Side:
     match side:
         case GroupMean() | Conditional():
             return _tree(side.value), side.condition

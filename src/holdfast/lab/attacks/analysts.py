@@ -10,7 +10,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.trial import Game, Move, View
 from holdfast.lab.world.questions import Vote, average
 
-__all__ = ["FeatureSelection", "GreedySearch", "HillClimber", "HonestExplorer"]
+__all__ = ["FeatureSelection", "GreedySearch", "HillClimber", "HonestExplorer", "sided"]
 
 
 def sided(value: float, rng: np.random.Generator, middle: float = 0.5) -> int:

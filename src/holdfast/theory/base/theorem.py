@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 __all__ = ["SOURCES", "Direction", "Erratum", "Theorem", "find_theorems", "registry", "theorem"]
 
 Direction = Literal["up", "down"]
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 SOURCES: Mapping[str, str] = MappingProxyType(
     {
@@ -111,7 +111,7 @@ def theorem(
     slack: str = "",
     printed: str | None = None,
     errata: tuple[Erratum, ...] = (),
-) -> Callable[[Decorated], Decorated]:
+) -> Callable[[_Decorated], _Decorated]:
     """Enter a function in the registry; it is returned as it is.
 
     `monotone` says, for each argument named, whether the result never falls ("up") or never rises
@@ -119,7 +119,7 @@ def theorem(
     the form of the source where that differs.
     """
 
-    def enter(function: Decorated) -> Decorated:
+    def enter(function: _Decorated) -> _Decorated:
         name = function.__name__
         if name in _REGISTRY:
             raise RuntimeError(f"two theorems are called {name}")
