@@ -27,7 +27,7 @@ from holdfast.question.row import row_value
 from holdfast.question.text import text_of
 from holdfast.statistics.mean import Mean, expression_of
 from holdfast.statistics.statistic import measure
-from holdfast.words.claims import MOST_HOLES
+from holdfast.words.atoms import MOST_HOLES
 from holdfast.words.parts import Part, parts_of
 from holdfast.words.prior import Bits, Prior
 from tests.question.interpreter import COLUMNS, conditions, numbers

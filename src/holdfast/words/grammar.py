@@ -18,7 +18,7 @@ from holdfast.question.expression import Column, Constant, Expression, Op, Opera
 from holdfast.question.text import identifier
 from holdfast.theory.length.bits import any_order_millibits, option_millibits
 from holdfast.theory.length.words import PRODUCTIONS, option, share
-from holdfast.words.claims import COMPARISONS, Atom, Unit, direction, read_atom, units
+from holdfast.words.atoms import COMPARISONS, Atom, Unit, direction, read_atom, units
 from holdfast.words.columns import Columns
 from holdfast.words.constants import Class, Place, count_millibits, exactly
 from holdfast.words.said import (
@@ -73,7 +73,7 @@ class Grammar:
         return _total([(partial(self._number, bounded), tree)])
 
     def cut(self, tree: Expression) -> int:
-        """A condition with an open constant (`claims.holes`), in one direction."""
+        """A condition with an open constant (`atoms.holes`), in one direction."""
         cost = 0
         while isinstance(tree, Operation) and tree.op in _JUNCTION:
             junction, (tree, *rest) = tree.op, tree.args
@@ -107,9 +107,9 @@ class Grammar:
                 raise _unknown(tree)  # a NULL is a result of CASE, and nothing else
             said = option("constant", "true" if tree.value else "false")
             return option(row, "constant") + said, []
-        claim = read_atom(tree)
-        if claim is not None:
-            return self._atom(row, weights, claim)
+        atom = read_atom(tree)
+        if atom is not None:
+            return self._atom(row, weights, atom)
         if isinstance(tree, Column):
             raise _unknown(tree)
         if tree.op in _JUNCTION:
@@ -165,13 +165,13 @@ class Grammar:
 
     # --- Atoms ---------------------------------------------------------------------------------
 
-    def _atom(self, row: str, weights: str, claim: Atom) -> _Expansion:
-        place = self._place(claim.subject)
+    def _atom(self, row: str, weights: str, atom: Atom) -> _Expansion:
+        place = self._place(atom.subject)
         form = PRODUCTIONS[f"form {place.of}"]
-        if claim.form not in form:
-            raise _unknown(claim.subject)
-        cost, below = self._subject(weights, claim.subject)
-        said = option(f"form {place.of}", claim.form) + said_millibits(claim, place)
+        if atom.form not in form:
+            raise _unknown(atom.subject)
+        cost, below = self._subject(weights, atom.subject)
+        said = option(f"form {place.of}", atom.form) + said_millibits(atom, place)
         return option(row, "atom") + cost + said, below
 
     def _subject(self, weights: str, subject: Expression) -> _Expansion:

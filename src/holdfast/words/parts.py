@@ -23,7 +23,7 @@ from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.registry import Bound
 from holdfast.statistics.scores import F1Score, LogLoss
 from holdfast.statistics.whole import Auc
-from holdfast.words.claims import holes
+from holdfast.words.atoms import holes
 from holdfast.words.taken_back import brier_of, opposite_of, paired_of, probability_of
 
 __all__ = ["Part", "PartKind", "Role", "Use", "parts_of"]

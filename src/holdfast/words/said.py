@@ -9,7 +9,7 @@ from holdfast.errors import NotDescribed
 from holdfast.question.expression import Constant, Expression
 from holdfast.theory.length.bits import any_order_millibits
 from holdfast.theory.length.words import option
-from holdfast.words.claims import Atom
+from holdfast.words.atoms import Atom
 from holdfast.words.constants import (
     Class,
     Place,
@@ -23,17 +23,17 @@ from holdfast.words.constants import (
 __all__ = ["any_order_of_two", "constant_millibits", "pairs_of_values", "said_millibits"]
 
 
-def said_millibits(claim: Atom, place: Place) -> int:
+def said_millibits(atom: Atom, place: Place) -> int:
     """The signs and constants of an atom."""
-    constants = claim.constants
-    match claim.form:
+    constants = atom.constants
+    match atom.form:
         case "like":
             return pattern_millibits(str(constants[0].value))
         case "order":
-            own = option("order", claim.signs[0])
+            own = option("order", atom.signs[0])
         case "between" | "outside":
-            low, high = claim.signs
-            own = option(claim.form, f"{low} {high}") + any_order_of_two(*constants)
+            low, high = atom.signs
+            own = option(atom.form, f"{low} {high}") + any_order_of_two(*constants)
         case "among" | "none":
             own = count_millibits(len(constants) - 1) + any_order_millibits(len(constants))
         case _:
@@ -59,12 +59,12 @@ def any_order_of_two(first: Expression, second: Expression) -> int:
 
 
 def pairs_of_values(one: Atom, other: Atom, place: Place) -> int:
-    """How many pairs of groups a column gives, if the two claims are one of them; else 0."""
+    """How many pairs of groups a column gives, if the two atoms are one of them; else 0."""
     if place.of is Class.FLAG:
         return int({one.form, other.form} == {"holds", "fails"})
     if one.form != "equal" or other.form != "equal":
         return 0
-    named = [claim.constants[0].value for claim in (one, other)]
+    named = [atom.constants[0].value for atom in (one, other)]
     if place.of is Class.CODE:
         n = len(place.values) if set(named) <= set(place.values) else 0
     elif place.of is Class.LEVEL:

@@ -35,7 +35,7 @@ _ALIKE = {Op.EQUAL: "equal", Op.UNEQUAL: "unequal"}
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """An atom: a subject, a form, and the signs and constants of its comparisons."""
+    """A subject, a form, and the signs and constants of its comparisons."""
 
     subject: Expression
     form: str
@@ -94,43 +94,43 @@ _READERS: dict[Op, Callable[[Operation], Atom | None]] = {
 
 def units(op: Op, operands: Sequence[Expression]) -> list[Unit]:
     """The operands of an AND or an OR, with the ranges and lists among them put together."""
-    claims: dict[Expression, list[Atom]] = {}
+    atoms: dict[Expression, list[Atom]] = {}
     found: list[Unit] = []
     for operand in operands:
-        claim = read_atom(operand)
-        if claim is not None and claim.signs:
-            claims.setdefault(claim.subject, []).append(claim)
+        atom = read_atom(operand)
+        if atom is not None and atom.signs:
+            atoms.setdefault(atom.subject, []).append(atom)
         else:
-            found.append(claim or operand)
-    for of_one in claims.values():
+            found.append(atom or operand)
+    for of_one in atoms.values():
         found.extend(_lists(op, _ranges(op, of_one)))
     return found
 
 
-def _ranges(op: Op, claims: list[Atom]) -> list[Atom]:
-    """One bound from each side is one claim, if it can be the range's low and high end."""
+def _ranges(op: Op, atoms: list[Atom]) -> list[Atom]:
+    """One bound from each side is one atom, if it can be the range's low and high end."""
     starts, ends = (_ABOVE, _BELOW) if op is Op.AND else (_BELOW, _ABOVE)
-    lows = [claim for claim in claims if claim.signs[0] in starts]
-    highs = [claim for claim in claims if claim.signs[0] in ends]
+    lows = [atom for atom in atoms if atom.signs[0] in starts]
+    highs = [atom for atom in atoms if atom.signs[0] in ends]
     if len(lows) != 1 or len(highs) != 1:
-        return claims
+        return atoms
     (low,), (high,) = lows, highs
     if not low.constants[0].value <= high.constants[0].value:  # type: ignore[operator]
-        return claims
+        return atoms
     form = "between" if op is Op.AND else "outside"
     both = Atom(low.subject, form, low.signs + high.signs, low.constants + high.constants)
-    return [both, *(claim for claim in claims if claim not in (low, high))]
+    return [both, *(atom for atom in atoms if atom not in (low, high))]
 
 
-def _lists(op: Op, claims: list[Atom]) -> list[Atom]:
-    """Several (in)equalities are one claim."""
+def _lists(op: Op, atoms: list[Atom]) -> list[Atom]:
+    """Several (in)equalities are one atom."""
     single, several = ("unequal", "none") if op is Op.AND else ("equal", "among")
-    members = [claim for claim in claims if claim.form == single]
-    kind = claims[0].subject.kind
+    members = [atom for atom in atoms if atom.form == single]
+    kind = atoms[0].subject.kind
     if len(members) < 2 or (kind is ValueKind.MOMENT and several not in PRODUCTIONS["form moment"]):
-        return claims
-    constants = tuple(constant for claim in members for constant in claim.constants)
-    rest = [claim for claim in claims if claim.form != single]
+        return atoms
+    constants = tuple(constant for atom in members for constant in atom.constants)
+    rest = [atom for atom in atoms if atom.form != single]
     return [Atom(members[0].subject, several, (members[0].signs[0],), constants), *rest]
 
 
@@ -152,10 +152,10 @@ def _holes(tree: Expression) -> Iterator[Expression]:
                 rest = node.args[:place] + node.args[place + 1 :]
                 pending.append((node.args[place], (*around, (node.op, rest))))
             continue
-        claim = read_atom(node)
-        if claim is not None and claim.form == "order":
-            sign = Op.ABOVE if claim.signs[0] in _ABOVE else Op.BELOW
-            hole: Expression = Operation(sign, (claim.subject, Constant(claim.subject.kind, None)))
+        atom = read_atom(node)
+        if atom is not None and atom.form == "order":
+            sign = Op.ABOVE if atom.signs[0] in _ABOVE else Op.BELOW
+            hole: Expression = Operation(sign, (atom.subject, Constant(atom.subject.kind, None)))
             for op, rest in reversed(around):
                 hole = Operation(op, (hole, *rest))
             yield hole
