@@ -69,7 +69,7 @@ class Rehearsal:
         """The attacks that broke the promise."""
         return self._of("BROKEN") if self.promises else ()
 
-    def grid(self) -> Sheet:
+    def sheet(self) -> Sheet:
         """A row for each attack: what was shown, and whether the intervals were true."""
         return Sheet(
             ("attack", "answered", "shown", "truth", "false", "worst", "a plain holdout shows"),
@@ -93,7 +93,7 @@ class Rehearsal:
                 "Synthetic rows only: yours were not touched, and nothing was spent.",
                 *self.notes,
                 "",
-                self.grid().text(),
+                self.sheet().text(),
                 "",
                 self._judged(),
                 self._verdict(),

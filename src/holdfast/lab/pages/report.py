@@ -54,7 +54,7 @@ class Section:
     title: str
     words: tuple[str, ...]
     chart: Any
-    grid: Sheet
+    sheet: Sheet
     notes: tuple[str, ...] = ()
 
 
@@ -134,12 +134,12 @@ def write_pages(folder: Path, sections: Sequence[Section]) -> tuple[Path, ...]:
         picture = f"{section.title.lower().replace(' ', '-')}.svg"
         save(section.chart, folder / picture)
         lines += [f"## {section.title}", *section.words, f"![{section.title}]({picture})"]
-        lines += [section.grid.markdown(), *_list_of(section.notes)]
+        lines += [section.sheet.markdown(), *_list_of(section.notes)]
         body += [
             f"<h2>{escape(section.title)}</h2>",
             *(f"<p>{escape(said)}</p>" for said in section.words),
             f'<div class="chart">{svg(section.chart)}</div>',
-            section.grid.html(),
+            section.sheet.html(),
             _folded(section.notes),
         ]
     words.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
