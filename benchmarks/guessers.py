@@ -8,7 +8,7 @@ from benchmarks.measure import Row, compare
 from holdfast.data.sampling import Independent
 from holdfast.guessers.guesser import Grounds, Lesson
 from holdfast.guessers.multiplicative_weights import MultiplicativeWeights
-from holdfast.mechanisms.account import Terms
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind

@@ -206,6 +206,11 @@ def confidence_level(value: object) -> float:
     return level
 
 
+def tolerance(value: object) -> float:
+    """A half-width as a part of the range, below that of the whole range."""
+    return between("tolerance", value, 0.0, 0.5, open_low=True, open_high=True)
+
+
 def log_probability(name: str, value: object) -> float:
     """The natural logarithm of a probability in (0, 1]."""
     allowed = "the natural logarithm of a probability: a finite number, 0 or below"

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from holdfast.data.sampling import Independent
 from holdfast.guessers.domain import Domain
 from holdfast.guessers.guesser import Grounds, Guesser, Lesson
-from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.revealed import revealed
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID, RowValue
@@ -95,7 +95,7 @@ class Play:
 
     def put(self, question: Mean) -> bool:
         """Ask with the guesser's guess, let it learn, and tell whether it was a surprise."""
-        mechanism, t, guess = GuessAndCheck(), self.terms.tolerance, self.guess(question)
+        mechanism, t, guess = GuessAndCheck(), self.terms.half_width, self.guess(question)
         wish = Wish(question, t, self.guesser.claim(guess, t), guess)
         (offer,) = mechanism.offer(self.terms, self.session.account, [wish])
         release = self.session.finish(mechanism, offer, question, self.sample)

@@ -19,8 +19,8 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.lab.arena.trial import Scenario, run_trials
 from holdfast.lab.arena.verdict import verdict
 from holdfast.lab.attacks.attacks import LeaderboardBoosting
-from holdfast.lab.world.holders import Plain, Setting
-from holdfast.lab.world.populations import Signs
+from holdfast.lab.world.holders import Plain
+from holdfast.lab.world.populations import Signs, terms_on
 from holdfast.lab.world.session import Protected
 from holdfast.ledger.audit import audit
 from holdfast.theory.base.intervals import Interval
@@ -135,7 +135,7 @@ def test_boosting_a_leaderboard_of_400_submissions(beta: float, trials: int) -> 
     population = Signs(submissions)
     profile = population.concentration(rows)
     assert bounded_noise_half_width(profile, submissions + 1, math.log(beta)) > 2.5 * t
-    setting = Setting(rows, t, submissions + 1, profile, confidence_level=1 - beta)
+    setting = terms_on(population, rows, t, submissions + 1, 1 - beta)
     found = {}
     for holder in (Protected("last best"), Plain()):
         scenario = Scenario(population, holder, LeaderboardBoosting(submissions), setting)

@@ -164,7 +164,7 @@ def least_telling(play: Play, sample: Array, rng: np.random.Generator) -> Mean |
     sets = rng.random((400, SIZE)) < rng.random((400, 1))
     sets[0] = guess < sample  # the most telling one: if it does not surprise, nothing does
     distances = np.abs(sets @ (sample - guess))
-    surprising = np.flatnonzero(distances > play.terms.tolerance)
+    surprising = np.flatnonzero(distances > play.terms.half_width)
     if not surprising.size:
         return None
     chosen = surprising[np.argmin(distances[surprising])]

@@ -113,7 +113,7 @@ def test_names_and_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_tolerance_follows_from_the_questions(tmp_path: Path) -> None:
     with opened(tmp_path, table(), questions=20) as holdout:
-        assert 0.1 < holdout.budget.terms.tolerance < 0.25
+        assert 0.1 < holdout.budget.terms.half_width < 0.25
         assert holdout.budget.questions_left == 20
     with pytest.raises(InvalidArgument, match="cannot answer 400 questions with any half-width"):
         holdfast.open(table(50), ledger=tmp_path / "u.ledger", questions=400)
@@ -466,13 +466,13 @@ def test_declared_surprises_are_written_down_and_set_the_prior(tmp_path: Path) -
     with opened(tmp_path, rows, **declared) as holdout:
         planned = holdfast.plan(rows=20_000, questions=8, surprises=1).half_width
         assert planned is not None
-        assert planned <= holdout.budget.terms.tolerance <= planned + 1e-3
+        assert planned <= holdout.budget.terms.half_width <= planned + 1e-3
         costs = [holdout.cost(LATE, guess=0.25).least]
         holdout.check(LATE, guess=0.25)
         costs.append(holdout.cost("avg(x > 20)", guess=0.2).least)
     assert costs == pytest.approx([math.log(10 / 8)] * 2)  # eps = 2/10, whatever came before
     with opened(tmp_path, rows, surprises=1) as again:
-        assert again.opening.surprises == 1
+        assert again.opening.terms.surprises == 1
     with pytest.raises(InvalidArgument, match=r"surprises is 2, and the ledger .* opened with 1"):
         holdfast.open(rows, ledger=tmp_path / "t.ledger", surprises=2)
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))

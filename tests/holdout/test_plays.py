@@ -10,6 +10,8 @@ import pytest
 from holdfast.errors import BudgetExhausted, InvalidQuestion
 from holdfast.holdout.plays import Due, played
 from holdfast.ledger.audit import audit
+from holdfast.question.columns import Schema
+from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
 from holdfast.statistics.play import Estimate, Joined, Play, Subquestion
 from holdfast.statistics.statistic import Statistic
@@ -18,7 +20,7 @@ from holdfast.theory.base.intervals import Interval
 from tests.holdout.asking import FACTS, HOLD, contains, lower_quantile
 from tests.holdout.tables import opened
 
-LATE: Statistic = bind("avg(late)", Table.declared({"late": "boolean"}, {}, None))  # type: ignore[assignment]
+LATE: Statistic = bind("avg(late)", Table(Schema({"late": ColumnType.BOOLEAN})))  # type: ignore[assignment]
 WHOLE = Estimate(0.5, Interval(0.0, 1.0))
 
 

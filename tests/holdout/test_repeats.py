@@ -15,6 +15,8 @@ from holdfast.holdout.repeats import fulfilling
 from holdfast.ledger.audit import audit
 from holdfast.ledger.entries import Recorded
 from holdfast.mechanisms.mechanism import Wish
+from holdfast.question.columns import Schema
+from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
@@ -155,7 +157,7 @@ def test_a_refined_share_narrows_what_follows_from_it(wide: Holdout, tmp_path: P
 
 # The rule as a law --------------------------------------------------------------------------------
 
-LATE_MEAN: Any = bind(LATE, Table.declared({"late": "boolean"}, {}, None))
+LATE_MEAN: Any = bind(LATE, Table(Schema({"late": ColumnType.BOOLEAN})))
 ends = st.floats(0, 1)
 
 

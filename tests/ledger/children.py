@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.data.sample import Moments
+from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
@@ -32,6 +33,7 @@ from holdfast.ledger.entries import Opening
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.witness import Witness
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.table import Table
 from tests.mechanisms.fake import SCHEMA, Sums
@@ -64,16 +66,10 @@ def create(path: Path, questions: int = 10_000) -> None:
     opening = Opening(
         at="2026-01-01T00:00:00+00:00",
         name="killed",
-        rows=ROWS,
-        tolerance=0.3,
-        confidence_level=0.95,
-        questions=questions,
-        sampling={"kind": "independent"},
-        fingerprint="0" * 64,
-        columns={name: str(kind) for name, kind in SCHEMA.types.items()},
-        bounds={name: (pair.low, pair.high) for name, pair in SCHEMA.bounds.items()},
-        design=None,
+        terms=Terms(ROWS, 0.3, 0.95, questions, Independent()),
+        schema=SCHEMA,
         mechanism={"name": "bounded noise", "parameters": {}},
+        fingerprint="0" * 64,
     )
     Store.create(path, lambda _: opening.body(), 60.0)
 

@@ -273,7 +273,7 @@ def test_a_bound_on_variances_is_said_where_it_is_used(tmp_path: Path) -> None:
     assert faults(path) == []
 
     def change(bodies: list[Body]) -> None:
-        del bodies[0]["mechanism"]["parameters"]["assumes"]
+        bodies[0]["assumes"] = None
 
     (fault,) = forged(path, change)
     assert "assumes" in fault
@@ -299,7 +299,7 @@ def test_shares_are_added_up_whatever_schedule_gave_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sabotage: every question takes all of the failure probability, and its offer says so."""
-    monkeypatch.setattr("holdfast.mechanisms.account.fixed_share", lambda log_beta, _: log_beta)
+    monkeypatch.setattr("holdfast.mechanisms.terms.fixed_share", lambda log_beta, _: log_beta)
     path = tmp_path / "m.ledger"
     with holdfast.open(TABLE, ledger=path, questions=20, tolerance=0.3) as holdout:
         holdout.ask("avg(late)")
@@ -317,7 +317,7 @@ def more_rows(opening: Body) -> None:
 
 
 def another_column(opening: Body) -> None:
-    opening["columns"]["late"] = "integer"
+    opening["schema"]["types"]["late"] = "integer"
 
 
 def larger_groups(opening: Body) -> None:

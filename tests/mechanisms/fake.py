@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 import polars as pl
 import pytest
 
+from holdfast.data.design import Design
 from holdfast.data.sample import Moments
 from holdfast.data.sampling import Independent, declared
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.ledger.audit import _difference
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish, about
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.walk import answer, walk
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
@@ -69,8 +71,15 @@ def of_count(n: int, count: int) -> Sums:
     return Sums(n, lambda _: (count * GRID, count * GRID**2))
 
 
+ARMS = Design(("arm",), (ColumnType.INTEGER,), ((0,), (1,)), (450, 450), (450, 450), False)
+
+
 def independent(
-    n: int, *, tolerance: float = 0.3, questions: int | None = 10, confidence_level: float = 0.95
+    n: int,
+    *,
+    tolerance: float | None = 0.3,
+    questions: int | None = 10,
+    confidence_level: float = 0.95,
 ) -> Terms:
     return Terms(n, tolerance, confidence_level, questions, Independent())
 
@@ -79,7 +88,7 @@ def dependent(
     n: int,
     *,
     sigma: float = 0.05,
-    tolerance: float = 0.3,
+    tolerance: float | None = 0.3,
     questions: int | None = 10,
     confidence_level: float = 0.95,
 ) -> Terms:

@@ -11,14 +11,14 @@ import holdfast
 from holdfast.data.sampling import Independent, clustered, m_dependent
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.auto import choose
-from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.terms import Terms
 from tests.holdout.tables import BOUNDS
 from tests.mechanisms.test_catalogue import TABLE
 
 
-def wanted(rows: int, questions: int | None, **changed: Any) -> Wanted:
+def wanted(rows: int, questions: int | None, **changed: Any) -> Terms:
     declared = {"tolerance": None, "confidence_level": 0.95, "sampling": Independent()}
-    return Wanted(rows=rows, questions=questions, **{**declared, **changed})
+    return Terms(rows=rows, questions=questions, **{**declared, **changed})
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_a_session(tmp_path: Path, name: str) -> None:
                 assert answer.cost <= cost.most
                 assert answer.interval.low <= answer <= answer.interval.high
                 low, high = answer.recorded.range
-                widest = holdout.opening.tolerance * (high - low)
+                widest = holdout.opening.terms.half_width * (high - low)
                 if promises:  # the cost of one question is that of asking it alone
                     width = cost.half_width if len(batch) == 1 else widest
                     assert width is not None

@@ -29,6 +29,7 @@ from holdfast.theory.base.concentration import BinomialMean, BoundedMean
 from holdfast.theory.leakage.checks import surprise_prior
 from tests.mechanisms.fake import (
     ALL,
+    ARMS,
     CONDITION,
     CONSTANT,
     GUESSES,
@@ -246,7 +247,7 @@ def test_a_known_variance_has_its_own_level(mechanism: Mechanism, question: Mean
 def test_the_binomial_law_is_of_conditions_on_rows_that_are_alike(mechanism: Mechanism) -> None:
     """With a design each row has a law of its own, and dependent rows have no such law."""
     for terms, question in (
-        (replace(independent(900), design=True), CONDITION),
+        (replace(independent(900), design=ARMS), CONDITION),
         (dependent(900, sigma=1 / 60), CONDITION),
         (independent(900), NUMBER),
     ):

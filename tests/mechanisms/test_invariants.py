@@ -20,10 +20,11 @@ import pytest
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent
 from holdfast.errors import Refused
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.mechanisms.kind import Planned, Wanted
+from holdfast.mechanisms.kind import Planned
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.statistic import Statistic
 from tests.holdout.tables import BOUNDS, table
@@ -33,7 +34,7 @@ from tests.statistics.asked import asked
 
 ROWS, QUESTIONS = 20_000, 20
 SAMPLE = PolarsSample(table(ROWS))
-WANTED = Wanted(ROWS, None, 0.95, QUESTIONS, Independent())
+WANTED = Terms(ROWS, None, 0.95, QUESTIONS, Independent())
 
 every_name = pytest.mark.parametrize("name", list(CATALOGUE))
 
@@ -64,9 +65,8 @@ def planned(name: str) -> Planned:
 
 def made(name: str) -> tuple[Terms, Mechanism]:
     """The mechanism as a ledger gives it back: its parameters written and read."""
-    tolerance, parameters = planned(name)
-    terms = WANTED.terms(tolerance)
-    return terms, CATALOGUE[name].build(terms, json.loads(json.dumps(parameters)))
+    terms = planned(name).terms(WANTED)
+    return terms, CATALOGUE[name].build(terms, json.loads(json.dumps(planned(name).parameters)))
 
 
 def wishes_for(name: str, questions: Sequence[Statistic], tolerance: float) -> list[Wish]:
@@ -86,7 +86,7 @@ def played(name: str) -> Played:
     sizes = [questions] if name in TOGETHER else [questions[:1], questions[1:2], questions[2:]]
     account, batches = Account(), []
     for together in sizes:
-        offers = mechanism.offer(terms, account, wishes_for(name, together, terms.tolerance))
+        offers = mechanism.offer(terms, account, wishes_for(name, together, terms.half_width))
         batch = Batch(account, offers, list(together), [], [])
         symbols = respond(terms, mechanism, batch, SECRET)
         releases = [mechanism.settle(o, s) for o, s in zip(offers, symbols, strict=True)]
@@ -120,7 +120,7 @@ def test_the_ledger_alone_gives_the_same_offers_answers_and_account(name: str) -
         written = json.loads(json.dumps([offer.to_dict() for offer in batch.offers]))
         offers = [Offer.from_dict(body) for body in written]
         assert offers == batch.offers
-        wishes = wishes_for(name, batch.questions, terms.tolerance)
+        wishes = wishes_for(name, batch.questions, terms.half_width)
         assert mechanism.offer(terms, account, wishes) == offers
         releases = [mechanism.settle(o, s) for o, s in zip(offers, batch.symbols, strict=True)]
         assert releases == batch.releases
@@ -165,7 +165,7 @@ def test_questions_are_numbered_and_run_out(name: str) -> None:
     question = found.batches[0].questions[0]
     with pytest.raises(Refused, match="requested"):
         mechanism.offer(
-            terms, account, wishes_for(name, [question] * (QUESTIONS + 1), terms.tolerance)
+            terms, account, wishes_for(name, [question] * (QUESTIONS + 1), terms.half_width)
         )
 
 

@@ -19,9 +19,9 @@ from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.ladder import LADDER, PARAMETER_FREE_LADDER, Ladder
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.statistic import Statistic
 from tests.holdout.tables import untouchable, watch
@@ -83,7 +83,7 @@ def questions(frame: pl.DataFrame) -> list[Statistic]:
 
 
 def played(mechanism: Ladder, frame: pl.DataFrame) -> tuple[list[float], Account]:
-    terms = independent(ROWS, tolerance=0.5, questions=SUBMISSIONS)
+    terms = independent(ROWS, tolerance=None, questions=SUBMISSIONS)
     sample, account, shown = PolarsSample(frame), Account(), []
     for question in questions(frame):
         (offer,) = mechanism.offer(terms, account, [Wish(question, 0.5)])
@@ -132,7 +132,7 @@ def test_scores_are_losses_upside_down(step: float | None) -> None:
 
 
 def test_a_batch_is_compared_with_the_best_before_it() -> None:
-    mechanism, terms = Ladder(0.1, False, (0.0, 1.0)), independent(ROWS, tolerance=0.5)
+    mechanism, terms = Ladder(0.1, False, (0.0, 1.0)), independent(ROWS, tolerance=None)
     offers = mechanism.offer(terms, Account(), [Wish(CONDITION, 0.5)] * 3)
     assert [offer.extra for offer in offers] == [None] * 3
     for beyond in (-1, 11):  # levels are 0, 0.1, ..., 1
@@ -184,12 +184,12 @@ def test_a_leaderboard_in_a_ledger(tmp_path: Path) -> None:
 
 
 def test_its_options() -> None:
-    wanted = Wanted(ROWS, None, 0.95, 5, Independent())
+    wanted = Terms(ROWS, None, 0.95, 5, Independent())
     for wrong in ({"step": 0}, {"better": "up"}, {"bounds": [1, 0]}, {"stp": 0.1}):
         with pytest.raises(InvalidArgument):
             LADDER.plan(wanted, wrong)
     with pytest.raises(InvalidArgument, match="no option 'step'"):
         PARAMETER_FREE_LADDER.plan(wanted, {"step": 0.1})
-    _, parameters = LADDER.plan(wanted, {"step": 0.02, "better": "higher"})
+    parameters = LADDER.plan(wanted, {"step": 0.02, "better": "higher"}).parameters
     built = LADDER.build(independent(ROWS), parameters)
     assert built == Ladder(0.02, True, (0.0, 1.0))

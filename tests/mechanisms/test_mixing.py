@@ -22,11 +22,12 @@ from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE, checking
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.limited_checks import LimitedChecks
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Symbol, Wish, about
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import LIMITED_CHECKS, Transfer, leaked_by_checks
 from holdfast.question.row import GRID, GRID_ERROR
 from tests.holdout.tables import BOUNDS, untouchable, watch
@@ -81,8 +82,8 @@ def test_the_failure_probability_is_divided_in_advance(
     assert epoch.log_beta == pytest.approx(math.log((1 - share) * beta) - NATS, rel=1e-9)
     assert math.exp(epoch.log_beta + NATS) + leakage <= beta * (1 + 1e-12)
     # Every question, of either kind, has its share of the leakage account.
-    (ask,) = transfer.offer(terms, Account(), [Wish(NUMBER, terms.tolerance)])
-    (check,) = checker.offer(terms, Account(), [about(NUMBER, terms.tolerance, 0.5)])
+    (ask,) = transfer.offer(terms, Account(), [Wish(NUMBER, terms.half_width)])
+    (check,) = checker.offer(terms, Account(), [about(NUMBER, terms.half_width, 0.5)])
     assert math.exp(said(check.log_share)) == pytest.approx(share * beta / 40, rel=1e-9)
     assert math.exp(said(ask.log_share)) == pytest.approx(beta / 40, rel=1e-9)
     assert ask.log_p == pytest.approx(check.log_share, abs=1e-9)
@@ -93,16 +94,16 @@ def test_setting_nats_aside_costs_width_and_a_half_width_that_is_proved(name: st
     widths = []
     for nats in (0.5, 3.0, 10.0):
         terms, transfer, _ = mixed(name, 20_000, leakage_nats=nats)
-        widths.append(terms.tolerance)
+        widths.append(terms.half_width)
         proved = transfer.theorem.half_width(20_000, transfer.epochs)
-        assert proved <= terms.tolerance * (1 + 1e-7)
+        assert proved <= terms.half_width * (1 + 1e-7)
     assert widths == sorted(widths)
 
 
 @every_law
 def test_an_answer_with_noise_is_charged_by_its_peak(name: str) -> None:
     terms, transfer, _ = mixed(name)
-    (offer,) = transfer.offer(terms, leaked(2.0), [Wish(NUMBER, terms.tolerance)])
+    (offer,) = transfer.offer(terms, leaked(2.0), [Wish(NUMBER, terms.half_width)])
     # Its level on the leakage account: half of the failure probability is for that, and 2 leaked.
     assert offer.log_p == pytest.approx(math.log(0.025 / 40) - 2.0, abs=1e-9)
     assert said(offer.log_p) <= math.log(0.025 / 40) - 2.0
@@ -141,7 +142,7 @@ def test_checks_never_leak_more_than_was_set_aside(
     account, by_checks, refused = Account(), 0.0, False
     for is_check, surprising in steps:
         mechanism: Mechanism = checker if is_check else transfer
-        t = terms.tolerance
+        t = terms.half_width
         wish = about(CONDITION, t, 0.5) if is_check else Wish(CONDITION, t)
         try:
             (offer,) = mechanism.offer(terms, account, [wish])
@@ -167,7 +168,7 @@ MIXED = {name: mixed(name) for name in ("median noise", "gaussian")}
 @every_law
 def test_a_check_says_what_is_missing(name: str) -> None:
     terms, _, checker = MIXED[name]
-    wish = about(CONDITION, terms.tolerance, 0.5)
+    wish = about(CONDITION, terms.half_width, 0.5)
     account = checked(NATS - 0.5)
     with pytest.raises(
         BudgetExhausted, match=r"requested up to .* nats .* remaining 0\.5 of the 10 .* missing"
@@ -191,13 +192,13 @@ def test_a_check_says_what_is_missing(name: str) -> None:
 @every_law
 def test_an_audit_finds_checks_beyond_what_was_set_aside(name: str) -> None:
     terms, transfer, checker = MIXED[name]
-    (check,) = checker.offer(terms, Account(), [about(CONDITION, terms.tolerance, 0.5)])
+    (check,) = checker.offer(terms, Account(), [about(CONDITION, terms.half_width, 0.5)])
     assert audited(checker, terms, Account(), [check], [CONDITION]) is None
     found = audited(checker, terms, checked(NATS - 0.5), [check], [CONDITION]) or ""
     assert "set aside for checks" in found
     # The same nats are fine if they are the noisy answers' own.
     own = leaked(NATS + 0.1)
-    (ask,) = transfer.offer(terms, own, [Wish(CONDITION, terms.tolerance)])
+    (ask,) = transfer.offer(terms, own, [Wish(CONDITION, terms.half_width)])
     assert audited(transfer, terms, own, [ask], [CONDITION]) is None
     changed: dict[str, dict[str, Any]] = {
         "level": {"log_p": said(ask.log_p) + 1.0},
@@ -293,7 +294,7 @@ def falsely_confirmed(
     weights = []
     for column in agreement.T:
         sample = of_count(ROWS, int(np.count_nonzero(column)))
-        release = session.put(transfer, Wish(CONDITION, terms.tolerance), sample)
+        release = session.put(transfer, Wish(CONDITION, terms.half_width), sample)
         weights.append(release.value - 0.5)
     vote = (agreement - 0.5) @ np.array(weights) > 0
     claim = (0.5 + 1e-6, 1.0)  # false: the truth is 1/2

@@ -17,15 +17,16 @@ import holdfast
 from holdfast.data.sampling import Independent, Sampling, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
 from holdfast.ledger.audit import audit
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.exact import EXACT, Exact
-from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.one_look import ONE_LOOK, OneLook
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
 from tests.mechanisms.fake import (
+    ARMS,
     CONDITION,
     NUMBER,
     Session,
@@ -75,10 +76,10 @@ def test_rows_of_a_design_are_not_taken_for_alike() -> None:
     """The exact binomial interval is of rows with one law; with a design each has its own."""
     terms = independent(400, tolerance=0.3, questions=4)
     widths = []
-    for each in (terms, replace(terms, design=True)):
+    for each in (terms, replace(terms, design=ARMS)):
         (release,) = looked(each, [Wish(CONDITION, 0.3)], 20)
         widths.append(release.interval.high - release.interval.low)
-    (offer,) = LOOK.offer(replace(terms, design=True), Account(), [Wish(CONDITION, 0.3)])
+    (offer,) = LOOK.offer(replace(terms, design=ARMS), Account(), [Wish(CONDITION, 0.3)])
     low, high = chernoff(400, 20 / 400, said(offer.log_p))
     assert widths[0] < high - low == pytest.approx(widths[1], abs=1e-9)
 
@@ -100,7 +101,7 @@ def test_an_audit_finds_all_of_the_failure_probability_for_one_of_several() -> N
 
 @given(units=st.lists(st.integers(0, GRID), min_size=2, max_size=60))
 def test_exact_means_are_exact_to_doubles(units: list[int]) -> None:
-    release = Session(independent(len(units), tolerance=0.5)).put(
+    release = Session(independent(len(units), tolerance=None)).put(
         Exact(), Wish(NUMBER, 0.5), of_units(units)
     )
     assert release.value == float(Fraction(sum(units), len(units) * GRID))
@@ -128,7 +129,7 @@ def test_nothing_is_promised_and_it_says_so(tmp_path: Path) -> None:
 
 def test_no_half_width_is_promised() -> None:
     with pytest.raises(InvalidArgument, match="promises no half-width"):
-        EXACT.plan(Wanted(100, 0.1, 0.95, 5, Independent()), {})
+        EXACT.plan(Terms(100, 0.1, 0.95, 5, Independent()), {})
 
 
 # One look ---------------------------------------------------------------------------------------
@@ -175,11 +176,11 @@ def test_intervals_are_the_ordinary_ones_of_a_union_bound(size: int) -> None:
 
 
 def test_the_planned_half_width_is_that_of_the_union_bound() -> None:
-    tolerance, _ = ONE_LOOK.plan(Wanted(10_000, None, 0.95, 7, Independent()), {})
+    tolerance = ONE_LOOK.plan(Terms(10_000, None, 0.95, 7, Independent()), {}).tolerance
     assert tolerance == pytest.approx(math.sqrt(math.log(14 / 0.05) / 20_000), abs=2e-9)
     for few in (None, 0.05):
         with pytest.raises(ToleranceTooTight, match=r"requested half-width .* missing"):
-            ONE_LOOK.plan(Wanted(6, few, 0.95, 1, m_dependent(3)), {})
+            ONE_LOOK.plan(Terms(6, few, 0.95, 1, m_dependent(3)), {})
 
 
 @pytest.mark.statistical
@@ -221,7 +222,7 @@ def test_an_audit_finds_a_second_look_and_a_level_of_its_own() -> None:
         assert fault(terms, Account(), [wrong, offers[1]])
     assert fault(terms, Account(), offers) is None
     assert "after the one look" in (fault(terms, leaked(0.0, asked=1), offers) or "")
-    assert fault(replace(terms, design=True), Account(), offers) == "way of answering"
+    assert fault(replace(terms, design=ARMS), Account(), offers) == "way of answering"
     assert fault(dependent(400, questions=3), Account(), offers)
 
 
@@ -238,7 +239,7 @@ def test_groups_of_a_design_have_their_own_half_width(
     questions = ["avg(late)", "avg(late) where origin = 'JFK'", "avg(x) where origin = 'LGA'"]
     with opened(tmp_path, table(), sampling=sampling, **declared) as holdout:
         whole, *groups = holdout.ask_many(questions)
-        declared["tolerance"] = 1.05 * holdout.budget.terms.tolerance
+        declared["tolerance"] = 1.05 * holdout.budget.terms.half_width
     assert whole.half_width < groups[0].half_width < 0.25
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
     strict = opened(tmp_path, table(), "strict", sampling=sampling, **declared)

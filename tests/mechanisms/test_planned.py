@@ -10,12 +10,12 @@ import pytest
 import holdfast
 from holdfast.data.sampling import Declared, Independent, Sampling, clustered, declared, m_dependent
 from holdfast.errors import BudgetExhausted
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.catalogue import CATALOGUE, methods
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
-from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Mechanism, Wish, about
+from holdfast.mechanisms.terms import Terms
 from tests.mechanisms.fake import NUMBER, Session, of_count
 
 PROMISING = [kind for kind in CATALOGUE.values() if kind.theorem is not None]
@@ -36,8 +36,8 @@ def test_the_half_width_that_is_opened(name: str, rows: int, questions: int, lev
     plan = holdfast.plan(rows=rows, questions=questions, confidence_level=level)
     planned = plan[name].half_width
     assert planned is not None
-    wanted = Wanted(rows, None, level, questions, Independent())
-    opened = CATALOGUE[name].plan(wanted, {}).tolerance
+    wanted = Terms(rows, None, level, questions, Independent())
+    opened = CATALOGUE[name].plan(wanted, {}).terms(wanted).half_width
     assert planned - 1e-7 <= opened <= math.ceil(planned * ROUNDED) / ROUNDED
 
 
@@ -47,7 +47,8 @@ def test_many_rows_are_not_wasted_by_rounding(name: str) -> None:
     planned = holdfast.plan(rows=10**9, questions=10)[name].half_width
     assert planned is not None
     assert planned < 1e-3
-    opened = CATALOGUE[name].plan(Wanted(10**9, None, 0.95, 10, Independent()), {}).tolerance
+    wanted = Terms(10**9, None, 0.95, 10, Independent())
+    opened = CATALOGUE[name].plan(wanted, {}).terms(wanted).half_width
     assert planned - 1e-7 <= opened <= 1.1 * planned
 
 
@@ -83,7 +84,7 @@ def _played(terms: Terms, run: Sequence[bool]) -> int:
     half, off = terms.rows // 2 / terms.rows, 0.99 * _sigma(terms.sampling, terms.rows)
     session = Session(terms)
     for number, surprising in enumerate(run):
-        wish = about(NUMBER, terms.tolerance, 1.0 if surprising else half + off)
+        wish = about(NUMBER, terms.half_width, 1.0 if surprising else half + off)
         try:
             release = session.put(GuessAndCheck(), wish, sample)
         except BudgetExhausted:
@@ -156,7 +157,7 @@ def test_planned_questions_are_all_answered(name: str, rows: int, questions: int
     width = holdfast.plan(rows=rows, questions=questions)[name].half_width
     assert width is not None
     planned = CATALOGUE[name].plan(
-        Wanted(rows, width * (1 + 1e-9), 0.95, questions, Independent()), {}
+        Terms(rows, width * (1 + 1e-9), 0.95, questions, Independent()), {}
     )
     terms = Terms(rows, planned.tolerance, 0.95, questions, Independent())
     assert _asked(CATALOGUE[name].build(terms, planned.parameters), terms) == questions
@@ -167,7 +168,7 @@ def _asked(mechanism: Mechanism, terms: Terms) -> int:
     account = Account()
     try:
         for _ in range(terms.questions or 0):
-            offers = mechanism.offer(terms, account, [Wish(NUMBER, terms.tolerance)])
+            offers = mechanism.offer(terms, account, [Wish(NUMBER, terms.half_width)])
             releases = [mechanism.settle(offer, offer.grid.last // 2) for offer in offers]
             account = mechanism.advance(account, offers, releases)
     except BudgetExhausted:
@@ -186,9 +187,9 @@ def test_sabotage_a_narrower_half_width_than_planned_is_refused() -> None:
 def test_one_look_at_rows_of_any_kind(sampling: Sampling, questions: int) -> None:
     """The planner's half-width is what the look is opened with, and all questions fit."""
     plan = holdfast.plan(rows=5_000, questions=questions, sampling=sampling)
-    opened = CATALOGUE["one look"].plan(Wanted(5_000, None, 0.95, questions, sampling), {})
+    opened = CATALOGUE["one look"].plan(Terms(5_000, None, 0.95, questions, sampling), {})
     assert plan["one look"].half_width == pytest.approx(opened.tolerance, abs=1e-8)
     terms = Terms(5_000, opened.tolerance, 0.95, questions, sampling)
     mechanism = CATALOGUE["one look"].build(terms, opened.parameters)
-    wishes = [Wish(NUMBER, terms.tolerance)] * questions
+    wishes = [Wish(NUMBER, terms.half_width)] * questions
     assert len(mechanism.offer(terms, Account(), wishes)) == questions

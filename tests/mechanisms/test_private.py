@@ -17,14 +17,14 @@ from holdfast.data.design import Group
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent, declared
 from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.private import PrivateTheorem, _scale_for
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import Epoch, Transfer
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import expression_of, group_mean
@@ -42,6 +42,7 @@ from holdfast.theory.transfer.private_release import (
     private_laplace_half_width,
 )
 from tests.mechanisms.fake import (
+    ARMS,
     CONDITION,
     CONSTANT,
     NUMBER,
@@ -62,15 +63,15 @@ every_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 
 def wanted(
     rows: int = 20_000, questions: int | None = 20, tolerance: float | None = None, **changed: Any
-) -> Wanted:
-    return replace(Wanted(rows, tolerance, 0.95, questions, Independent()), **changed)
+) -> Terms:
+    return replace(Terms(rows, tolerance, 0.95, questions, Independent()), **changed)
 
 
-def opened(law: Law, plan: Wanted, **options: Any) -> tuple[Terms, Transfer]:
+def opened(law: Law, plan: Terms, **options: Any) -> tuple[Terms, Transfer]:
     kind = CATALOGUE[f"private {law.name}"]
-    tolerance, parameters = kind.plan(plan, options)
-    terms = plan.terms(tolerance)
-    mechanism = kind.build(terms, parameters)
+    planned = kind.plan(plan, options)
+    terms = planned.terms(plan)
+    mechanism = kind.build(terms, planned.parameters)
     assert isinstance(mechanism, Transfer)
     return terms, mechanism
 
@@ -169,8 +170,8 @@ def test_the_half_width_is_that_of_the_theorems(law: Law) -> None:
         )
     else:
         best = gaussian_half_width(n, k, log_beta).half_width
-    assert best <= terms.tolerance < best * (1 + 1e-4) + 0.001
-    assert PrivateTheorem(law).half_width(n, mechanism.epochs) <= terms.tolerance
+    assert best <= terms.half_width < best * (1 + 1e-4) + 0.001
+    assert PrivateTheorem(law).half_width(n, mechanism.epochs) <= terms.half_width
 
 
 @every_law
@@ -193,7 +194,7 @@ def test_more_room_gives_more_privacy_and_none_is_refused(law: Law) -> None:
     losses = []
     for tolerance in (0.08, 0.16, 0.32):
         terms, mechanism = opened(law, wanted(tolerance=tolerance))
-        assert terms.tolerance == tolerance
+        assert terms.half_width == tolerance
         losses.append(GRID / mechanism.epochs[0].scale)
         finer = PrivateTheorem(law).half_width(20_000, mechanism.epochs)
         assert tolerance * 0.999 < finer <= tolerance
@@ -238,7 +239,7 @@ def test_declared_statistics_have_intervals_in_proportion(law: Law) -> None:
     terms, mechanism = opened(law, wanted())
     for change, factor in ((1 / 20_000, 1.0), (1 / 40_000, 0.5)):
         (offer,) = mechanism.offer(terms, Account(), [Wish(mean_of_x(change), 0.4)])
-        assert offer.tolerance == pytest.approx(factor * terms.tolerance, rel=1e-12)
+        assert offer.tolerance == pytest.approx(factor * terms.half_width, rel=1e-12)
         assert audited(mechanism, terms, Account(), [offer], [mean_of_x(change)]) is None
     # What its text does not allow is found: a smaller change, with all that follows from it.
     (less,) = mechanism.offer(terms, Account(), [Wish(mean_of_x(1 / 80_000), 0.4)])
@@ -246,7 +247,7 @@ def test_declared_statistics_have_intervals_in_proportion(law: Law) -> None:
         forged = replace(less, profile=profile)
         assert audited(mechanism, terms, Account(), [forged], [mean_of_x(1 / 40_000)])
     with pytest.raises(ToleranceTooTight, match=r"needs .* missing"):
-        mechanism.offer(terms, Account(), [Wish(mean_of_x(1 / 5_000), terms.tolerance)])
+        mechanism.offer(terms, Account(), [Wish(mean_of_x(1 / 5_000), terms.half_width)])
 
 
 @every_law
@@ -264,7 +265,7 @@ def test_what_no_sensitivity_is_known_of_is_refused(law: Law) -> None:
     [
         ({"questions": None}, "give questions="),
         ({"sampling": declared(sigma=0.01)}, "needs independent rows"),
-        ({"design": True}, "leave design out"),
+        ({"design": ARMS}, "leave design out"),
         ({"questions": 10**13}, "questions is 10000000000000"),
     ],
 )
@@ -292,7 +293,7 @@ def test_an_audit_finds_what_was_changed(
     law: Law, change: Callable[[Offer], Offer], said: str
 ) -> None:
     terms, mechanism = opened(law, wanted())
-    (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, terms.tolerance)])
+    (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, terms.half_width)])
     assert audited(mechanism, terms, Account(), [offer], [CONDITION]) is None
     fault = audited(mechanism, terms, Account(), [change(offer)], [CONDITION])
     assert fault is not None
@@ -304,7 +305,7 @@ def test_an_audit_finds_an_opening_that_is_not_private_or_not_true(law: Law) -> 
     terms, mechanism = opened(law, wanted())
     for unfit, said in (
         ({"sampling": declared(sigma=0.01)}, "independent rows"),
-        ({"design": True}, "not private"),
+        ({"design": ARMS}, "not private"),
         ({"questions": 21}, "fewer questions"),
     ):
         assert said in (mechanism.fault(replace(terms, **unfit), 1) or "")

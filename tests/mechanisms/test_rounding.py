@@ -12,11 +12,11 @@ from hypothesis import assume, given, strategies as st
 import holdfast
 from holdfast.data.sampling import Independent, declared
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused
-from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.rounding import ROUNDED, ROUNDING
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.leakage.checks import log_nodes
@@ -87,11 +87,12 @@ def test_the_answer_is_within_half_a_step_and_every_release_holds_the_radius(
 
 @pytest.mark.parametrize(("rows", "questions"), [(1_000, 3), (2_000, 20), (20_000, 50)])
 def test_the_planners_half_width_is_what_is_released(rows: int, questions: int) -> None:
-    wanted = Wanted(rows, None, 0.95, questions, Independent())
-    tolerance, _ = ROUNDING.plan(wanted, {})
+    wanted = Terms(rows, None, 0.95, questions, Independent())
+    terms = ROUNDING.plan(wanted, {}).terms(wanted)
+    tolerance = terms.half_width
     listed = holdfast.plan(rows=rows, questions=questions)["rounding"].half_width
     assert tolerance == pytest.approx(listed, rel=1e-6)
-    session = Session(wanted.terms(tolerance))
+    session = Session(terms)
     for asked in range(questions):
         left = ROUNDED.questions_left(session.terms, session.account)
         assert left == questions - asked
@@ -105,7 +106,8 @@ def test_the_planners_half_width_is_what_is_released(rows: int, questions: int) 
 @pytest.mark.parametrize("questions", [2, 5, 20])
 def test_the_global_count_is_never_narrower(rows: int, questions: int) -> None:
     """The lecture's count: half-width 1/(2G) + sqrt(ln(2N/beta)/(2n)) for the best G."""
-    tolerance, _ = ROUNDING.plan(Wanted(rows, None, 0.95, questions, Independent()), {})
+    tolerance = ROUNDING.plan(Terms(rows, None, 0.95, questions, Independent()), {}).tolerance
+    assert tolerance is not None
     lecture = min(
         1 / (2 * G)
         + math.sqrt((math.log(2 / 0.05) + log_nodes(questions, questions - 1, G)) / (2 * rows))
@@ -158,9 +160,9 @@ def test_the_alphabet_is_the_cells_of_the_range() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(InvalidArgument, match="no options"):
-        ROUNDING.plan(Wanted(1_000, None, 0.95, 5, Independent()), {"digits": 2})
+        ROUNDING.plan(Terms(1_000, None, 0.95, 5, Independent()), {"digits": 2})
     with pytest.raises(InvalidArgument, match="cannot answer 500 questions by rounding"):
-        ROUNDING.plan(Wanted(1_000, None, 0.95, 500, Independent()), {})
+        ROUNDING.plan(Terms(1_000, None, 0.95, 500, Independent()), {})
     with pytest.raises(BudgetExhausted, match=r"after 3 questions \(500 nats\)"):
         offered(independent(900), leaked(500.0, asked=3))
 

@@ -11,9 +11,10 @@ from hypothesis import assume, given, strategies as st
 from scipy.stats import beta
 
 from holdfast.errors import Refused
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.guess_and_check import GuessAndCheck, _interval
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish, about
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Measured
@@ -139,7 +140,7 @@ def test_every_release_contains_what_the_sample_says(
     mechanism: Mechanism, world: tuple[Terms, Mean, list[int]], nats: float, data: st.DataObject
 ) -> None:
     terms, question, units = world
-    t = terms.tolerance
+    t = terms.half_width
     checks = isinstance(mechanism, GuessAndCheck)
     wish = data.draw(claims(question, t)) if checks else Wish(question, t)
     try:
@@ -183,7 +184,7 @@ def test_samples_with_the_same_symbol_have_the_same_release(
     """Whatever else differs between two samples does not show: not in value, interval or charge."""
     terms, question, units = first
     other = [min(GRID, unit + 1) for unit in units] if question is NUMBER else units[::-1]
-    wish = wish_for(mechanism, question, data.draw(st.sampled_from(GUESSES)), terms.tolerance)
+    wish = wish_for(mechanism, question, data.draw(st.sampled_from(GUESSES)), terms.half_width)
     session = Session(terms)
     try:
         (offer,) = mechanism.offer(terms, session.account, [wish])

@@ -25,14 +25,15 @@ from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.sample_splitting import SAMPLE_SPLITTING, SampleSplitting
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.statistic import Statistic, computing_error
 from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, same_secret, table
 from tests.mechanisms.fake import (
+    ARMS,
     CONDITION,
     NUMBER,
     audited,
@@ -47,17 +48,17 @@ from tests.theory.coverage import LEVELS, most_failures, too_many
 MECHANISM = SampleSplitting()
 
 
-def wanted(rows: int, questions: int | None, tolerance: float | None = None) -> Wanted:
-    return Wanted(rows, tolerance, 0.95, questions, Independent())
+def wanted(rows: int, questions: int | None, tolerance: float | None = None) -> Terms:
+    return Terms(rows, tolerance, 0.95, questions, Independent())
 
 
 @pytest.mark.parametrize(("rows", "questions"), [(1_000, 4), (20_000, 20), (163_673, 100)])
 def test_the_planners_half_width_is_what_is_released(rows: int, questions: int) -> None:
-    tolerance, _ = SAMPLE_SPLITTING.plan(wanted(rows, questions), {})
+    terms = SAMPLE_SPLITTING.plan(wanted(rows, questions), {}).terms(wanted(rows, questions))
+    tolerance = terms.half_width
     listed = holdfast.plan(rows=rows, questions=questions)["sample splitting"].half_width
     assert listed is not None
     assert listed - 4e-9 <= tolerance <= listed
-    terms = wanted(rows, questions).terms(tolerance)
     for question in (CONDITION, NUMBER):
         (offer,) = MECHANISM.offer(terms, Account(), [Wish(question, tolerance)])
         hoeffding = BoundedMean(rows // questions).radius(said(offer.log_p))
@@ -193,7 +194,7 @@ def test_what_it_needs() -> None:
     with pytest.raises(InvalidArgument, match="independent rows that are alike"):
         SAMPLE_SPLITTING.plan(replace(wanted(1_000, 4), sampling=clustered("u", size=4)), {})
     with pytest.raises(InvalidArgument, match="independent rows that are alike"):
-        SAMPLE_SPLITTING.plan(replace(wanted(1_000, 4), design=True), {})
+        SAMPLE_SPLITTING.plan(replace(wanted(1_000, 4), design=ARMS), {})
     with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.01 .* missing"):
         SAMPLE_SPLITTING.plan(wanted(1_000, 4, 0.01), {})
     with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.5 "):
@@ -230,5 +231,5 @@ def test_an_audit_finds_more_rows_than_a_part_and_a_part_that_is_not_there() -> 
     fault = CATALOGUE["sample splitting"].fault
     assert fault is not None
     assert fault(terms, {}, 1) is None
-    for unlike in (replace(terms, design=True), replace(terms, sampling=declared(sigma=0.01))):
+    for unlike in (replace(terms, design=ARMS), replace(terms, sampling=declared(sigma=0.01))):
         assert fault(unlike, {}, 1) == "its rows are not independent and alike"

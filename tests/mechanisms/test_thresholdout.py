@@ -15,11 +15,11 @@ import holdfast
 from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.laws.laplace import discrete_laplace
 from holdfast.mechanisms.laws.words import words_of
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.thresholdout import THRESHOLDOUT, Thresholdout
 from holdfast.theory.leakage.release import RESOLUTION
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
@@ -35,7 +35,7 @@ from tests.mechanisms.fake import (
 from tests.theory.coverage import counts_refute
 
 ROWS = 1_000
-TERMS = independent(ROWS, tolerance=0.5, questions=10**6)
+TERMS = independent(ROWS, tolerance=None, questions=10**6)
 UNSURE = Thresholdout(threshold=0.04, noise=0.01, budget=10**6)
 
 
@@ -166,11 +166,11 @@ def test_it_needs_training_rows_for_what_is_new(tmp_path: Path) -> None:
 
 
 def test_its_options() -> None:
-    wanted = Wanted(ROWS, None, 0.95, None, Independent())
+    wanted = Terms(ROWS, None, 0.95, None, Independent())
     with pytest.raises(InvalidArgument, match="needs questions=, or options"):
         THRESHOLDOUT.plan(wanted, {})
     for wrong in ({"noise": 0}, {"threshold": 2}, {"budget": 0}, {"treshold": 0.1}):
         with pytest.raises(InvalidArgument):
             THRESHOLDOUT.plan(wanted, {"budget": 3, **wrong})
-    _, parameters = THRESHOLDOUT.plan(wanted, {"budget": 3, "noise": 0.02})
+    parameters = THRESHOLDOUT.plan(wanted, {"budget": 3, "noise": 0.02}).parameters
     assert THRESHOLDOUT.build(TERMS, parameters) == Thresholdout(0.04, 0.02, 3)

@@ -21,12 +21,12 @@ from holdfast.data.design import Group
 from holdfast.data.sampling import Independent, clustered, declared, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.ledger.audit import audit
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.gaussian import TheoremT
-from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.median_noise import TheoremM
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import Epoch, Transfer
 from holdfast.mechanisms.transfer_plan import scale_of, whole_numbers
 from holdfast.question.row import GRID, GRID_ERROR
@@ -56,8 +56,8 @@ every_law = pytest.mark.parametrize("name", NAMES)
 BETAS = [0.05, 0.001]
 
 
-def wanted(rows: int, questions: int | None, tolerance: float | None, beta: float) -> Wanted:
-    return Wanted(rows, tolerance, 1 - beta, questions, Independent())
+def wanted(rows: int, questions: int | None, tolerance: float | None, beta: float) -> Terms:
+    return Terms(rows, tolerance, 1 - beta, questions, Independent())
 
 
 @cache
@@ -72,7 +72,7 @@ def opened(
     """Terms and mechanism as a ledger would keep them: through JSON."""
     wish = wanted(rows, questions, tolerance, beta)
     planned = CATALOGUE[name].plan(wish, options)
-    terms = wish.terms(planned.tolerance)
+    terms = planned.terms(wish)
     parameters: Mapping[str, Any] = json.loads(json.dumps(planned.parameters))
     mechanism = CATALOGUE[name].build(terms, parameters)
     assert isinstance(mechanism, Transfer)
@@ -88,18 +88,18 @@ def opened(
 def test_the_half_width_is_the_planners(name: str, rows: int, questions: int, beta: float) -> None:
     terms, mechanism = opened(name, rows, questions, beta=beta)
     plan = holdfast.plan(rows=rows, questions=questions, confidence_level=1 - beta)
-    assert terms.tolerance == plan[name].half_width
-    (offer,) = mechanism.offer(terms, Account(), [Wish(NUMBER, terms.tolerance)])
-    assert offer.tolerance == terms.tolerance
+    assert terms.half_width == plan[name].half_width
+    (offer,) = mechanism.offer(terms, Account(), [Wish(NUMBER, terms.half_width)])
+    assert offer.tolerance == terms.half_width
     # And the theorem gives it, with what whole numbers add.
-    assert mechanism.theorem.half_width(rows, mechanism.epochs) <= terms.tolerance * (1 + 1e-7)
+    assert mechanism.theorem.half_width(rows, mechanism.epochs) <= terms.half_width * (1 + 1e-7)
 
 
 @every_law
 def test_a_declared_tolerance_is_kept_and_answers_are_narrower(name: str) -> None:
     _, least = opened(name)
     terms, mechanism = opened(name, tolerance=0.4)
-    assert terms.tolerance == 0.4
+    assert terms.half_width == 0.4
     assert mechanism.epochs == least.epochs
     for asked_for in (0.4, 0.2):
         (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, asked_for)])
@@ -117,7 +117,7 @@ def test_what_cannot_be_promised_is_refused(name: str) -> None:
         mechanism.offer(terms, Account(), [Wish(CONDITION, 0.01)])
     for sampling in (clustered("x", size=3.0), m_dependent(2), declared(sigma=0.01)):
         with pytest.raises(InvalidArgument, match="needs independent rows"):
-            CATALOGUE[name].plan(Wanted(5_000, None, 0.95, 50, sampling), {})
+            CATALOGUE[name].plan(Terms(5_000, None, 0.95, 50, sampling), {})
 
 
 @every_law
@@ -159,7 +159,7 @@ def test_a_declared_variance_narrows_and_is_said(variance: float) -> None:
     planned = CATALOGUE["median noise"].plan(
         wanted(rows, questions, None, 0.05), {"variance": variance}
     )
-    assert f"a variance of at most {variance:g}" in planned.parameters["assumes"]
+    assert f"a variance of at most {variance:g}" in (planned.assumes or "")
     for wrong in (0.0, 0.3, math.nan):
         with pytest.raises(InvalidArgument, match="variance is"):
             opened("median noise", rows, questions, variance=wrong)
@@ -223,7 +223,7 @@ def test_a_batch_may_cross_the_end_of_an_epoch() -> None:
 def test_a_release_is_about_the_sum_of_the_rows(name: str, units: list[int], number: bool) -> None:
     question = NUMBER if number else CONDITION
     terms, mechanism = LAWS[name]
-    (offer,) = mechanism.offer(terms, Account(), [Wish(question, terms.tolerance)])
+    (offer,) = mechanism.offer(terms, Account(), [Wish(question, terms.half_width)])
     assert Offer.from_dict(json.loads(json.dumps(offer.to_dict()))) == offer
     (symbol,) = mechanism.respond(terms, [offer], [question], of_units(units), noise_of(SECRET))
     assert isinstance(symbol, int)
@@ -294,7 +294,7 @@ def test_nothing_is_computed_again_after_the_opening(
 def test_an_audit_finds_a_changed_offer(name: str) -> None:
     terms, mechanism = opened(name)
     account = _after(4)
-    (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, terms.tolerance)])
+    (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, terms.half_width)])
     assert audited(mechanism, terms, account, [offer], [NUMBER]) is None
     changed: dict[str, dict[str, Any]] = {
         "number": {"number": 6},

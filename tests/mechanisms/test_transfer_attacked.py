@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 from scipy.stats import norm
 
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.transfer.gaussian import gaussian_max_noise
@@ -81,7 +82,7 @@ def attacked(terms: Terms, mechanism: Transfer, trial: int) -> bool:
 
     def put(agreeing: NDArray[np.bool_]) -> Release:
         sample = of_count(ROWS, int(np.count_nonzero(agreeing)))
-        return session.put(mechanism, Wish(CONDITION, terms.tolerance), sample)
+        return session.put(mechanism, Wish(CONDITION, terms.half_width), sample)
 
     releases = [put(column) for column in agreement.T]
     weights = np.array([release.value - TRUTH for release in releases])
@@ -113,7 +114,7 @@ def test_the_noise_alone_stays_within_its_part(name: str, beta: float) -> None:
     """
     questions, trials = 20, 250
     terms, mechanism = opened(name, 2_000, questions, beta=beta)
-    (offer,) = mechanism.offer(terms, Account(), [Wish(CONSTANT, terms.tolerance)])
+    (offer,) = mechanism.offer(terms, Account(), [Wish(CONSTANT, terms.half_width)])
     scale = offer.grid.scale / (2_000 * GRID)
     if name == "gaussian":
         largest = gaussian_max_noise(questions, math.log(beta))

@@ -15,16 +15,16 @@ from scipy.stats import norm
 import holdfast
 from holdfast.data.sampling import Independent, declared, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.calibration import Calibration
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.known import KnownVariance
 from holdfast.theory.base.concentration import BoundedMean, SubExponential, SubGaussian
 from holdfast.theory.leakage.release import RESOLUTION as SCALE
@@ -52,7 +52,7 @@ QUESTIONS = 102  # an odd number of features, so that a vote is never a tie, and
 def offered(law: Law, terms: Terms, nats: float = 0.0, **options: Any) -> Offer:
     calibration = Calibration(**options) if options else None
     (offer,) = typical(law, calibration).offer(
-        terms, leaked(nats), [Wish(CONDITION, terms.tolerance)]
+        terms, leaked(nats), [Wish(CONDITION, terms.half_width)]
     )
     return offer
 
@@ -97,9 +97,9 @@ def test_half_of_the_share_is_for_the_sample_and_half_for_the_noise(law: Law, na
     alpha = 1 / 20_000 + norm.isf(math.exp(half - nats) / 2) / (2 * math.sqrt(20_000))
     assert offer.radius == pytest.approx(alpha, rel=1e-9)
     error = law.error(SCALE, half)
-    assert offer.tolerance == terms.tolerance
-    assert alpha + (error + 0.5) / cells_of(offer) <= terms.tolerance
-    assert alpha + (error + 0.5) / (cells_of(offer) - 1) > terms.tolerance - 1e-12
+    assert offer.tolerance == terms.half_width
+    assert alpha + (error + 0.5) / cells_of(offer) <= terms.half_width
+    assert alpha + (error + 0.5) / (cells_of(offer) - 1) > terms.half_width - 1e-12
 
 
 @every_law
@@ -205,7 +205,7 @@ def test_declared_noise_stays_while_the_half_width_grows(law: Law) -> None:
     ],
 )
 def test_bad_options(options: dict[str, Any], said: str) -> None:
-    wanted = Wanted(20_000, 0.2, 0.95, 20, Independent())
+    wanted = Terms(20_000, 0.2, 0.95, 20, Independent())
     with pytest.raises(InvalidArgument, match=said):
         CATALOGUE["typical laplace"].plan(wanted, options)
 
@@ -222,10 +222,11 @@ def test_all_planned_questions_are_answered_at_the_planned_width(
     law: Law, options: dict[str, Any], sampling: Any
 ) -> None:
     kind = CATALOGUE[f"typical {law.name}"]
-    wanted = Wanted(30_000, None, 0.95, 40, sampling)
-    tolerance, parameters = kind.plan(wanted, options)
-    terms = wanted.terms(tolerance)
-    mechanism, account = kind.build(terms, parameters), Account()
+    wanted = Terms(30_000, None, 0.95, 40, sampling)
+    planned = kind.plan(wanted, options)
+    terms = planned.terms(wanted)
+    tolerance = terms.half_width
+    mechanism, account = kind.build(terms, planned.parameters), Account()
     for left in range(40, 0, -1):
         assert mechanism.questions_left(terms, account) == left
         (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, tolerance)])
@@ -233,15 +234,15 @@ def test_all_planned_questions_are_answered_at_the_planned_width(
         assert audited(mechanism, terms, account, [offer], [NUMBER]) is None
         account = mechanism.advance(account, [offer], [mechanism.settle(offer, 0)])
     # And a width a hundredth smaller would not have been enough.
-    tight = wanted.terms(tolerance - 0.001 - 0.01 * tolerance)
+    tight = replace(terms, tolerance=tolerance - 0.001 - 0.01 * tolerance)
     assert mechanism.questions_left(tight, Account()) < 40
 
 
 def test_the_planner_says_what_laplace_noise_does() -> None:
     for rows, questions in ((20_000, 20), (100_000, 300)):
         planned = holdfast.plan(rows=rows, questions=questions)["typical laplace"].half_width
-        wanted = Wanted(rows, None, 0.95, questions, Independent())
-        tolerance, _ = CATALOGUE["typical laplace"].plan(wanted, {})
+        wanted = Terms(rows, None, 0.95, questions, Independent())
+        tolerance = CATALOGUE["typical laplace"].plan(wanted, {}).terms(wanted).half_width
         assert planned is not None
         assert tolerance - 0.001 < planned * 1.00002
         assert planned <= tolerance
@@ -258,7 +259,7 @@ def test_the_planners_half_width_lasts_for_all_questions(
     assert planned is not None
 
     def answered(tolerance: float) -> int:
-        terms = Wanted(rows, None, 0.95, questions, Independent()).terms(tolerance)
+        terms = Terms(rows, tolerance, 0.95, questions, Independent())
         mechanism, account = typical(law), Account()
         for count in range(questions):
             try:
@@ -313,9 +314,9 @@ def test_an_audit_finds_less_noise_than_declared() -> None:
 @pytest.mark.parametrize("beta", BETAS)
 @every_law
 def test_intervals_stay_true_together(law: Law, beta: float) -> None:
-    wanted = Wanted(ROWS, None, 1 - beta, QUESTIONS, Independent())
-    tolerance, _ = CATALOGUE[f"typical {law.name}"].plan(wanted, {})
-    found = attacks(typical(law), wanted.terms(tolerance), charging=True)
+    wanted = Terms(ROWS, None, 1 - beta, QUESTIONS, Independent())
+    terms = CATALOGUE[f"typical {law.name}"].plan(wanted, {}).terms(wanted)
+    found = attacks(typical(law), terms, charging=True)
     assert not too_many(found, beta)
 
 

@@ -14,8 +14,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.mechanism import Mechanism, Release, Wish
+from holdfast.mechanisms.terms import Terms
 from tests.mechanisms.fake import CONDITION, Session, Sums, of_count
 
 ROWS, FEATURES, TRIALS, TRUTH = 1_000, 160, 24, 0.5
@@ -58,7 +58,7 @@ def attack(mechanism: Mechanism, session: Session, trial: int) -> bool:
     """As many features as the declared questions allow, at the declared tolerance."""
     assert session.terms.questions is not None
     asked = features(trial)[:, : session.terms.questions - 1]
-    wish = Wish(CONDITION, session.terms.tolerance)
+    wish = Wish(CONDITION, session.terms.half_width)
     return by_asking(mechanism, session, lambda: wish, asked)
 
 

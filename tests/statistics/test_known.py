@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from holdfast.data.design import NO_DESIGN
 from holdfast.data.sampling import Independent, m_dependent
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
@@ -25,6 +26,7 @@ from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from tests.mechanisms.fake import (
+    ARMS,
     SECRET,
     Sums,
     independent,
@@ -242,7 +244,7 @@ def test_with_a_design_rows_are_not_taken_for_alike() -> None:
 
     def largest_confirmed(question: Statistic, design: bool, spread: bool) -> int:
         """The largest count of which it is confirmed that the share is at most 0.1."""
-        terms = replace(independent(n, tolerance=0.3), design=design)
+        terms = replace(independent(n, tolerance=0.3), design=ARMS if design else NO_DESIGN)
         wish = Wish(question, 0.3, (0.0, 0.1), 0.1)
         (offer,) = mechanism.offer(terms, Account(), [wish])
         best = -1

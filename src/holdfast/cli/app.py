@@ -127,13 +127,12 @@ def plan(
 
 def _again(made: Any, sampling: str) -> str:
     """The command that gives the same plan."""
-    words = ["holdfast plan"]
+    words, given = ["holdfast plan"], made.request.to_dict()
     for name in ("rows", "questions", "tolerance", "surprises"):
-        value = getattr(made, name)
-        if value is not None:
-            words.append(f"--{name} {value}")
-    if made.confidence_level != 0.95:
-        words.append(f"--confidence-level {made.confidence_level}")
+        if given[name] is not None:
+            words.append(f"--{name} {given[name]}")
+    if given["confidence_level"] != 0.95:
+        words.append(f"--confidence-level {given['confidence_level']}")
     if sampling != "independent":
         words.append(f"--sampling {sampling}")
     return " ".join(words)

@@ -143,16 +143,16 @@ def init(
         )
     for warning in noticed:
         typer.echo(f"holdfast: {warning.message}", err=True)
-    public = holdout.opening.design
+    public = holdout.opening.terms.design
     if as_json:
-        columns = [] if public is None else public["columns"]
+        columns = list(public.columns)
         show_json({"ledger": str(path), "design": columns, **holdout.budget.to_dict()})
         return
     typer.echo(f"Protected {holdout.rows:,} rows of {data}; the ledger is {path}.")
-    if public is not None:
+    if public:
         typer.echo(
-            f"Public by design: {', '.join(public['columns'])}, with the number of rows of each "
-            f"of {len(public['cells']):,} combinations."
+            f"Public by design: {', '.join(public.columns)}, with the number of rows of each "
+            f"of {len(public.cells):,} combinations."
         )
     typer.echo(str(holdout.budget))
     if holdout.budget.questions_left == 0:

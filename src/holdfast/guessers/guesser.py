@@ -15,8 +15,8 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.entries import Recorded
-from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.mechanism import Wish
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval

@@ -102,7 +102,7 @@ class MedianMechanism:
             )
         if self.printed:
             return median_parameters_printed(terms.rows, terms.questions, cells)
-        eta = terms.tolerance / 2 if self.accuracy is None else self.accuracy
+        eta = terms.half_width / 2 if self.accuracy is None else self.accuracy
         return median_parameters(terms.questions, cells, eta)
 
     def start(self, grounds: Grounds) -> VersionSpace:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.privacy import Privacy
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.wording import percent, plural
 
@@ -107,6 +108,7 @@ class Budget:
         }
 
     def __str__(self) -> str:
+        width = f" at {self.terms.width}" if self.terms.promises else ""
         declared = "" if self.terms.questions is None else f" of {self.terms.questions:,} declared"
         privacy = self.privacy
         spent = () if privacy is None else (f"  privacy spent: {privacy}",)
@@ -116,8 +118,7 @@ class Budget:
                 f"Budget: {plural(self.asked, 'question')} answered{declared}, "
                 f"{plural(self.account.surprises, 'surprise')} in "
                 f"{plural(self.account.checks, 'check')}",
-                f"  left at half-width {self.terms.tolerance:g} of the range: "
-                f"{plural(self.questions_left, 'question')}{self._unguessed}"
+                f"  left{width}: {plural(self.questions_left, 'question')}{self._unguessed}"
                 + (
                     ""
                     if self.checker is None

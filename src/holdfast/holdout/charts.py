@@ -96,7 +96,8 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
         title=alt.Title(
             f"What {rows:,} rows can answer",
             subtitle=[
-                f"all intervals together at {percent(plan.confidence_level)}; {plan.sampling}",
+                f"all intervals together at {percent(plan.request.declared.level)}; "
+                f"{plan.request.sampling}",
                 "dashed: published methods; dotted: not valid when questions follow answers",
             ],
         ),
@@ -181,8 +182,8 @@ def drawing_library() -> Any:
 
 def _plan_points(plan: Plan) -> list[dict[str, Any]]:
     """The half-widths of every mechanism that applies, over a range around the plan's questions."""
-    best, rows = plan.recommended, plan.known_rows
-    n, log_beta = best.rows or 1, plan.log_beta
+    best, rows, said = plan.recommended, plan.request.known_rows, plan.request.declared
+    n, log_beta = best.rows or 1, plan.request.log_beta
     counts = _question_counts(10 * (best.questions or 1))
     own = [kind.method for kind in CATALOGUE.values() if kind.method and kind.colour]
     lines: list[tuple[str, list[Method]]] = [
@@ -190,11 +191,11 @@ def _plan_points(plan: Plan) -> list[dict[str, Any]]:
         for method in (*own, *published_methods())
         if method.applies(rows)
     ]
-    if plan.surprises is not None:
+    if said.surprises is not None:
         lines.append(
             (
-                f"guess and check, {plural(plan.surprises, 'surprise')}",
-                [check_method(min(plan.surprises, k)) for k in counts],
+                f"guess and check, {plural(said.surprises, 'surprise')}",
+                [check_method(min(said.surprises, k)) for k in counts],
             )
         )
     else:

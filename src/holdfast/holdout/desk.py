@@ -122,8 +122,8 @@ class Desk:
     def half_width(self, tolerance: float | None) -> float:
         """The half-width wanted, as a part of the range."""
         if tolerance is None:
-            return self.transcript.terms.tolerance
-        return require.between("tolerance", tolerance, 0.0, 0.5, open_low=True, open_high=True)
+            return self.transcript.terms.half_width
+        return require.tolerance(tolerance)
 
     def wishes(
         self, statistics: Sequence[Statistic], others: Sample | None, tolerance: float | None

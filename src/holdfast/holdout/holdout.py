@@ -72,7 +72,7 @@ class Holdout:
     @property
     def rows(self) -> int:
         """How many rows are protected."""
-        return self.opening.rows
+        return self.opening.terms.rows
 
     @property
     def schema(self) -> Schema:
@@ -167,9 +167,8 @@ class Holdout:
         except LedgerUnavailable as error:  # a text for people must not fail
             return f"Holdout {self._own_desk.opening.name!r}: {error}"
         return (
-            f"Holdout {self.name!r}: {self.rows:,} rows · half-width {self.opening.tolerance:g} of "
-            f"the range · {budget.together} · {plural(budget.asked, 'question')} answered · "
-            f"{budget.remaining}"
+            f"Holdout {self.name!r}: {self.rows:,} rows · {budget.terms.width} · "
+            f"{budget.together} · {plural(budget.asked, 'question')} answered · {budget.remaining}"
         )
 
     def __deepcopy__(self, memo: object = None) -> Self:

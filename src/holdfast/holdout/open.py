@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os.path
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from holdfast import require
 from holdfast.data.clusters import effective_size
 from holdfast.data.design import design_of
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Clustered, Sampling, sampling_of, sampling_to_dict
+from holdfast.data.sampling import Clustered, Independent, Sampling, sampling_of, sampling_to_dict
 from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.guessers.catalogue import guessers_of
 from holdfast.guessers.guesser import Guesser
@@ -30,14 +30,11 @@ from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.auto import AUTO, Choice, choose
 from holdfast.mechanisms.catalogue import checking, kind_of
-from holdfast.mechanisms.kind import Wanted
 from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
-from holdfast.question.columns import Schema, declared_bounds
-from holdfast.statistics.table import Table
+from holdfast.mechanisms.terms import Declarations, Terms
+from holdfast.question.columns import Schema
 
 __all__ = ["open", "opened_again"]
-
-_CONFIDENCE_LEVEL = 0.95
 
 
 def open(
@@ -91,35 +88,35 @@ def open(
     there = is_there(named)
     path = Path(os.path.abspath(named))  # it stays there, wherever one works later
     timeout = require.between("timeout", timeout, 0.0, 1e6)
-    declared = {
-        "name": name,
-        "tolerance": tolerance,
-        "questions": questions,
-        "surprises": surprises,
-        "confidence_level": confidence_level,
-        "sampling": None if sampling is None else sampling_of(sampling),
-        "schema": schema,
-        "design": None if design is None else require.texts("design", design),
-        "mechanism": None if mechanism is None else require.text("mechanism", mechanism),
-        "options": {} if options is None else require.mapping("options", options),
-        "private": require.flag("private", private),
-    }
+    said = _Said(
+        name,
+        Declarations(
+            tolerance,
+            questions,
+            surprises,
+            confidence_level,
+            None if sampling is None else sampling_of(sampling),
+            None if design is None else tuple(require.texts("design", design)),
+        ),
+        schema,
+        None if mechanism is None else require.text("mechanism", mechanism),
+        {} if options is None else require.mapping("options", options),
+        require.flag("private", private),
+    )
     guessers = guessers_of(guesser, with_training=train is not None)
-    rows = None if there else _made(path, declared, data, table, timeout)
+    rows = None if there else _made(path, said, data, table, timeout)
     store = Store.open(path)
     try:
         transcript = Transcript.resumed(store)
         if rows is None and data is not None:
             rows = Rows.of_ledger(store, data, table)
         sample = None if rows is None else rows.sample
-        _same_declarations(path, transcript.opening, declared, sample)
+        _same_declarations(path, transcript.opening, said, sample)
         if rows is not None:
             rows.require_protected(store, transcript.opening)
             note_ledger(path)
         training = None if train is None else other_rows(train, transcript.opening, store.secret)
-        known = Table.declared(
-            transcript.opening.columns, transcript.opening.bounds, transcript.opening.design
-        )
+        known = transcript.opening.table
         desk = Desk(store, transcript, known, sample, training, timeout, guessers)
         if guesser is not None and guessers:
             desk.require_checks()
@@ -155,16 +152,26 @@ def _ledger_path(data: Any, name: str | None, ledger: str | Path | None) -> Path
     return require.file("name", f"{name}.ledger")
 
 
-def _made(
-    path: Path, declared: dict[str, Any], data: Any, table: str | None, timeout: float
-) -> Rows:
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the arguments of `open` say of the ledger; what they leave out is None or empty."""
+
+    name: str | None
+    declarations: Declarations
+    schema: Any
+    mechanism: str | None
+    options: Mapping[str, Any]
+    private: bool
+
+
+def _made(path: Path, said: _Said, data: Any, table: str | None, timeout: float) -> Rows:
     """Make the ledger of a table; the rows, with their fingerprint."""
     if data is None:
         raise InvalidArgument(
             f"there is no ledger {str(path)!r} yet, and open was given no data to make one for."
         )
     rows = Rows.of_data(data, table)
-    opening = _opening(path, declared, rows.sample)
+    opening = _opening(path, said, rows.sample)
     for other in others_over(rows.content, path):
         warnings.warn(
             f"the ledger {str(other)!r} protects the same table: two ledgers have two budgets, and "
@@ -180,84 +187,59 @@ def _keyed(opening: Opening, secret: bytes, content: str) -> Opening:
     return replace(opening, fingerprint=keyed_print(secret, content))
 
 
-def _opening(path: Path, declared: dict[str, Any], sample: Sample) -> Opening:
+def _opening(path: Path, said: _Said, sample: Sample) -> Opening:
     """The first entry of a new ledger, but for the fingerprint, which needs the secret."""
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
-    bounds = Schema(sample.types).declare(declared["schema"]).bounds
-    sampling = _measured(declared["sampling"] or sampling_of("independent"), sample)
-    level = declared["confidence_level"]
-    level = _CONFIDENCE_LEVEL if level is None else require.confidence_level(level)
-    questions = declared["questions"]
-    if questions is not None:
-        questions = require.positive_integer("questions", questions)
-    surprises = require.surprises(declared["surprises"], questions)
-    wanted = declared["tolerance"]
-    if wanted is not None:
-        wanted = require.between("tolerance", wanted, 0.0, 0.5, open_low=True, open_high=True)
-    design = _design(declared["design"], sample, sampling)
-    wishes = Wanted(sample.n, wanted, level, questions, sampling, design is not None, surprises)
-    kind, why = _choice(_mechanism_name(declared), wishes, declared["options"])
-    planned = kind.plan(wishes, declared["options"])
+    schema = Schema(sample.types).declare(said.schema)
+    declared = said.declarations
+    sampling = _measured(declared.sampling or Independent(), sample)
+    unit = sampling.column if isinstance(sampling, Clustered) else None
+    design = design_of(sample, declared.design or (), unit)
+    wanted = declared.terms(sample.n, sampling, design)
+    kind, why = _choice(said, wanted)
+    planned = kind.plan(wanted, said.options)
+    terms = planned.terms(wanted)
     mechanism: dict[str, Any] = {"name": kind.name, "parameters": planned.parameters}
-    if declared["options"]:
-        mechanism["options"] = dict(declared["options"])
-    if surprises is not None and checking(mechanism, wishes.terms(planned.tolerance)) is None:
+    if said.options:
+        mechanism["options"] = dict(said.options)
+    if terms.surprises is not None and checking(mechanism, terms) is None:
         raise InvalidArgument(
-            f"surprises is {surprises:,}, and {kind.name} checks no guesses: {kind.refuses_checks} "
-            "Leave surprises out, or choose another mechanism."
+            f"surprises is {terms.surprises:,}, and {kind.name} checks no guesses: "
+            f"{kind.refuses_checks} Leave surprises out, or choose another mechanism."
         )
-    opening = Opening(
-        at=now(),
-        name=declared["name"] or path.stem,
-        rows=sample.n,
-        tolerance=planned.tolerance,
-        confidence_level=level,
-        questions=questions,
-        sampling=sampling_to_dict(sampling),
-        fingerprint="",
-        columns={column: str(kind) for column, kind in sample.types.items()},
-        bounds={column: (pair.low, pair.high) for column, pair in bounds.items()},
-        design=design,
-        mechanism=mechanism if why is None else {**mechanism, "why": why},
-        surprises=surprises,
-    )
+    if why is not None:
+        mechanism["why"] = why
+    opening = Opening(now(), said.name or path.stem, terms, schema, mechanism, fingerprint="")
     # What cannot be read again must not be written.
     Transcript().apply([(1, canonical(opening.body()), "")])
     return opening
 
 
-def _mechanism_name(declared: dict[str, Any]) -> str | None:
-    """The mechanism that was named; a private holdout has a private one."""
-    name: str | None = declared["mechanism"]
-    if not declared["private"]:
-        return name
-    if name == AUTO or (name is not None and not kind_of(name).private):
-        raise InvalidArgument(_not_private(name))
-    return name or PRIVATE_GAUSSIAN.name
-
-
-def _not_private(name: str) -> str:
-    return (
-        f"mechanism is {name!r}, whose answers depend on single rows more than private=True allows;"
-        f" use {PRIVATE_LAPLACE.name!r} or {PRIVATE_GAUSSIAN.name!r}, or leave private out."
-    )
-
-
-def _choice(name: str | None, wanted: Wanted, options: Mapping[str, Any]) -> Choice:
+def _choice(said: _Said, wanted: Terms) -> Choice:
     """The mechanism that was named, or the one that is chosen for what was declared."""
+    name = _mechanism_name(said)
     if name == AUTO:
-        return choose(wanted, options)
+        return choose(wanted, said.options)
     return Choice(kind_of(name or "bounded noise"), None)
 
 
-def _design(
-    columns: Sequence[str] | None, sample: Sample, sampling: Sampling
-) -> dict[str, Any] | None:
-    if not columns:
-        return None
-    unit = sampling.column if isinstance(sampling, Clustered) else None
-    return design_of(sample, columns, unit).to_dict()
+def _mechanism_name(said: _Said) -> str | None:
+    """The mechanism that was named; a private holdout has a private one."""
+    if not said.private:
+        return said.mechanism
+    if said.mechanism is None:
+        return PRIVATE_GAUSSIAN.name
+    if said.mechanism == AUTO or not kind_of(said.mechanism).private:
+        raise _not_private(said.mechanism)
+    return said.mechanism
+
+
+def _not_private(name: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"mechanism is {name!r}, whose answers depend on single rows more than private=True allows;"
+        f" use {PRIVATE_LAPLACE.name!r} or {PRIVATE_GAUSSIAN.name!r}, or leave private out."
+    )
 
 
 def _measured(sampling: Sampling, sample: Sample) -> Sampling:
@@ -270,36 +252,37 @@ def _measured(sampling: Sampling, sample: Sample) -> Sampling:
     return Clustered(sampling.column, effective_size(sample, sampling.column))
 
 
-def _same_declarations(
-    path: Path, opening: Opening, declared: dict[str, Any], sample: Sample | None
-) -> None:
-    plain = ("name", "tolerance", "questions", "surprises", "confidence_level")
-    said = {what: declared[what] for what in plain}
-    if declared["sampling"] is not None and sample is not None:
-        said["sampling"] = sampling_to_dict(_measured(declared["sampling"], sample))
-    if declared["schema"] is not None:
-        bounds = declared_bounds(declared["schema"])
-        said["bounds"] = {column: (pair.low, pair.high) for column, pair in bounds.items()}
-    if declared["private"] and not kind_of(opening.mechanism["name"]).private:
-        raise InvalidArgument(_not_private(opening.mechanism["name"]))
-    named = {None, opening.mechanism["name"], AUTO if "why" in opening.mechanism else None}
-    if declared["mechanism"] not in named:
-        raise _otherwise(path, "mechanism", declared["mechanism"], opening.mechanism["name"])
-    chosen = opening.mechanism.get("options", {})
-    if declared["options"] and dict(declared["options"]) != chosen:
-        raise _otherwise(path, "options", dict(declared["options"]), chosen)
-    if declared["design"] is not None:
-        public = [] if opening.design is None else opening.design["columns"]
-        if sorted(set(declared["design"])) != public:
-            raise _otherwise(path, "design", list(declared["design"]), public)
-    for what, value in said.items():
-        stored = getattr(opening, what)
+def _same_declarations(path: Path, opening: Opening, said: _Said, sample: Sample | None) -> None:
+    """Refuse what is said otherwise than when the ledger was opened."""
+    if said.private and not kind_of(opening.mechanism["name"]).private:
+        raise _not_private(opening.mechanism["name"])
+    for what, value, stored in _comparable(opening, said, sample):
         if value is not None and value != stored:
-            raise _otherwise(path, what, value, stored)
+            raise InvalidArgument(
+                f"{what} is {value!r}, and the ledger {str(path)!r} was opened with {stored!r}; "
+                "leave it out, or use another ledger."
+            )
 
 
-def _otherwise(path: Path, what: str, value: object, stored: object) -> InvalidArgument:
-    return InvalidArgument(
-        f"{what} is {value!r}, and the ledger {str(path)!r} was opened with {stored!r}; leave it "
-        "out, or use another ledger."
-    )
+def _comparable(
+    opening: Opening, said: _Said, sample: Sample | None
+) -> Iterator[tuple[str, object, object]]:
+    """What may be declared, as it is said now (None: it is not) and as the ledger has it."""
+    declared, terms, chosen = said.declarations, opening.terms, opening.mechanism
+    auto = said.mechanism == AUTO and "why" in chosen
+    yield "mechanism", None if auto else said.mechanism, chosen["name"]
+    yield "options", dict(said.options) or None, chosen.get("options", {})
+    yield "name", said.name, opening.name
+    yield "tolerance", declared.tolerance, terms.tolerance
+    yield "questions", declared.questions, terms.questions
+    yield "surprises", declared.surprises, terms.surprises
+    yield "confidence_level", declared.confidence_level, terms.confidence_level
+    if declared.sampling is not None and sample is not None:
+        sampling = _measured(declared.sampling, sample)
+        yield "sampling", sampling_to_dict(sampling), sampling_to_dict(terms.sampling)
+    if declared.design is not None:
+        yield "design", sorted(set(declared.design)), list(terms.design.columns)
+    if said.schema is not None:
+        stored = opening.schema.to_dict()
+        now = Schema(opening.schema.types).declare(said.schema).to_dict()
+        yield from ((what, now[what], stored[what]) for what in stored)

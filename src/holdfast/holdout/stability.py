@@ -14,11 +14,12 @@ from typing import Any, TypeGuard
 
 from holdfast import require
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Mechanism
 from holdfast.mechanisms.stable_steps import steps_of
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.typical.certificate import (

@@ -19,13 +19,13 @@ from holdfast.data.clusters import effective_size
 from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Clustered, sampling_from_dict
+from holdfast.data.sampling import Clustered
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike
 from holdfast.ledger.chain import Row, canonical
 from holdfast.ledger.entries import Asked, Opening
 from holdfast.ledger.filing import Filed, Kept, place_of
-from holdfast.ledger.identity import keyed_print
+from holdfast.ledger.identity import has_shape, keyed_print
 from holdfast.ledger.reader import Reader, look
 from holdfast.ledger.recording import Pending
 from holdfast.ledger.transcript import Transcript, checkpoint_of
@@ -34,7 +34,6 @@ from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import recorded_statistic
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.table import Table
 
 __all__ = ["Finding", "audit"]
 
@@ -133,7 +132,6 @@ def _follow(transcript: Transcript, entries: Iterable[Row], kept: Kept | None) -
 def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     """What is wrong with a batch, and with which of its questions."""
     opening = transcript.opening
-    table = Table.declared(opening.columns, opening.bounds, opening.design)
     unsound = kind_of(opening.mechanism["name"]).fault
     if unsound is not None:
         last = transcript.account.asked + len(pending.asked)
@@ -143,7 +141,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     statistics = []
     for place, asked in enumerate(pending.asked, start=1):
         try:
-            statistic = recorded_statistic(asked.offer.question, table)
+            statistic = recorded_statistic(asked.offer.question, opening.table)
             fault = _question_fault(transcript, asked, statistic)
         except HoldfastError:
             fault = "its question cannot be read, or has no interval here"
@@ -189,7 +187,7 @@ def _made_again(
     wishes = [
         Wish(
             statistic,
-            transcript.terms.tolerance if asked.offer.tolerance is None else asked.offer.tolerance,
+            transcript.terms.half_width if asked.offer.tolerance is None else asked.offer.tolerance,
             asked.offer.claim,
             asked.offer.guess,
             known_variance(statistic, transcript.by_question),
@@ -265,17 +263,14 @@ def _same_data(opening: Opening, secret: bytes, sample: Callable[[], Sample]) ->
 
 def _misstated(opening: Opening, rows: Sample) -> str | None:
     """What the opening says wrongly of the table, in words."""
-    sampling, stated = sampling_from_dict(opening.sampling), opening.design
+    sampling, stated = opening.terms.sampling, opening.terms.design
     unit = sampling.column if isinstance(sampling, Clustered) else None
-    columns = {column: str(kind) for column, kind in rows.types.items()}
-    if (rows.n, columns) != (opening.rows, opening.columns):
+    if not has_shape(opening, rows):
         return "rows or columns"
     if isinstance(sampling, Clustered):
         size = effective_size(rows, sampling.column)
         if sampling.size is None or not alike(sampling.size, size):
             return "units"
-    if stated is not None:
-        design = design_of(rows, stated["columns"], unit).to_dict()
-        if canonical(design) != canonical(stated):
-            return "groups of the design"
+    if canonical(design_of(rows, stated.columns, unit).to_dict()) != canonical(stated.to_dict()):
+        return "groups of the design"
     return None

@@ -16,8 +16,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol
+from holdfast.mechanisms.terms import Terms
+from holdfast.question.columns import Schema
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.play import Estimate
+from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Asked", "Opening", "Recorded", "abandonment", "reservation", "settlement"]
@@ -34,27 +37,31 @@ class Opening:
 
     at: str
     name: str
-    rows: int
-    tolerance: float
-    confidence_level: float
-    questions: int | None
-    sampling: dict[str, Any]
-    fingerprint: str
-    columns: dict[str, str]
-    bounds: dict[str, tuple[float, float]]
-    design: dict[str, Any] | None
+    terms: Terms
+    schema: Schema
     mechanism: dict[str, Any]
-    surprises: int | None = None
+    fingerprint: str
 
     def body(self) -> dict[str, Any]:
-        bounds = {name: list(pair) for name, pair in self.bounds.items()}
-        facts = {name: getattr(self, name) for name in self.__slots__}
-        return {"kind": "open/2", **facts, "bounds": bounds}
+        return {
+            "kind": "open/2",
+            "at": self.at,
+            "name": self.name,
+            **self.terms.to_dict(),
+            "schema": self.schema.to_dict(),
+            "mechanism": self.mechanism,
+            "fingerprint": self.fingerprint,
+        }
 
     @classmethod
     def read(cls, body: dict[str, Any]) -> Opening:
-        facts = {name: body[name] for name in cls.__slots__}
-        return cls(**{**facts, "bounds": {k: (v[0], v[1]) for k, v in body["bounds"].items()}})
+        terms, schema = Terms.from_dict(body), Schema.from_dict(body["schema"])
+        return cls(body["at"], body["name"], terms, schema, body["mechanism"], body["fingerprint"])
+
+    @property
+    def table(self) -> Table:
+        """What is public of the table."""
+        return Table(self.schema, self.terms.design)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,7 @@ def keyed_print(secret: bytes, content: str) -> str:
 
 def has_shape(opening: Opening, sample: Sample) -> bool:
     """Whether the sample has the rows, columns and types of the ledger's table."""
-    columns = {column: str(kind) for column, kind in sample.types.items()}
-    return sample.n == opening.rows and columns == opening.columns
+    return sample.n == opening.terms.rows and sample.types == opening.schema.types
 
 
 def is_protected(opening: Opening, secret: bytes, sample: Sample) -> bool:

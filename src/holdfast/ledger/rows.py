@@ -65,9 +65,10 @@ class Rows:
         same = has_shape(opening, self.sample)
         if not same or self._print(store.secret) != opening.fingerprint:
             raise DataChanged(
-                f"the table is not the one of the ledger {str(store.path)!r} ({opening.rows:,} "
-                f"rows, {len(opening.columns)} columns): a row, a cell, a column or a type "
-                "differs. Open the original table, or a new ledger for this one."
+                f"the table is not the one of the ledger {str(store.path)!r} "
+                f"({opening.terms.rows:,} rows, {len(opening.schema.types)} columns): a row, a "
+                "cell, a column or a type differs. Open the original table, or a new ledger for "
+                "this one."
             )
         found = self._whereabouts(opening.fingerprint)
         if found is not None and found != self.known:

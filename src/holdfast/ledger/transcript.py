@@ -13,17 +13,17 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from holdfast.data.sampling import sampling_from_dict
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.alike import alike
 from holdfast.ledger.chain import GENESIS, RESTORE, Row, canonical, verify
 from holdfast.ledger.entries import Asked, Opening, Recorded, settlement
 from holdfast.ledger.filing import Filed, Found, Kept
 from holdfast.ledger.recording import Pending, recorded
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import built, checking
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Release
+from holdfast.mechanisms.terms import Terms
 
 __all__ = ["Transcript", "checkpoint_of"]
 
@@ -68,7 +68,6 @@ class Transcript:
         self._skipped = 0  # how many entries it folded
         self._kept = 0  # how many of the answers here a checkpoint has folded since
         self._opening: Opening | None = None
-        self._terms: Terms | None = None
         self._mechanism: Mechanism | None = None
         self.checker: Checker | None = None  # what checks guesses, if anything does
         self.account = Account()
@@ -213,7 +212,7 @@ class Transcript:
 
     @property
     def terms(self) -> Terms:
-        return _opened(self._terms)
+        return self.opening.terms
 
     @property
     def mechanism(self) -> Mechanism:
@@ -257,18 +256,8 @@ class Transcript:
             raise LedgerTampered(f"entry {seq} of the ledger opens it a second time.")
         self._first = receipt
         self._opening = opening = Opening.read(body)
-        self._terms = Terms(
-            rows=opening.rows,
-            tolerance=opening.tolerance,
-            confidence_level=opening.confidence_level,
-            questions=opening.questions,
-            sampling=sampling_from_dict(opening.sampling),
-            design=opening.design is not None,
-            declared=opening.mechanism["parameters"].get("assumes"),
-            surprises=opening.surprises,
-        )
-        self.checker = checking(opening.mechanism, self._terms)
-        self._mechanism = built(opening.mechanism, self._terms)
+        self.checker = checking(opening.mechanism, opening.terms)
+        self._mechanism = built(opening.mechanism, opening.terms)
 
     def _reserve(self, seq: int, body: dict[str, Any]) -> None:
         if self.pending is not None:

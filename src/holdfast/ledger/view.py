@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from holdfast import require
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.kind import MechanismKind
+from holdfast.mechanisms.terms import Terms
 from holdfast.wording import percent
 
 if TYPE_CHECKING:
@@ -126,8 +126,8 @@ def explanation(transcript: Transcript) -> str:
     kind = kind_of(opening.mechanism["name"])
     declared = "an open number of" if terms.questions is None else f"{terms.questions:,}"
     lines = [
-        f"{opening.name}: {terms.rows:,} rows, {declared} questions, half-width "
-        f"{terms.tolerance:g} of the range, opened {opening.at}.",
+        f"{opening.name}: {terms.rows:,} rows, {declared} questions, "
+        f"{terms.width}, opened {opening.at}.",
         _promise(kind, terms),
         f"Assumed: {terms.assumption}.",
         f"Answered by {kind.name}: {kind.summary}",

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from holdfast.data.sampling import Independent
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
-from holdfast.mechanisms.kind import MechanismKind, Wanted, no_options
+from holdfast.mechanisms.kind import MechanismKind, no_options
 from holdfast.mechanisms.median_noise import MEDIAN_NOISE
+from holdfast.mechanisms.terms import Terms
 from holdfast.theory.planning import KnownRows
 
 __all__ = ["AUTO", "Choice", "choose"]
@@ -24,7 +24,7 @@ class Choice(NamedTuple):
     why: str | None
 
 
-def choose(wanted: Wanted, options: Mapping[str, Any]) -> Choice:
+def choose(wanted: Terms, options: Mapping[str, Any]) -> Choice:
     """The mechanism for what was declared; a function of declarations alone."""
     no_options(AUTO, options)
     if wanted.questions is None:
@@ -33,7 +33,7 @@ def choose(wanted: Wanted, options: Mapping[str, Any]) -> Choice:
             "bounded noise: the number of questions is open, and median noise is at its best for "
             "a declared number (questions=)",
         )
-    if not isinstance(wanted.sampling, Independent):
+    if not wanted.independent:
         return Choice(
             BOUNDED_NOISE,
             f"bounded noise: median noise needs independent rows, not {wanted.sampling}",
@@ -61,7 +61,7 @@ def choose(wanted: Wanted, options: Mapping[str, Any]) -> Choice:
     )
 
 
-def _half_width(wanted: Wanted, kind: MechanismKind) -> float:
+def _half_width(wanted: Terms, kind: MechanismKind) -> float:
     """The planner's half-width; infinite where it cannot."""
     if kind.method is None:
         return math.inf

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.kind import (
     MechanismKind,
     Planned,
-    Wanted,
     no_options,
     short_half_width,
 )
 from holdfast.mechanisms.laws.uniform import UNIFORM
 from holdfast.mechanisms.leakage import Leakage
+from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.theory.leakage.equal_width import bounded_noise_fits, bounded_noise_half_width
 from holdfast.theory.planning import KnownRows, check_method, on_account
 
@@ -28,15 +27,15 @@ _ASKS = on_account(
 )
 
 
-def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     no_options("bounded noise", options)
     if wanted.tolerance is not None:
         return Planned(wanted.tolerance, {})
     if wanted.questions is None:
         return Planned(_TOLERANCE, {})
     half_width = _least_half_width(wanted, wanted.questions)
-    rounded = 0.5 if half_width is None else short_half_width(half_width)
-    if rounded >= 0.5:
+    rounded = WHOLE_RANGE if half_width is None else short_half_width(half_width)
+    if rounded >= WHOLE_RANGE:
         raise InvalidArgument(
             f"{wanted.rows:,} rows cannot answer {wanted.questions:,} questions with any "
             "half-width below 0.5; see what they can: holdfast plan --rows "
@@ -45,9 +44,9 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     return Planned(rounded, {})
 
 
-def _least_half_width(wanted: Wanted, questions: int) -> float | None:
+def _least_half_width(wanted: Terms, questions: int) -> float | None:
     """What the planner says of so many questions, or checks if surprises are declared."""
-    rows = KnownRows(wanted.sampling.profile, isinstance(wanted.sampling, Independent))
+    rows = KnownRows(wanted.sampling.profile, wanted.independent)
     method = _ASKS if wanted.surprises is None else check_method(wanted.surprises)
     return method.half_width(rows, wanted.rows, questions, wanted.log_beta)
 

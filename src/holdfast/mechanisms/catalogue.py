@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
 from holdfast.mechanisms.exact import EXACT
 from holdfast.mechanisms.gaussian import GAUSSIAN
@@ -20,6 +19,7 @@ from holdfast.mechanisms.one_look import ONE_LOOK
 from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
 from holdfast.mechanisms.rounding import ROUNDING
 from holdfast.mechanisms.sample_splitting import SAMPLE_SPLITTING
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.thresholdout import THRESHOLDOUT
 from holdfast.mechanisms.typical import TYPICAL_GAUSSIAN, TYPICAL_LAPLACE
 from holdfast.theory.planning import Method, published_methods

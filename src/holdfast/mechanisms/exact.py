@@ -12,20 +12,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.data.sample import Sample
-from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import (
     alphabet_log_charge,
-    no_half_width,
+    planned_without,
     unpromised_offer,
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import value_of
 from holdfast.mechanisms.room import declared_left, require_room
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Statistic, measure
 
@@ -91,9 +92,9 @@ class Exact:
         return max(0, declared_left(terms, account))
 
 
-def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     no_options("exact", options)
-    return Planned(no_half_width("exact", wanted), {})
+    return planned_without("exact", wanted, {})
 
 
 EXACT = MechanismKind(

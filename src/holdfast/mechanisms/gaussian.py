@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from holdfast.mechanisms.account import Terms
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted
+from holdfast.mechanisms.kind import MechanismKind, Planned
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.limited_checks import limited_checks
+from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.mechanisms.transfer import Epoch, Transfer, transfer_from_dict
 from holdfast.mechanisms.transfer_plan import (
     DECLARED_EPOCHS,
@@ -73,7 +73,7 @@ def gaussian_width(rows: int, questions: int, log_beta: float) -> float:
     return gaussian_half_width(rows, questions, log_beta).half_width
 
 
-def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     chosen = checked_options(_NAME, wanted, options, LEAKAGE_OPTIONS)
     level = level_of(wanted, chosen)
     if wanted.questions is None:
@@ -90,7 +90,7 @@ def _epoch(rows: int, questions: int, noise: float, log_beta: float, width: floa
     return Epoch(questions, scale_of(noise, rows), log_beta, round_up(width + more))
 
 
-def _open_ended(wanted: Wanted, log_beta: float) -> list[Epoch]:
+def _open_ended(wanted: Terms, log_beta: float) -> list[Epoch]:
     """Epochs that double, with noise growing like 2^{e/4}, aimed at the declared tolerance."""
     rows, tolerance = wanted.rows, wanted.tolerance or OPEN_TOLERANCE
 
@@ -110,7 +110,7 @@ def _open_ended(wanted: Wanted, log_beta: float) -> list[Epoch]:
     if first == 0:
         raise too_few_rows(wanted, epoch(1, 0, 0).half_width)
     epochs = (epoch(first, aim, e) for e in range(aim + 1 + _WIDER_EPOCHS))
-    return [each for each in epochs if each.half_width < 0.5]
+    return [each for each in epochs if each.half_width < WHOLE_RANGE]
 
 
 def _build(_terms: Terms, parameters: Mapping[str, Any]) -> Transfer:

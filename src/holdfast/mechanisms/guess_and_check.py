@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.laws.uniform import UNIFORM
 from holdfast.mechanisms.leakage import asks_left, charged, noisy_cell, plain_offer
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import released
 from holdfast.mechanisms.room import declared_left, require_room
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, GRID_ERROR, RowValue
 from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.theory.base.intervals import (
@@ -115,10 +116,10 @@ class GuessAndCheck:
         while count < min(declared_left(terms, account), _MOST_SURPRISES):
             log_p = terms.log_share(account.asked + count + 1) + log_level - nats
             radius = round_up(terms.concentration.radius(min(0.0, log_p)) + GRID_ERROR)
-            if radius >= terms.tolerance:
+            if radius >= terms.half_width:
                 break
             prior = terms.surprise_prior(account.checks + count, account.surprises + count)
-            release = ask_log_cost(radius, terms.tolerance) + discrete_uniform_overhead()
+            release = ask_log_cost(radius, terms.half_width) + discrete_uniform_overhead()
             charge = surprise_log_charge(prior, release)
             if nats - account.nats + max(charge, confirmed_log_charge(prior)) > most:
                 break

@@ -5,64 +5,37 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.mechanism import Checker, Mechanism
+from holdfast.mechanisms.terms import Terms
 from holdfast.theory.planning import Method
 
 __all__ = [
     "MechanismKind",
     "Planned",
-    "Wanted",
     "chosen_options",
     "no_options",
     "short_half_width",
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What was declared when a ledger is opened, before a mechanism has decided the half-width."""
-
-    rows: int
-    tolerance: float | None
-    confidence_level: float
-    questions: int | None
-    sampling: Sampling
-    design: bool = False
-    surprises: int | None = None
-
-    @property
-    def log_beta(self) -> float:
-        """ln of the failure probability of all intervals together."""
-        return math.log1p(-self.confidence_level)
-
-    def terms(self, tolerance: float) -> Terms:
-        """The terms with this half-width."""
-        return Terms(
-            self.rows,
-            tolerance,
-            self.confidence_level,
-            self.questions,
-            self.sampling,
-            self.design,
-            surprises=self.surprises,
-        )
-
-
 class Planned(NamedTuple):
     """What an opening decides, once: the half-width and whatever else the mechanism fixes.
 
     `parameters` are plain values; the ledger keeps them, and `build` makes the mechanism of them.
-    Under "assumes" they may name, in words, what the promise rests on beside the sampling.
+    `assumes` names what the promise rests on beside the sampling, in words.
     """
 
-    tolerance: float
+    tolerance: float | None
     parameters: dict[str, Any]
+    assumes: str | None = None
+
+    def terms(self, wanted: Terms) -> Terms:
+        """The terms that were wanted, as they are now."""
+        return replace(wanted, tolerance=self.tolerance, assumes=self.assumes)
 
 
 def short_half_width(width: float) -> float:
@@ -91,7 +64,7 @@ class MechanismKind:
     promises: str  # the theorem as people call it; for a baseline, why nothing is promised
     theorem: str | None  # its name in the registry; None where nothing is promised
     method: Method | None  # how it plans; None where it has no half-width for k questions
-    plan: Callable[[Wanted, Mapping[str, Any]], Planned]
+    plan: Callable[[Terms, Mapping[str, Any]], Planned]
     build: Callable[[Terms, Mapping[str, Any]], Mechanism]
     refuses_checks: str | None = None  # why guesses cannot be checked beside it, if they cannot
     options: Mapping[str, str] = field(default_factory=dict)

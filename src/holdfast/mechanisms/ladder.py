@@ -25,20 +25,21 @@ from holdfast import require
 from holdfast.data.evaluate import evaluate
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, chosen_options
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import (
     alphabet_log_charge,
-    no_half_width,
+    planned_without,
     unpromised_offer,
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import cell_of
 from holdfast.mechanisms.room import declared_left, require_room
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema, bounds_pair
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, RowValue
@@ -266,7 +267,7 @@ def _paired_variance(row: RowValue, best: RowValue, sample: Sample) -> Fraction:
 
 
 def _plan(name: str, defaults: Mapping[str, Any]) -> Callable[..., Planned]:
-    def plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+    def plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
         chosen = chosen_options(name, options, defaults)
         if chosen["better"] not in ("lower", "higher"):
             raise InvalidArgument(
@@ -280,7 +281,7 @@ def _plan(name: str, defaults: Mapping[str, Any]) -> Callable[..., Planned]:
             "better": chosen["better"],
             "bounds": list(bounds_pair(chosen["bounds"])),
         }
-        return Planned(no_half_width(name, wanted), parameters)
+        return planned_without(name, wanted, parameters)
 
     return plan
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused, ToleranceTooTight
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.calibration import Calibration
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
@@ -28,6 +28,7 @@ from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
 from holdfast.mechanisms.release import released
 from holdfast.mechanisms.room import declared_left, require_room, too_tight
 from holdfast.mechanisms.stable_steps import remembering_steps
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Measured, Statistic, computing_error, measure
 from holdfast.theory.base.concentration import Concentration
@@ -123,7 +124,7 @@ class Leakage:
 
     def _affordable(self, terms: Terms, account: Account) -> int:
         """How many more questions about means, at least; the grid's cost rounded up."""
-        profile, t, nats = terms.concentration, terms.tolerance, account.nats
+        profile, t, nats = terms.concentration, terms.half_width, account.nats
         most, scale = min(declared_left(terms, account), _MOST_COUNTED), self.law.resolution
         fixed = None if self.calibration is None else self.calibration.grid(profile, GRID_ERROR)
         if self.calibration is not None and fixed is None:
@@ -256,7 +257,7 @@ def asks_left(terms: Terms, account: Account, law: Law = UNIFORM) -> int:
         lambda k: _FITS[law](
             OnGrid(terms.concentration),
             k,
-            terms.tolerance,
+            terms.half_width,
             terms.log_share(account.asked + k),
             account.nats,
         ),

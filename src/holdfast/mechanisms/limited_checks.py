@@ -13,10 +13,11 @@ from math import fsum
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import LIMITED_CHECKS, Beside, Transfer, leaked_by_checks
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.safeside import round_down, round_up

@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Protocol
 
 from holdfast.data.sample import Sample
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast import require
-from holdfast.mechanisms.account import Terms
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted
+from holdfast.mechanisms.kind import MechanismKind, Planned
 from holdfast.mechanisms.laws.median import Median
 from holdfast.mechanisms.limited_checks import limited_checks
+from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.mechanisms.transfer import Epoch, Transfer, transfer_from_dict
 from holdfast.mechanisms.transfer_plan import (
     DECLARED_EPOCHS,
@@ -97,7 +97,7 @@ def _assumed(variance: float) -> str:
     )
 
 
-def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     chosen = checked_options(_NAME, wanted, options, _OPTIONS)
     level, order, variance = level_of(wanted, chosen), chosen["order"], chosen["variance"]
     # Low levels, as beside a leakage account, want thinner tails than five or seven draws have.
@@ -112,9 +112,8 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     else:
         theorem, epochs = _declared(wanted.rows, wanted.questions, level.log_beta, orders, bound)
     parameters: dict[str, Any] = {"order": theorem.order, "variance": theorem.variance}
-    if variance is not None:
-        parameters["assumes"] = _assumed(variance)
-    return planned(wanted, level, epochs, parameters)
+    assumes = None if variance is None else _assumed(variance)
+    return planned(wanted, level, epochs, parameters)._replace(assumes=assumes)
 
 
 def _declared(
@@ -127,7 +126,7 @@ def _declared(
 
 
 def _open_ended(
-    wanted: Wanted, log_beta: float, orders: tuple[int, ...], variance: float
+    wanted: Terms, log_beta: float, orders: tuple[int, ...], variance: float
 ) -> tuple[TheoremM, list[Epoch]]:
     """Epochs that double, with the noise that answers most questions within the tolerance."""
     for within in DECLARED_EPOCHS:
@@ -142,14 +141,14 @@ def _open_ended(
     for e in range(within + _WIDER_EPOCHS):
         epoch = Epoch(first << e, scale, epoch_log_beta(log_beta, e), 0.0)
         width = theorem.half_width(wanted.rows, [*epochs, epoch])
-        if width >= 0.5:
+        if width >= WHOLE_RANGE:
             break
         epochs.append(replace(epoch, half_width=width))
     return theorem, epochs
 
 
 def _most_questions(
-    wanted: Wanted, log_beta: float, orders: tuple[int, ...], variance: float
+    wanted: Terms, log_beta: float, orders: tuple[int, ...], variance: float
 ) -> tuple[int, TheoremM, MedianNoiseDesign] | None:
     """About the most questions within the tolerance, with their noise; None if there is none."""
     tolerance = 0.999 * (wanted.tolerance or OPEN_TOLERANCE)

@@ -12,30 +12,29 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.kind import Planned
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
+from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_up
 
 __all__ = [
     "alphabet_log_charge",
-    "no_half_width",
+    "planned_without",
     "unpromised_offer",
     "unpromised_release",
 ]
 
-_WHOLE = 0.5  # the half-width of the whole range
 
-
-def no_half_width(name: str, wanted: Wanted) -> float:
-    """The half-width of a ledger that promises none; one that was asked for is refused."""
+def planned_without(name: str, wanted: Terms, parameters: dict[str, Any]) -> Planned:
+    """The plan of a mechanism that promises no half-width; one that was asked for is refused."""
     if wanted.tolerance is not None:
         raise InvalidArgument(
             f"tolerance is {wanted.tolerance:g}, and {name} promises no half-width; leave it out, "
             "or choose a mechanism with a promise: holdfast mechanisms"
         )
-    return _WHOLE
+    return Planned(None, parameters)
 
 
 def alphabet_log_charge(symbols: int) -> float:

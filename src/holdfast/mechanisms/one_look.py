@@ -16,9 +16,9 @@ from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.exact import exact_grid, exact_symbols
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import alphabet_log_charge
@@ -26,6 +26,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import recorded_profile
 from holdfast.mechanisms.release import value_of
 from holdfast.mechanisms.room import declared_or_least, too_tight
+from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic, computing_error
 from holdfast.theory.base.concentration import Concentration
@@ -39,7 +40,6 @@ __all__ = ["ONE_LOOK", "OneLook", "ordinary_interval"]
 
 # How an interval is made of a value: exactly, by Chernoff's inequality, or by the radius alone.
 _BINOMIAL, _CHERNOFF, _RADIUS = "binomial", "chernoff", "radius"
-_SAYS_NOTHING = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class OneLook:
         radius = round_up(profile.radius(log_share) + computing_error(question))
         wanted = wish.tolerance
         if not self.declared and wanted == terms.tolerance:
-            wanted = _SAYS_NOTHING
+            wanted = WHOLE_RANGE
         if radius > wanted:
             raise too_tight(wanted, radius)
         grid = exact_grid(question, terms.rows)
@@ -155,7 +155,7 @@ def _require_first(terms: Terms, account: Account, size: int) -> None:
         )
 
 
-def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     no_options("one look", options)
     log_share = fixed_share(wanted.log_beta, wanted.questions or 1)
     radius = round_up(wanted.sampling.profile(wanted.rows).radius(log_share) + GRID_ERROR)

@@ -18,19 +18,18 @@ from fractions import Fraction
 from typing import Any
 
 from holdfast import require
-from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, ToleranceTooTight
 from holdfast.mechanisms.gaussian import gaussian_width
 from holdfast.mechanisms.kind import (
     MechanismKind,
     Planned,
-    Wanted,
     chosen_options,
     short_half_width,
 )
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.laws.normal import NORMAL
+from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.mechanisms.transfer import FINE, Epoch, Transfer, transfer_from_dict
 from holdfast.mechanisms.transfer_plan import plain_parameters, scale_of
 from holdfast.question.row import GRID, GRID_ERROR
@@ -95,7 +94,7 @@ class PrivateTheorem:
         return round_up(noise * b + shift + part + GRID_ERROR, 16)
 
 
-def _scale_for(law: Law, wanted: Wanted, answers: int, chosen: Mapping[str, Any]) -> int:
+def _scale_for(law: Law, wanted: Terms, answers: int, chosen: Mapping[str, Any]) -> int:
     """The least noise that has the declared privacy."""
     epsilon: float = chosen["epsilon"]
     delta: float | None = chosen["delta"]
@@ -145,14 +144,14 @@ def _checked(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def _plan(law: Law, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(law: Law, wanted: Terms, options: Mapping[str, Any]) -> Planned:
     name = f"private {law.name}"
     chosen = _checked(name, options)
     if wanted.questions is None:
         raise InvalidArgument(
             f"{name} divides its privacy among a declared number of answers: give questions=."
         )
-    if not isinstance(wanted.sampling, Independent):
+    if not wanted.independent:
         raise InvalidArgument(f"{name} needs independent rows, not {wanted.sampling}.")
     if wanted.design:
         raise InvalidArgument(
@@ -173,9 +172,9 @@ def _plan(law: Law, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
     tolerance = wanted.tolerance
     if tolerance is None:
         tolerance = short_half_width(least)
-    if least > tolerance or tolerance >= 0.5:
+    if least > tolerance or tolerance >= WHOLE_RANGE:
         raise ToleranceTooTight(
-            f"requested half-width {min(tolerance, 0.5):.6g} of the range for {answers:,} answers; "
+            f"requested half-width {wanted.half_width:.6g} of the range for {answers:,} answers; "
             f"{name} noise needs {least:.6g} on {wanted.rows:,} rows"
             + ("" if chosen["epsilon"] is None else f" for epsilon={chosen['epsilon']:g}")
             + ". Declare a larger tolerance or fewer questions, or use more rows."

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.account import Terms
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import (

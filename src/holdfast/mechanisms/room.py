@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from holdfast.errors import BudgetExhausted, ToleranceTooTight
-from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.theory.planning import MOST_QUESTIONS
 from holdfast.wording import plural
 
 __all__ = ["declared_left", "declared_or_least", "require_room", "too_tight"]
-
-_VACUOUS = 0.5
 
 
 def declared_left(terms: Terms, account: Account) -> int:
@@ -39,8 +37,8 @@ def too_tight(tolerance: float, radius: float) -> ToleranceTooTight:
     )
 
 
-def declared_or_least(wanted: Wanted, least: float) -> float:
+def declared_or_least(wanted: Terms, least: float) -> float:
     """The declared half-width, or the least one; refused where the rows cannot give it."""
-    if least > (wanted.tolerance or _VACUOUS) or least >= _VACUOUS:
-        raise too_tight(wanted.tolerance or _VACUOUS, least)
+    if least > wanted.half_width or least >= WHOLE_RANGE:
+        raise too_tight(wanted.half_width, least)
     return wanted.tolerance or least

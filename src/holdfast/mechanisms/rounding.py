@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.laws.uniform import NO_NOISE
 from holdfast.mechanisms.leakage import Leakage, OnGrid
+from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.equal_width import rounding_fits, rounding_half_width
 from holdfast.theory.planning import on_account
@@ -29,18 +30,18 @@ ROUNDED = Leakage("rounding/1", NO_NOISE)
 _TOLERANCE = 0.05
 
 
-def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     no_options("rounding", options)
     if wanted.tolerance is not None:
         return Planned(wanted.tolerance, {})
     if wanted.questions is None:
         return Planned(_TOLERANCE, {})
     half_width = rounding_half_width(
-        OnGrid(wanted.sampling.profile(wanted.rows)),
+        OnGrid(wanted.concentration),
         wanted.questions,
         wanted.log_beta,
     )
-    if half_width >= 0.5:
+    if half_width >= WHOLE_RANGE:
         raise InvalidArgument(
             f"{wanted.rows:,} rows cannot answer {wanted.questions:,} questions by rounding with "
             "any half-width below 0.5; declare fewer questions, or see: holdfast plan --rows "

@@ -21,16 +21,16 @@ from typing import Any
 
 from holdfast.data.parts import part_sums
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.one_look import ordinary_interval
 from holdfast.mechanisms.room import declared_left, declared_or_least, require_room, too_tight
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic, averaged, computing_error
@@ -134,9 +134,9 @@ def _radius(rows: int, log_share: float, error: float) -> float:
     return round_up(BoundedMean(rows).radius(log_share) + error) if rows else math.inf
 
 
-def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     no_options("sample splitting", options)
-    if not isinstance(wanted.sampling, Independent) or wanted.design:
+    if not wanted.independent or wanted.design:
         raise InvalidArgument(
             "sample splitting needs independent rows that are alike, without a design, so that "
             "the parts tell nothing of each other; use bounded noise for other rows."

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.mechanism import Offer
 from holdfast.mechanisms.profile import profile_of_record
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
 from holdfast.theory.base.safeside import round_up
 

@@ -27,21 +27,22 @@ from typing import Any
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidArgument
-from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, chosen_options
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options
 from holdfast.mechanisms.laws.laplace import discrete_laplace
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.laws.words import words_of
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import (
-    no_half_width,
+    planned_without,
     unpromised_offer,
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import value_of
 from holdfast.mechanisms.room import declared_left, require_room
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.release import RESOLUTION
@@ -158,7 +159,7 @@ def _draws(noise: Noise) -> tuple[int, int, int]:
     )
 
 
-def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     chosen = chosen_options("thresholdout", options, _DEFAULTS)
     budget = wanted.questions if chosen["budget"] is None else chosen["budget"]
     if budget is None:
@@ -171,7 +172,7 @@ def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
         "noise": require.between("noise", chosen["noise"], 1e-6, 1.0),
         "budget": require.positive_integer("budget", budget),
     }
-    return Planned(no_half_width("thresholdout", wanted), parameters)
+    return planned_without("thresholdout", wanted, parameters)
 
 
 THRESHOLDOUT = MechanismKind(

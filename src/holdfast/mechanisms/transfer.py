@@ -33,7 +33,7 @@ from typing import Any, Protocol
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidQuestion, Refused, ToleranceTooTight
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.laws.law import Grid, Law
 from holdfast.mechanisms.leakage import charged, noisy_cell
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
@@ -43,6 +43,7 @@ from holdfast.mechanisms.profile import recorded_profile
 from holdfast.mechanisms.release import released
 from holdfast.mechanisms.room import require_room
 from holdfast.mechanisms.stable_steps import remembering_steps
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Statistic, computing_error, measure
 from holdfast.statistics.whole import TableFunction
@@ -168,7 +169,7 @@ class Transfer:
         within = [
             end
             for end, epoch in zip(ends, self.epochs, strict=True)
-            if epoch.half_width <= terms.tolerance
+            if epoch.half_width <= terms.half_width
         ]
         return max(0, max(within, default=0) - account.asked)
 
@@ -184,10 +185,10 @@ class Transfer:
         faults = {
             "its theorem needs independent rows": not terms.independent,
             "columns of a design are public, and so not private": (
-                self.delta is not None and terms.design
+                self.delta is not None and bool(terms.design)
             ),
             "what its theorem assumes was not declared": (
-                assumed is not None and terms.declared != assumed
+                assumed is not None and terms.assumes != assumed
             ),
             "the opening gives out more than the failure probability": given > beta * (1 + 1e-9),
             "the opening provides for fewer questions than were declared": (

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from holdfast import require
-from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, ToleranceTooTight
-from holdfast.mechanisms.kind import Planned, Wanted, chosen_options
+from holdfast.mechanisms.kind import Planned, chosen_options
+from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.mechanisms.transfer import Beside, Epoch
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.safeside import round_down, round_up
@@ -47,7 +47,6 @@ REFUSES_CHECKS = (
     "with options={'leakage_nats': ...}, which sets that much aside."
 )
 _SHARE = 0.5
-_VACUOUS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +58,11 @@ class Level:
 
 
 def checked_options(
-    name: str, wanted: Wanted, options: Mapping[str, Any], known: Mapping[str, str]
+    name: str, wanted: Terms, options: Mapping[str, Any], known: Mapping[str, str]
 ) -> dict[str, Any]:
     """The options, None where not given; refused for rows that the theorem does not cover."""
     chosen = chosen_options(name, options, dict.fromkeys(known))
-    if not isinstance(wanted.sampling, Independent):
+    if not wanted.independent:
         raise InvalidArgument(
             f"{name} needs independent rows, and sampling is {wanted.sampling}; use "
             "mechanism='bounded noise', which needs only a concentration."
@@ -71,7 +70,7 @@ def checked_options(
     return chosen
 
 
-def level_of(wanted: Wanted, options: Mapping[str, Any]) -> Level:
+def level_of(wanted: Terms, options: Mapping[str, Any]) -> Level:
     """All of the failure probability; or, with leakage_nats, the part that checks leave of it."""
     nats, share = options["leakage_nats"], options["leakage_share"]
     if nats is None:
@@ -95,11 +94,11 @@ def level_of(wanted: Wanted, options: Mapping[str, Any]) -> Level:
 
 
 def planned(
-    wanted: Wanted, level: Level, epochs: Sequence[Epoch], parameters: dict[str, Any]
+    wanted: Terms, level: Level, epochs: Sequence[Epoch], parameters: dict[str, Any]
 ) -> Planned:
     """The opening's decision: a declared tolerance stays, and answers may be narrower than it."""
     width = epochs[0].half_width
-    if width >= _VACUOUS or (wanted.tolerance is not None and width > wanted.tolerance):
+    if width >= WHOLE_RANGE or (wanted.tolerance is not None and width > wanted.tolerance):
         raise too_few_rows(wanted, width)
     kept = {**plain_parameters(epochs, level.beside), **parameters}
     if wanted.questions is None:
@@ -128,10 +127,10 @@ def whole_numbers(rows: int, largest: float) -> float:
     return round_up((largest + 0.5) / (rows * GRID) + GRID_ERROR)
 
 
-def too_few_rows(wanted: Wanted, width: float | None = None) -> ToleranceTooTight:
+def too_few_rows(wanted: Terms, width: float | None = None) -> ToleranceTooTight:
     """Why nothing is opened: the half-width that these rows would have, and what to do."""
     many = "an open number of" if wanted.questions is None else f"{wanted.questions:,}"
-    asked = _VACUOUS if wanted.tolerance is None else wanted.tolerance
+    asked = wanted.half_width
     if wanted.questions is None:
         asked = wanted.tolerance or OPEN_TOLERANCE
     possible = "are too few" if width is None else f"have {width:.6g}"

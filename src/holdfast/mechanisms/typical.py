@@ -17,7 +17,6 @@ from holdfast.mechanisms.calibration import Calibration
 from holdfast.mechanisms.kind import (
     MechanismKind,
     Planned,
-    Wanted,
     chosen_options,
     short_half_width,
 )
@@ -25,6 +24,7 @@ from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.leakage import Leakage, half_width_on, tail_part
+from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.question.row import GRID_ERROR
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.equal_width import (
@@ -71,7 +71,7 @@ def _parameters(law: Law, options: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def _plan(law: Law, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(law: Law, wanted: Terms, options: Mapping[str, Any]) -> Planned:
     parameters = _parameters(law, options)
     if wanted.tolerance is not None:
         return Planned(wanted.tolerance, parameters)
@@ -84,8 +84,8 @@ def _plan(law: Law, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
         return Planned(_TOLERANCE, parameters)
     calibration = _calibration(parameters)
     width = _planned_width(law, calibration, wanted, wanted.questions)
-    rounded = short_half_width(width) if width < 0.5 else 0.5
-    if rounded >= 0.5:
+    rounded = short_half_width(width) if width < WHOLE_RANGE else WHOLE_RANGE
+    if rounded >= WHOLE_RANGE:
         raise InvalidArgument(
             f"{wanted.rows:,} rows cannot answer {wanted.questions:,} questions with any "
             f"half-width below 0.5 by typical {law.name} noise"
@@ -96,21 +96,21 @@ def _plan(law: Law, wanted: Wanted, options: Mapping[str, Any]) -> Planned:
 
 
 def _planned_width(
-    law: Law, calibration: Calibration | None, wanted: Wanted, questions: int
+    law: Law, calibration: Calibration | None, wanted: Terms, questions: int
 ) -> float:
     """The half-width of all declared questions: of the last one, where the noise is declared."""
-    profile = wanted.sampling.profile(wanted.rows)
+    profile = wanted.concentration
     if calibration is None:
         width = laplace_half_width if law is LAPLACE else gaussian_leakage_half_width
         # The grid costs less than this part of the half-width.
         return width(profile, questions, wanted.log_beta) * 1.00001 + 2**-29
     grid = calibration.grid(profile, GRID_ERROR)
-    log_share = wanted.terms(_TOLERANCE).log_share(1)
+    log_share = wanted.log_share(1)
     log_part = log_share + math.log(1 - tail_part(law))
     nats, radius = 0.0, math.inf
     for _ in range(questions):
         radius = round_up(profile.radius(min(0.0, log_part - nats)) + GRID_ERROR)
-        if grid is None or radius >= 0.5:
+        if grid is None or radius >= WHOLE_RANGE:
             return math.inf
         nats += law.log_charge(radius, grid)
     return math.inf if grid is None else half_width_on(law, grid, radius, log_share) * 1.00001

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from holdfast.data.sample import Sample
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.statistic import Statistic
 
 __all__ = ["Answered", "Walked", "answer", "walk"]

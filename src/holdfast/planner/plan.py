@@ -8,18 +8,17 @@ It touches no data and costs nothing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from holdfast import require
-from holdfast.data.sampling import Declared, Independent, Sampling, sampling_of
-from holdfast.errors import InvalidArgument, ToleranceTooTight
+from holdfast.data.sampling import Declared, Sampling, sampling_of
+from holdfast.errors import ToleranceTooTight
 from holdfast.mechanisms.catalogue import methods
-from holdfast.planner.table import Option, Plan, Solved, show
+from holdfast.mechanisms.terms import Declarations
+from holdfast.planner.table import Option, Plan, Request, Solved, show
 from holdfast.theory.planning import (
     MOST_QUESTIONS,
     MOST_ROWS,
     Kind,
-    KnownRows,
     Method,
     check_method,
 )
@@ -44,128 +43,53 @@ def plan(
     Raises `InvalidArgument` for a bad number and `ToleranceTooTight`, with what is possible, for a
     request that no mechanism meets.
     """
-    given = _Request.checked(rows, questions, tolerance, surprises, confidence_level, sampling)
+    n = None if rows is None else require.integer_between("rows", rows, 1, MOST_ROWS)
+    if questions is not None:
+        require.integer_between("questions", questions, 1, MOST_QUESTIONS)
+    declared = Declarations(
+        tolerance, questions, surprises, confidence_level, sampling_of(sampling)
+    )
+    given = Request(n, declared)
     solved = given.solved_for
-    candidates = [*methods(), *(check_method(f) for f in given.surprise_counts())]
-    options = tuple(_order(given, [given.option(method) for method in candidates]))
+    candidates = [*methods(), *(check_method(f) for f in _surprise_counts(declared))]
+    options = tuple(_order(given, [_option(given, method) for method in candidates]))
     contenders = [o for o in options if o.kind == "promise" and o.possible]
-    if given.surprises is None:
+    if declared.surprises is None:
         contenders = [o for o in contenders if not _is_check(o)]
-    if given.tolerance is not None and solved == "half_width":
-        contenders = [o for o in contenders if _reaches(o, given.tolerance)]
+    if declared.tolerance is not None and solved == "half_width":
+        contenders = [o for o in contenders if _reaches(o, declared.tolerance)]
     if not contenders:
         raise ToleranceTooTight(_what_is_possible(given))
     recommended = _best(contenders, solved)
-    return Plan(
-        solved_for=solved,
-        rows=given.rows,
-        questions=given.questions,
-        tolerance=given.tolerance,
-        surprises=given.surprises,
-        confidence_level=given.confidence_level,
-        sampling=given.sampling,
-        options=options,
-        recommended=recommended,
-        reason=_reason(given, recommended, options),
-    )
+    return Plan(given, options, recommended, _reason(given, recommended, options))
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    rows: int | None
-    questions: int | None
-    tolerance: float | None
-    surprises: int | None
-    confidence_level: float
-    sampling: Sampling
-
-    @classmethod
-    def checked(
-        cls,
-        rows: object,
-        questions: object,
-        tolerance: object,
-        surprises: object,
-        confidence_level: object,
-        sampling: str | Sampling,
-    ) -> _Request:
-        n = None if rows is None else require.integer_between("rows", rows, 1, MOST_ROWS)
-        k = (
-            None
-            if questions is None
-            else require.integer_between("questions", questions, 1, MOST_QUESTIONS)
-        )
-        t = (
-            None
-            if tolerance is None
-            else require.between("tolerance", tolerance, 0.0, 0.5, open_low=True, open_high=True)
-        )
-        f = None if surprises is None else require.integer_at_least("surprises", surprises, 0)
-        if k is not None:
-            require.surprises(f, k)
-        level = require.confidence_level(confidence_level)
-        if [n, k, t].count(None) > 1:
-            raise InvalidArgument(
-                "a plan needs two of rows, questions and tolerance, to solve for the third; given: "
-                + (", ".join(_given(rows=n, questions=k, tolerance=t)) or "none")
-                + "."
-            )
-        request = cls(n, k, t, f, level, sampling_of(sampling))
-        if request.solved_for == "rows" and isinstance(request.sampling, Declared):
-            raise InvalidArgument(
-                "a declared concentration says nothing about other numbers of rows; give rows and "
-                "one of questions and tolerance."
-            )
-        return request
-
-    @property
-    def solved_for(self) -> Solved:
-        if self.rows is None:
-            return "rows"
-        return "questions" if self.questions is None else "half_width"
-
-    @property
-    def log_beta(self) -> float:
-        return math.log1p(-self.confidence_level)
-
-    @property
-    def known_rows(self) -> KnownRows:
-        return KnownRows(self.sampling.profile, isinstance(self.sampling, Independent))
-
-    def surprise_counts(self) -> list[int]:
-        """For how many surprises guess-and-check is shown."""
-        if self.surprises is not None:
-            return [self.surprises]
-        if self.questions is None:
-            return [0, 10, 100]
-        return sorted({0, math.ceil(self.questions / 100), math.ceil(self.questions / 10)})
-
-    def option(self, method: Method) -> Option:
-        """The method's answer to this request."""
-        rows, log_beta, n, k, t = (
-            self.known_rows,
-            self.log_beta,
-            self.rows,
-            self.questions,
-            self.tolerance,
-        )
-        note = "NOT valid when questions follow answers" if method.kind == "not valid" else ""
-        if not method.applies(rows):
-            note = "needs independent rows"
-        elif n is None and k is not None and t is not None:
-            n = method.rows(rows, k, t, log_beta)
-        elif k is None and n is not None and t is not None:
-            k = method.questions(rows, n, t, log_beta)
-        elif n is not None and k is not None:
-            width = method.half_width(rows, n, k, log_beta)
-            if t is not None and width is not None and method.kind == "promise":
-                note = "fits" if width <= t else "too wide"
-            return Option(method.name, method.kind, method.theorem, width, k, n, note)
-        return Option(method.name, method.kind, method.theorem, t, k, n, note)
+def _surprise_counts(declared: Declarations) -> list[int]:
+    """For how many surprises guess-and-check is shown."""
+    if declared.surprises is not None:
+        return [declared.surprises]
+    if declared.questions is None:
+        return [0, 10, 100]
+    return sorted({0, math.ceil(declared.questions / 100), math.ceil(declared.questions / 10)})
 
 
-def _given(**values: float | None) -> list[str]:
-    return [f"{name}={value:g}" for name, value in values.items() if value is not None]
+def _option(given: Request, method: Method) -> Option:
+    """The method's answer to this request."""
+    rows, log_beta, n = given.known_rows, given.log_beta, given.rows
+    k, t = given.declared.questions, given.declared.tolerance
+    note = "NOT valid when questions follow answers" if method.kind == "not valid" else ""
+    if not method.applies(rows):
+        note = "needs independent rows"
+    elif n is None and k is not None and t is not None:
+        n = method.rows(rows, k, t, log_beta)
+    elif k is None and n is not None and t is not None:
+        k = method.questions(rows, n, t, log_beta)
+    elif n is not None and k is not None:
+        width = method.half_width(rows, n, k, log_beta)
+        if t is not None and width is not None and method.kind == "promise":
+            note = "fits" if width <= t else "too wide"
+        return Option(method.name, method.kind, method.theorem, width, k, n, note)
+    return Option(method.name, method.kind, method.theorem, t, k, n, note)
 
 
 def _is_check(option: Option) -> bool:
@@ -187,7 +111,7 @@ def _best(options: list[Option], solved: Solved) -> Option:
             return min(options, key=lambda o: o.rows or math.inf)
 
 
-def _order(given: _Request, options: list[Option]) -> list[Option]:
+def _order(given: Request, options: list[Option]) -> list[Option]:
     """Promises from best to worst, then published methods likewise, then what is not valid."""
     kinds: list[Kind] = ["promise", "reference", "not valid"]
     sign = -1 if given.solved_for == "questions" else 1
@@ -200,7 +124,7 @@ def _order(given: _Request, options: list[Option]) -> list[Option]:
     return sorted(options, key=rank)
 
 
-def _reason(given: _Request, best: Option, options: tuple[Option, ...]) -> str:
+def _reason(given: Request, best: Option, options: tuple[Option, ...]) -> str:
     """One sentence: why this one, and what a guess would buy."""
     number = getattr(best, given.solved_for)
     what = {
@@ -215,46 +139,46 @@ def _reason(given: _Request, best: Option, options: tuple[Option, ...]) -> str:
         sentence += f"; sample splitting: {_amount(given, splitting)}"
     sentence += "."
     checks = [o for o in options if _is_check(o) and o.possible and o is not best]
-    if checks and given.surprises is None:
+    if checks and given.declared.surprises is None:
         few = _best(checks, given.solved_for)
         sentence += f" If you can guess first, {few.name}: {_amount(given, few)}."
     return sentence
 
 
-def _amount(given: _Request, option: Option) -> str:
+def _amount(given: Request, option: Option) -> str:
     """The number solved for, with its unit."""
     number = show(getattr(option, given.solved_for))
     return f"+-{number}" if given.solved_for == "half_width" else f"{number} {given.solved_for}"
 
 
-def _what_is_possible(given: _Request) -> str:
+def _what_is_possible(given: Request) -> str:
     """Why nothing fits, and the nearest requests that do."""
-    rows, log_beta = given.known_rows, given.log_beta
+    rows, log_beta, said = given.known_rows, given.log_beta, given.declared
     usable = [m for m in methods() if m.kind == "promise" and m.applies(rows)]
-    asked = f"a half-width {f'of {given.tolerance:g}' if given.tolerance else 'below 0.5'}"
-    if given.questions is not None:
-        asked += f" for {plural(given.questions, 'adaptive question')}"
+    asked = f"a half-width {f'of {said.tolerance:g}' if said.tolerance else 'below 0.5'}"
+    if said.questions is not None:
+        asked += f" for {plural(said.questions, 'adaptive question')}"
     if given.rows is not None:
         asked += f" on {given.rows:,} rows"
-    if given.surprises is None:
+    if said.surprises is None:
         asked += " without guesses"
-    text = f"No mechanism has {asked} at {percent(given.confidence_level)}."
+    text = f"No mechanism has {asked} at {percent(said.level)}."
     hints = []
-    if given.rows is not None and given.questions is not None:
+    if given.rows is not None and said.questions is not None:
         widths = [
             width
             for method in usable
-            if (width := method.half_width(rows, given.rows, given.questions, log_beta))
+            if (width := method.half_width(rows, given.rows, said.questions, log_beta))
         ]
         if widths:
             hints.append(f"half-width {show(min(widths))} with these rows and questions")
-    tolerance = given.tolerance or 0.1
+    tolerance = said.tolerance or 0.1
     if given.rows is not None:
         counts = [c for m in usable if (c := m.questions(rows, given.rows, tolerance, log_beta))]
         if counts:
             hints.append(f"{max(counts):,} questions at half-width {tolerance:g} with these rows")
     if not isinstance(given.sampling, Declared):
-        k = given.questions or 1
+        k = said.questions or 1
         needed = [n for m in usable if (n := m.rows(rows, k, tolerance, log_beta))]
         if needed:
             hints.append(

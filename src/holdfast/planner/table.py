@@ -7,14 +7,17 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.data.sampling import Independent, Sampling
+from holdfast import require
+from holdfast.data.sampling import Declared, Independent, Sampling
+from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.terms import Declarations
 from holdfast.theory.planning import MOST_QUESTIONS, Kind, KnownRows
 from holdfast.wording import percent, plural
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Option", "Plan", "Solved", "show"]
+__all__ = ["Option", "Plan", "Request", "Solved", "show"]
 
 Solved = Literal["half_width", "questions", "rows"]
 _HEADINGS: dict[Solved, str] = {
@@ -53,16 +56,78 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """What a plan is asked for: two of rows, questions and half-width, or all three."""
+
+    rows: int | None
+    declared: Declarations
+
+    def __post_init__(self) -> None:
+        said = self.declared
+        known = {"rows": self.rows, "questions": said.questions, "tolerance": said.tolerance}
+        given = [f"{name}={value:g}" for name, value in known.items() if value is not None]
+        if len(given) < 2:
+            raise InvalidArgument(
+                "a plan needs two of rows, questions and tolerance, to solve for the third; given: "
+                f"{', '.join(given) or 'none'}."
+            )
+        if said.questions is not None:
+            require.surprises(said.surprises, said.questions)
+        if self.rows is None and isinstance(self.sampling, Declared):
+            raise InvalidArgument(
+                "a declared concentration says nothing about other numbers of rows; give rows and "
+                "one of questions and tolerance."
+            )
+
+    @property
+    def solved_for(self) -> Solved:
+        if self.rows is None:
+            return "rows"
+        return "questions" if self.declared.questions is None else "half_width"
+
+    @property
+    def sampling(self) -> Sampling:
+        return self.declared.sampling or Independent()
+
+    @property
+    def log_beta(self) -> float:
+        """ln of the failure probability of all intervals together."""
+        return math.log1p(-self.declared.level)
+
+    @property
+    def known_rows(self) -> KnownRows:
+        """What is assumed of the rows, as the theory takes it."""
+        return KnownRows(self.sampling.profile, isinstance(self.sampling, Independent))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "rows": self.rows,
+            "questions": self.declared.questions,
+            "tolerance": self.declared.tolerance,
+            "surprises": self.declared.surprises,
+            "confidence_level": self.declared.level,
+            "sampling": str(self.sampling),
+        }
+
+    def __str__(self) -> str:
+        said, known = self.declared, []
+        if self.rows is not None:
+            known.append(f"{self.rows:,} rows")
+        if said.questions is not None:
+            known.append(plural(said.questions, "question"))
+        if said.tolerance is not None:
+            known.append(f"half-width {said.tolerance:g}")
+        if said.surprises is not None:
+            known.append(f"at most {plural(said.surprises, 'surprise')}")
+        return ", ".join(known)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What each mechanism reaches, the recommended one marked. Text, HTML, dict and chart."""
 
-    solved_for: Solved
-    rows: int | None
-    questions: int | None
-    tolerance: float | None
-    surprises: int | None
-    confidence_level: float
-    sampling: Sampling
+    request: Request
     options: tuple[Option, ...]
     recommended: Option
     reason: str
@@ -81,36 +146,18 @@ class Plan:
         return self.recommended.half_width
 
     @property
-    def request(self) -> str:
-        """What was asked for, in words."""
-        known = []
-        if self.rows is not None:
-            known.append(f"{self.rows:,} rows")
-        if self.questions is not None:
-            known.append(plural(self.questions, "question"))
-        if self.tolerance is not None:
-            known.append(f"half-width {self.tolerance:g}")
-        if self.surprises is not None:
-            known.append(f"at most {plural(self.surprises, 'surprise')}")
-        return ", ".join(known)
+    def solved_for(self) -> Solved:
+        """Which number was not given, and is each option's answer."""
+        return self.request.solved_for
 
     @property
     def promise(self) -> str:
         """What holds together, and what it rests on."""
         return (
-            f"simultaneous {percent(self.confidence_level)}: all intervals together, each question "
-            f"chosen after seeing the earlier answers; {self.sampling}; a mean of values in [0, 1]"
+            f"simultaneous {percent(self.request.declared.level)}: all intervals together, each "
+            "question chosen after seeing the earlier answers; "
+            f"{self.request.sampling}; a mean of values in [0, 1]"
         )
-
-    @property
-    def log_beta(self) -> float:
-        """The natural logarithm of the failure probability."""
-        return math.log1p(-self.confidence_level)
-
-    @property
-    def known_rows(self) -> KnownRows:
-        """What is assumed of the rows, as the theory takes it."""
-        return KnownRows(self.sampling.profile, isinstance(self.sampling, Independent))
 
     def cells(self) -> list[tuple[str, str, str]]:
         """(mark and name, the number solved for, note) for each option."""
@@ -153,8 +200,9 @@ class Plan:
             for name, number, note in self.cells()
         )
         return (
-            f"<p><b>Plan:</b> {html.escape(self.request)}<br><small>{html.escape(self.promise)}"
-            "</small></p><table><thead><tr><th style='text-align:left'>mechanism</th>"
+            f"<p><b>Plan:</b> {html.escape(str(self.request))}<br>"
+            f"<small>{html.escape(self.promise)}</small></p>"
+            "<table><thead><tr><th style='text-align:left'>mechanism</th>"
             f"<th>{_HEADINGS[self.solved_for]}</th><th></th></tr></thead><tbody>{body}</tbody></table>"
             f"<p>{html.escape(self.reason)}</p>"
         )
@@ -163,12 +211,7 @@ class Plan:
         """Plain values, for JSON."""
         return {
             "solved_for": self.solved_for,
-            "rows": self.rows,
-            "questions": self.questions,
-            "tolerance": self.tolerance,
-            "surprises": self.surprises,
-            "confidence_level": self.confidence_level,
-            "sampling": str(self.sampling),
+            **self.request.to_dict(),
             "simultaneous": True,
             "recommended": self.recommended.name,
             "reason": self.reason,

@@ -1,6 +1,6 @@
 """Questions: bounded values of a row, and their canonical text."""
 
-from holdfast.question.columns import Schema, declared_bounds
+from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.functions import row_function
 from holdfast.question.parse import parse_row
@@ -13,7 +13,6 @@ __all__ = [
     "Expression",
     "RowValue",
     "Schema",
-    "declared_bounds",
     "parse_row",
     "row_function",
     "row_value",

@@ -33,13 +33,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from numbers import Real
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.expression import Column, ColumnType, ValueKind
 
-__all__ = ["Schema", "bounds_pair", "declared_bounds", "no_column"]
+__all__ = ["Schema", "bounds_pair", "no_column"]
 
 _ENTRY = {"bounds", "values", "weight"}
 _LONGEST_WEIGHT = 30  # digits; a weight is a judgement
@@ -102,6 +102,24 @@ class Schema:
             (*self.favourites, *more.favourites, *_questions(favourites)),
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for the ledger: the same for all ways to declare the same."""
+        return {
+            "types": {name: str(self.types[name]) for name in sorted(self.types)},
+            "bounds": {name: list(self.bounds[name]) for name in sorted(self.bounds)},
+            "values": {name: list(self.values[name]) for name in sorted(self.values)},
+            "weights": {name: str(self.weights[name]) for name in sorted(self.weights)},
+            "favourites": sorted(set(self.favourites)),
+        }
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Schema:
+        """The schema that `to_dict` wrote; only the types are needed."""
+        types = {name: _type(name, kind) for name, kind in _section(body, "types").items()}
+        more = _sections(*(_section(body, name) for name in ("bounds", "values", "weights")))
+        favourites = _questions(body.get("favourites", ()))
+        return cls(types, more.bounds, more.values, more.weights, favourites)
+
     def column(self, name: str, *, quoted: bool = False) -> Column:
         """The column of that name; without quotes, capitals do not matter unless they must."""
         matches = [name] if name in self.types else []
@@ -137,11 +155,6 @@ def no_column(name: str, columns: Iterable[str]) -> str:
     if len(known) > 8:
         shown += f" and {len(known) - 8} more"
     return f"{_shortened(name)}, which is not a column of the table; its columns are {shown}."
-
-
-def declared_bounds(source: Mapping[str, object] | str | Path | None) -> dict[str, Range]:
-    """Bounds by column name, from a mapping or from the ``[bounds]`` table of a TOML file."""
-    return _declared(source).bounds
 
 
 def _declared(source: Mapping[str, object] | str | Path | None) -> _Declared:
@@ -181,6 +194,22 @@ def _sections(
         },
         {name: _categories(each, name) for name, each in values.items()},
         {name: _weight(each, name) for name, each in weights.items()},
+    )
+
+
+def _section(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = body.get(name, {})
+    if isinstance(found, Mapping) and all(isinstance(column, str) for column in found):
+        return found
+    raise InvalidArgument(f"The schema's {name!r} must be a mapping from the names of columns.")
+
+
+def _type(name: str, kind: object) -> ColumnType:
+    known = [str(each) for each in ColumnType]
+    if kind in known:
+        return ColumnType(str(kind))
+    raise InvalidArgument(
+        f"The type of column {name!r} is {str(kind)[:40]!r}; it must be one of {', '.join(known)}."
     )
 
 

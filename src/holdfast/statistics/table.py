@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ from holdfast.data.design import NO_DESIGN, Design
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.columns import Schema
-from holdfast.question.expression import ColumnType, Expression, ValueKind
+from holdfast.question.expression import Expression, ValueKind
 from holdfast.question.functions import RowFunction, bind_function
 from holdfast.question.parse import parse_row
 from holdfast.question.polars_row import from_polars
@@ -28,18 +27,6 @@ class Table:
 
     schema: Schema
     design: Design = NO_DESIGN
-
-    @classmethod
-    def declared(
-        cls,
-        columns: Mapping[str, str],
-        bounds: Mapping[str, tuple[float, float]],
-        design: Mapping[str, Any] | None,
-    ) -> Table:
-        """The table as the first entry of a ledger describes it."""
-        schema = Schema({column: ColumnType(kind) for column, kind in columns.items()})
-        public = NO_DESIGN if design is None else Design.from_dict(design)
-        return cls(schema.declare(bounds), public)
 
     def value(self, what: Any, bounds: tuple[float, float] | None = None) -> RowValue:
         """A value of a row, from whatever may name one."""

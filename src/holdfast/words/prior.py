@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.data.design import Design, Group
 from holdfast.errors import InvalidArgument, NotDescribed
 from holdfast.question.columns import Schema
-from holdfast.question.expression import ColumnType, Expression
+from holdfast.question.expression import Expression
 from holdfast.statistics.bind import Question, bind
 from holdfast.statistics.registry import Bound
 from holdfast.statistics.table import Table
@@ -30,7 +30,6 @@ _WHERE = {
     "distribution": "where quantile",
 }
 _OF_ALL_ROWS = frozenset({"auc", "log_loss", "declared"})
-_SECTIONS = {"bounds": "bounds", "values": "values", "weights": "weight"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +101,12 @@ class Prior:
         """The prior of a table as a ledger describes it; only the types are needed."""
         if body.get("prior", NAME) != NAME:
             raise InvalidArgument(f"The prior {body['prior']!r} is not known; there is {NAME!r}.")
-        columns: dict[str, dict[str, Any]] = {}
-        for section, key in _SECTIONS.items():
-            for name, declared in _section(body, section).items():
-                columns.setdefault(name, {})[key] = declared
-        types = {name: _type(name, kind) for name, kind in _section(body, "types").items()}
-        return cls(Schema(types).declare(columns, body.get("favourites", ())))
+        return cls(Schema.from_dict(body))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for the ledger: the same for all ways to declare the same."""
-        schema = self.schema
-        return {
-            "prior": NAME,
-            "types": {name: str(schema.types[name]) for name in sorted(schema.types)},
-            "bounds": {name: list(schema.bounds[name]) for name in sorted(schema.bounds)},
-            "values": {name: list(schema.values[name]) for name in sorted(schema.values)},
-            "weights": {name: str(schema.weights[name]) for name in sorted(schema.weights)},
-            "favourites": sorted({self.read(text).text for text in schema.favourites}),
-        }
+        favourites = sorted({self.read(text).text for text in self.schema.favourites})
+        return {"prior": NAME, **self.schema.to_dict(), "favourites": favourites}
 
     def read(self, question: Question) -> Bound:
         """The statistic that a question means; to describe it, any `where` will do."""
@@ -181,22 +168,6 @@ class Prior:
                 (label,) = others
                 body = words.number(tree, bounded=False) + words.condition(label, "v")
         return form + body + numbers
-
-
-def _section(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = body.get(name, {})
-    if isinstance(found, Mapping) and all(isinstance(column, str) for column in found):
-        return found
-    raise InvalidArgument(f"The schema's {name!r} must be a mapping from the names of columns.")
-
-
-def _type(name: str, kind: object) -> ColumnType:
-    known = [str(each) for each in ColumnType]
-    if kind in known:
-        return ColumnType(str(kind))
-    raise InvalidArgument(
-        f"The type of column {name!r} is {str(kind)[:40]!r}; it must be one of {', '.join(known)}."
-    )
 
 
 def bits(question: Question, schema: Prior | Schema | Mapping[str, Any]) -> Bits:

@@ -134,7 +134,8 @@ def test_large_holdouts_are_rehearsed_by_fewer_rows(
     monkeypatch.setattr(rehearsal, "_QUICK", 10**4)
     monkeypatch.setattr(rehearsal, "_MOST_CELLS", 10**5)
     with opened(tmp_path, questions=40) as holdout:
-        opening = replace(holdout.opening, rows=50_000_000, tolerance=0.002)
+        terms = replace(holdout.opening.terms, rows=50_000_000, tolerance=0.002)
+        opening = replace(holdout.opening, terms=terms)
     found = rehearse(opening, trials=1)
     assert "too few to tell" in str(found)
     assert "2,500 rows stand for yours, with half-width 0.2828" in str(found)

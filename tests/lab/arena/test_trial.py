@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from holdfast.data.sampling import Declared
 from holdfast.errors import BudgetExhausted, InvalidArgument, MissingExtra, Refused
 from holdfast.lab.arena.trial import Final, Game, Move, Result, Scenario, View, play, run_trials
 from holdfast.lab.arena.verdict import most_failures, verdict
@@ -19,17 +20,16 @@ from holdfast.lab.world.holders import (
     Holder,
     Plain,
     PublishedThresholdout,
-    Setting,
     Shown,
     Splitting,
 )
-from holdfast.lab.world.populations import Signs
+from holdfast.lab.world.populations import Signs, terms_on
 from holdfast.lab.world.questions import LabQuestion, Vote, average
 from holdfast.lab.world.session import NoisyPart, Protected, planned_setting
 from holdfast.mechanisms.catalogue import CATALOGUE
 
 POPULATION = Signs(20)
-SETTING = Setting(200, 0.3, 21, POPULATION.concentration(200))
+SETTING = terms_on(POPULATION, 200, 0.3, 21)
 SCENARIO = Scenario(POPULATION, Protected(), SignAttack(20), SETTING)
 
 
@@ -216,7 +216,7 @@ def test_mechanisms_are_made_from_the_catalogue_by_name() -> None:
         assert (shown.low is None) == (kind.theorem is None)
         if shown.low is not None and shown.high is not None:
             assert shown.low <= exact <= shown.high
-            assert shown.high - shown.low <= 2 * setting.tolerance * (1 + 1e-9)
+            assert shown.high - shown.low <= 2 * setting.half_width * (1 + 1e-9)
     with pytest.raises(InvalidArgument, match="did you mean 'median noise'"):
         Protected(mechanism="median nois")
     with pytest.raises(InvalidArgument, match="checks no guesses"):
@@ -228,7 +228,7 @@ def test_mechanisms_are_made_from_the_catalogue_by_name() -> None:
 @pytest.mark.parametrize("mechanism", ["bounded noise", "median noise", "rounding"])
 def test_a_scale_shrinks_noise_and_half_width_together(mechanism: str) -> None:
     table, seeds = POPULATION.draw(4_000, np.random.default_rng(1)), range(40)
-    terms = Setting(4_000, 0.3, 9, POPULATION.concentration(4_000))
+    terms = terms_on(POPULATION, 4_000, 0.3, 9)
     exact = average(Vote.of({0: 1}), table)
     errors, widths = [], []
     for scale in (1.0, 0.25):
@@ -262,9 +262,9 @@ def test_sabotage_is_named_and_promises_nothing() -> None:
 
 
 def test_splitting_answers_as_often_as_the_tolerance_allows() -> None:
-    setting = Setting(5_000, 0.1, None, POPULATION.concentration(5_000))
+    setting = terms_on(POPULATION, 5_000, 0.1, None)
     assert (Splitting().parts(setting), Splitting(exact=True).parts(setting)) == (15, 22)
-    tight = Setting(50, 0.1, None, POPULATION.concentration(50))
+    tight = terms_on(POPULATION, 50, 0.1, None)
     session = Splitting().open(tight, POPULATION.draw(50, np.random.default_rng(1)), None, 5)
     with pytest.raises(BudgetExhausted, match="0 questions"):
         session.ask(Vote.of({0: 1}))
@@ -279,7 +279,7 @@ def test_training_is_needed_where_it_is_used(holder: Holder) -> None:
 
 
 def test_a_noisy_part_needs_independent_rows() -> None:
-    dependent = replace(SETTING, independent=False)
+    dependent = replace(SETTING, sampling=Declared(SETTING.concentration))
     with pytest.raises(InvalidArgument, match="dependent"):
         run_trials(Scenario(POPULATION, NoisyPart(), SignAttack(20), dependent), 1)
 
@@ -297,7 +297,7 @@ def test_a_cap_is_for_each_account() -> None:
 def test_refusals_are_no_news() -> None:
     """A refused question leaves the session as it was: asked again, it is refused again."""
     scenario = Scenario(
-        POPULATION, Protected(), WidthReading(20), Setting(200, 0.3, 5, SETTING.concentration)
+        POPULATION, Protected(), WidthReading(20), terms_on(POPULATION, 200, 0.3, 5)
     )
     (result,) = run_trials(scenario, 1)
     assert (result.answered, result.refused) == (5, 15 + 3 + 1)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from holdfast.data.sampling import Declared
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.lab.arena.trial import Analyst, Scenario, run_trials
 from holdfast.lab.arena.verdict import Verdict, verdict
@@ -37,9 +38,10 @@ from holdfast.lab.world.holders import (
     Holder,
     Plain,
     Session,
-    Setting,
     Shown,
     Splitting,
+    as_if_fixed,
+    as_if_independent,
 )
 from holdfast.lab.world.leaky import LeakyTime, LeakyWidth
 from holdfast.lab.world.populations import (
@@ -49,10 +51,12 @@ from holdfast.lab.world.populations import (
     OnePoint,
     Population,
     Signs,
+    terms_on,
     universe,
 )
 from holdfast.lab.world.questions import Arrays, LabQuestion, average
 from holdfast.lab.world.session import Protected
+from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.concentration import Concentration, SubGaussian
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
 
@@ -76,15 +80,11 @@ class Attack:
     believes_independent: bool = False
     twin_trials: int = TRIALS
 
-    def setting(self, beta: float) -> Setting:
-        profile = self.population.concentration(self.rows)
-        t = planned(profile, self.questions, beta)
-        independent = self.population.independent
-        return Setting(self.rows, t, self.questions, profile, independent, 1 - beta)
+    def setting(self, beta: float) -> Terms:
+        t = planned(self.population.concentration(self.rows), self.questions, beta)
+        return terms_on(self.population, self.rows, t, self.questions, 1 - beta)
 
-    def verdict(
-        self, holder: Holder, setting: Setting, beta: float, trials: int = TRIALS
-    ) -> Verdict:
+    def verdict(self, holder: Holder, setting: Terms, beta: float, trials: int = TRIALS) -> Verdict:
         train = self.rows if isinstance(self.analyst, FeatureSelection) else 0
         scenario = Scenario(self.population, holder, self.analyst, setting, train)
         return verdict(run_trials(scenario, trials, seed=7), beta)
@@ -136,7 +136,7 @@ def test_naive_reuse_fails(attack: Attack) -> None:
     beta = max(BETAS)
     setting = attack.setting(beta)
     if attack.believes_independent:
-        setting = setting.as_if_independent()
+        setting = as_if_independent(setting)
         if isinstance(attack.breaks, Protected):
             setting = replace(
                 setting, tolerance=planned(setting.concentration, attack.questions, beta)
@@ -151,20 +151,20 @@ class Suppressing:
 
     name, promises = "noisy value, small counts suppressed", False
 
-    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:
+    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         return Suppressed(setting, sample)
 
 
 @dataclass
 class Suppressed:
-    setting: Setting
+    setting: Terms
     sample: Arrays
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:
         value = average(question, self.sample)
         if value < 0.25:
             raise BudgetExhausted("Fewer rows than a quarter: not shown.")
-        reach = self.setting.as_if_fixed
+        reach = as_if_fixed(self.setting)
         return Shown(0.5, 0.0, 1.0) if value < 0.4 else Shown(value, value - reach, value + reach)
 
 
@@ -182,7 +182,8 @@ def test_refusals_are_read() -> None:
 def bisected(holder: Protected, tolerance: float) -> Verdict:
     population = Signs(140)
     # Hoeffding's radius, as for declared rows: the boundary of "confirmed" is easiest to aim at.
-    setting = Setting(2_000, tolerance, 561, population.concentration(2_000), independent=False)
+    plain = terms_on(population, 2_000, tolerance, 561)
+    setting = replace(plain, sampling=Declared(plain.concentration))
     scenario = Scenario(population, holder, GuessBisection(140, 4), setting)
     return verdict(run_trials(scenario, 10, seed=7), 0.05)
 
@@ -206,7 +207,7 @@ def snowballed(questions: int, scale: float, beta: float) -> Verdict:
     population = OnePoint(sigma)
     profile = population.concentration(1)
     t = bounded_noise_half_width(profile, questions, math.log(beta)) * (1 + 1e-6)
-    setting = Setting(1, t, questions, profile, False, 1 - beta)
+    setting = terms_on(population, 1, t, questions, 1 - beta)
     scenario = Scenario(population, Protected(scale=scale), Snowball(questions), setting)
     return verdict(run_trials(scenario, 12, seed=7), beta)
 
@@ -230,9 +231,7 @@ def test_the_snowball_breaks_scaled_noise_and_not_what_is_planned(
 NEEDS: list[Callable[[], Scenario]] = [
     lambda: Scenario(Signs(3), Plain(), Snowball(3), ATTACKS[3].setting(0.05)),
     lambda: Scenario(Signs(3), Plain(), FeatureSelection(3, 1), ATTACKS[3].setting(0.05)),
-    lambda: Scenario(
-        OnePoint(0.01), Plain(), Snowball(3), Setting(1, 0.1, 3, SubGaussian(0.01), False)
-    ),
+    lambda: Scenario(OnePoint(0.01), Plain(), Snowball(3), terms_on(OnePoint(0.01), 1, 0.1, 3)),
 ]
 
 

@@ -11,8 +11,6 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.data.sampling import Independent, sampling_from_dict
-from holdfast.lab.world.holders import Setting
 from holdfast.lab.world.populations import Signs
 from holdfast.lab.world.questions import Arrays, Vote
 from holdfast.lab.world.session import Protected
@@ -53,20 +51,12 @@ def test_a_session_answers_as_a_ledger_does(
         frame(sample), ledger=tmp_path / "mine.ledger", questions=20, train=other, **terms
     ) as holdout:
         opening, desk = holdout.opening, holdout._desk
-        sampling = sampling_from_dict(opening.sampling)
-        setting = Setting(
-            ROWS,
-            opening.tolerance if opening.tolerance < 0.5 else 0.25,
-            20,
-            sampling.profile(ROWS),
-            isinstance(sampling, Independent),
-        )
         checks = desk.transcript.checker is not None
         session: Any = Protected(
             "analyst" if checks else "nobody",
             mechanism=terms["mechanism"],
             parameters=json.dumps(opening.mechanism["parameters"]),
-        ).open(setting, sample, train, 1)
+        ).open(opening.terms, sample, train, 1)
         session.secret = desk.store.secret
         count = 1 if terms["mechanism"] == "one look" else FEATURES
         for feature, guess in list(enumerate(GUESSES if checks else [None] * FEATURES))[:count]:

@@ -161,7 +161,7 @@ def _better(best: Spare | None, mechanism: str, kind: AttackKind, run: Run) -> S
     if best is not None and reached is None:
         return best
     setting = cell.setting
-    return Spare(mechanism, kind.name, setting.tolerance, setting.questions or 0, reached)
+    return Spare(mechanism, kind.name, setting.half_width, setting.questions or 0, reached)
 
 
 def largest_broken(broken: Callable[[float], bool], least: float, step: float) -> float | None:

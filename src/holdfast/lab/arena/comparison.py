@@ -11,8 +11,9 @@ from typing import Any, Literal
 from holdfast import require
 from holdfast.lab.arena.trial import Analyst, Result, Scenario, processes, run_trials
 from holdfast.lab.arena.verdict import Verdict, verdict
-from holdfast.lab.world.holders import Holder, Setting
+from holdfast.lab.world.holders import Holder
 from holdfast.lab.world.populations import Population
+from holdfast.mechanisms.terms import Terms
 
 __all__ = ["Cell", "Compared", "Experiment", "Reported", "Run", "run_cells"]
 
@@ -104,7 +105,7 @@ class Cell:
     population: Population
     holder: Holder
     analyst: Analyst
-    setting: Setting
+    setting: Terms
     train_rows: int = 0
     published: float | None = None
     reported: Reported = "shown"

@@ -24,8 +24,8 @@ from holdfast.lab.attacks.attacks import (
 from holdfast.lab.world.holders import (
     Plain,
     PublishedThresholdout,
-    Setting,
     Splitting,
+    as_if_independent,
 )
 from holdfast.lab.world.populations import (
     AutoRegressive,
@@ -34,10 +34,12 @@ from holdfast.lab.world.populations import (
     OnePoint,
     Population,
     Signs,
+    terms_on,
     universe,
 )
 from holdfast.lab.world.session import BY_BOUNDED_NOISE, NoisyPart, Protected, planned_setting
 from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.concentration import SubGaussian
 from holdfast.theory.base.safeside import largest_integer
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
@@ -62,12 +64,10 @@ def _setting(
     questions: int,
     mechanism: str,
     tolerance: float | None = None,
-) -> Setting:
+) -> Terms:
     """The terms for so many questions; the half-width is the mechanism's own unless given."""
-    profile, independent = population.concentration(rows), population.independent
-    wanted = 0.25 if tolerance is None else tolerance
-    setting = Setting(rows, wanted, questions, profile, independent)
-    return setting if tolerance is not None else planned_setting(mechanism, setting)
+    setting = terms_on(population, rows, tolerance, questions)
+    return setting if setting.promises else planned_setting(mechanism, setting)
 
 
 def reusable_holdout(
@@ -130,7 +130,7 @@ def log_odds_vote(
 ) -> Experiment:
     """Rogers et al. 2020: how many questions are answered before the width cannot be kept."""
     population, analyst = Signs(most), LogOddsVote(most)
-    declared = Setting(rows, tolerance, most, population.concentration(rows))
+    declared = terms_on(population, rows, tolerance, most)
     planned = largest_integer(lambda k: _fits(mechanism, declared, k), most=most)
     theirs = (rows, tolerance) == (5_000, 0.1)
     return run_cells(
@@ -182,13 +182,13 @@ def log_odds_vote(
     )
 
 
-def _fits(mechanism: str, declared: Setting, questions: int) -> bool:
+def _fits(mechanism: str, declared: Terms, questions: int) -> bool:
     """Whether the mechanism promises the half-width for so many questions."""
     try:
         planned = planned_setting(mechanism, replace(declared, questions=questions))
     except HoldfastError:
         return False
-    return planned.tolerance <= declared.tolerance
+    return planned.half_width <= declared.half_width
 
 
 def leaderboard(
@@ -317,7 +317,7 @@ def dependent_data(
         (f"AR(1) {rho:g}", AutoRegressive(features, rho), time_rows),
     ):
         right = _setting(population, rows, features + 1, mechanism)
-        naive = right.as_if_independent()
+        naive = as_if_independent(right)
         wrong = planned_setting(mechanism, naive)
         holdfast = Protected(mechanism=mechanism)
         cells += [

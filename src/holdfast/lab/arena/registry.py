@@ -20,6 +20,7 @@ from holdfast.lab.arena.experiments import (
     snowball,
 )
 from holdfast.lab.attacks.roster import ATTACKS, attack_cell
+from holdfast.lab.world.holders import as_if_independent
 from holdfast.lab.world.session import BY_BOUNDED_NOISE, GuessedBy, Protected
 from holdfast.mechanisms.catalogue import kind_of
 
@@ -161,7 +162,7 @@ def attacked(name: str, sizes: Sizes, run: Run) -> Experiment:
     setting = own.setting
     naive = attack_cell(kind, kind.breaks, rows=setting.rows, questions=setting.questions)
     if not isinstance(kind.breaks, Protected):
-        naive = replace(naive, setting=naive.setting.as_if_independent())
+        naive = replace(naive, setting=as_if_independent(naive.setting))
     return run_cells(
         own.analyst.name,
         f"{kind.description} {setting.rows:,} rows, {setting.questions:,} questions.",

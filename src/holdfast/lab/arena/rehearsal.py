@@ -13,17 +13,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from holdfast.data.sampling import Clustered, Declared, Independent, MDependent, sampling_from_dict
+from holdfast.data.sampling import Clustered, Declared, MDependent
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
 from holdfast.lab.arena.verdict import WORDS, Word
 from holdfast.lab.attacks.roster import ATTACKS, AttackKind, SignsOf
 from holdfast.lab.pages.tables import Sheet
-from holdfast.lab.world.holders import Plain, Setting
+from holdfast.lab.world.holders import Plain, as_if_independent
 from holdfast.lab.world.populations import Blocks, Population, Signs
 from holdfast.lab.world.session import Protected
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.concentration import SubExponential, SubGaussian
 
 __all__ = ["Rehearsal", "rehearse"]
@@ -47,6 +48,7 @@ _MOST_CELLS = 10**8
 _MOST_QUESTIONS = 2_000
 _OPEN_QUESTIONS = 300
 _WIDEST = 0.45
+_UNPROMISED = 0.25  # the half-width that analysts go by where none is promised
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ def _row(attack: Experiment) -> tuple[str, ...]:
 class _Stage:
     """The terms as they are rehearsed: the setting, who is attacked, and where rows come from."""
 
-    setting: Setting
+    setting: Terms
     asked: int
     signs: SignsOf
     holder: Protected
@@ -202,12 +204,12 @@ def _attacked(kind: AttackKind, stage: _Stage, run: Run) -> Experiment:
     holder = replace(stage.holder, guesses="analyst" if kind.guesses else "nobody")
     train = setting.rows if holder.needs_training else 0
     # Without a declared number of questions a plain interval is taken for those that are asked.
-    naive = replace(setting, questions=setting.questions or stage.asked).as_if_independent()
+    naive = replace(setting, questions=setting.questions or stage.asked)
     return run_cells(
         kind.name,
         kind.description,
         [
-            Cell(staged.population, Plain(), staged.analyst, naive),
+            Cell(staged.population, Plain(), staged.analyst, as_if_independent(naive)),
             Cell(staged.population, holder, staged.analyst, setting, train),
         ],
         run,
@@ -215,37 +217,29 @@ def _attacked(kind: AttackKind, stage: _Stage, run: Run) -> Experiment:
 
 
 def _stage(opening: Opening) -> _Stage:
-    declared, notes = opening.questions or _OPEN_QUESTIONS, []
+    terms, notes = opening.terms, []
+    declared = terms.questions or _OPEN_QUESTIONS
     asked = min(declared, _MOST_QUESTIONS)
-    if opening.questions is None:
+    if terms.questions is None:
         notes.append(f"The number of questions is open; the analysts ask up to {asked:,}.")
     elif asked < declared:
         notes.append(f"The analysts ask {asked:,} of the {declared:,} questions.")
     name, parameters = opening.mechanism["name"], opening.mechanism["parameters"]
-    rows, tolerance = opening.rows, opening.tolerance if opening.tolerance < 0.5 else 0.25
+    rows, tolerance = terms.rows, terms.tolerance or _UNPROMISED
     recorded: str | None = json.dumps(parameters)
     fewest = math.ceil(rows * (tolerance / _WIDEST) ** 2)
     if rows * asked > _MOST_CELLS and fewest < rows:
         rows = max(_MOST_CELLS // asked, fewest)
-        tolerance *= math.sqrt(opening.rows / rows)
+        tolerance *= math.sqrt(terms.rows / rows)
         recorded = None
         notes.append(
             f"{rows:,} rows stand for yours, with half-width {tolerance:.4f}: as many standard "
             "errors."
         )
-    sampling = sampling_from_dict(opening.sampling)
-    size = _block(sampling, rows)
+    size = _block(terms.sampling, rows)
     rows -= rows % size
-    setting = Setting(
-        rows,
-        tolerance,
-        opening.questions,
-        sampling.profile(rows),
-        isinstance(sampling, Independent),
-        opening.confidence_level,
-        opening.design is not None,
-    )
-    if opening.design is not None:
+    setting = replace(terms, rows=rows, tolerance=tolerance)
+    if terms.design:
         notes.append("Intervals are made as for rows that a design makes unlike each other.")
     if size > 1:
         notes.append(f"Every synthetic row comes {size:,} times: what the sampling allows.")
@@ -277,9 +271,10 @@ def _block(sampling: Any, rows: int) -> int:
 
 
 def _words(opening: Opening) -> str:
-    questions = "open-ended" if opening.questions is None else f"{opening.questions:,} questions"
-    width = "no promise" if opening.tolerance >= 0.5 else f"half-width {opening.tolerance:g}"
+    terms = opening.terms
+    questions = "open-ended" if terms.questions is None else f"{terms.questions:,} questions"
+    width = "no promise" if terms.tolerance is None else f"half-width {terms.tolerance:g}"
     return (
-        f"{opening.rows:,} rows, {questions}, {width}, {100 * opening.confidence_level:g} % all "
-        f"together, {opening.mechanism['name']}, {sampling_from_dict(opening.sampling)}."
+        f"{terms.rows:,} rows, {questions}, {width}, {100 * terms.confidence_level:g} % all "
+        f"together, {opening.mechanism['name']}, {terms.sampling}."
     )

@@ -12,9 +12,10 @@ import numpy as np
 
 from holdfast import require
 from holdfast.errors import MissingExtra, Refused
-from holdfast.lab.world.holders import Holder, Session, Setting, Shown
+from holdfast.lab.world.holders import Holder, Session, Shown
 from holdfast.lab.world.populations import Population
 from holdfast.lab.world.questions import Arrays, LabQuestion
+from holdfast.mechanisms.terms import Terms
 
 __all__ = [
     "Analyst",
@@ -51,7 +52,7 @@ class Move:
 class View:
     """What an analyst knows before the first answer: the terms, and the training table."""
 
-    setting: Setting
+    setting: Terms
     train: Arrays | None = None
 
 
@@ -196,7 +197,7 @@ class Scenario:
     population: Population
     holder: Holder
     analyst: Analyst
-    setting: Setting
+    setting: Terms
     train_rows: int = 0
 
     def trial(self, seed: int, number: int) -> Result:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.lab.arena.trial import Game, Move, View
 from holdfast.lab.attacks.analysts import sided
-from holdfast.lab.world.holders import Shown
+from holdfast.lab.world.holders import Shown, as_if_fixed
 from holdfast.lab.world.questions import (
     POINT_BITS,
     BothPositive,
@@ -248,7 +248,7 @@ class GuessBisection:
     def play(self, view: View, rng: np.random.Generator) -> Game:
         edges = []
         for feature in range(self.features):
-            low, high = 0.5, 0.5 + view.setting.tolerance
+            low, high = 0.5, 0.5 + view.setting.half_width
             for _ in range(self.steps):
                 guess = (low + high) / 2
                 answer = yield Move(Vote.of({feature: 1}), guess=guess)
@@ -323,8 +323,8 @@ class Snowball:
         profile = view.setting.concentration
         if not isinstance(profile, SubGaussian):
             raise InvalidArgument("The snowball attacks questions of a declared scale sigma.")
-        reach = expected = view.setting.tolerance - view.setting.as_if_fixed
-        half_width = view.setting.tolerance
+        reach = expected = view.setting.half_width - as_if_fixed(view.setting)
+        half_width = view.setting.half_width
         start, size = 0, 1 << POINT_BITS
         for number in range(1, self.questions + 1):
             L = POINT_BITS * math.log(2) - math.log(size)

@@ -27,7 +27,7 @@ from holdfast.lab.attacks.attacks import (
     Snowball,
     WidthReading,
 )
-from holdfast.lab.world.holders import CapPerAccount, Holder, Plain, Setting
+from holdfast.lab.world.holders import CapPerAccount, Holder, Plain
 from holdfast.lab.world.leaky import LeakyTime, LeakyWidth
 from holdfast.lab.world.populations import (
     AutoRegressive,
@@ -36,6 +36,7 @@ from holdfast.lab.world.populations import (
     OnePoint,
     Population,
     Signs,
+    terms_on,
     universe,
 )
 from holdfast.lab.world.session import BY_BOUNDED_NOISE, Protected, planned_setting
@@ -243,17 +244,15 @@ def attack_cell(
     """
     asked = [questions] if questions is not None else _halved(kind)
     rows = kind.rows if rows is None else require.positive_integer("rows", rows)
-    wanted = 0.25 if tolerance is None else tolerance
     mechanism = holder.mechanism if isinstance(holder, Protected) else BY_BOUNDED_NOISE
     trains = kind.trained or (isinstance(holder, Protected) and holder.needs_training)
     refusal: HoldfastError | None = None
     for count in asked:
         staged = kind.staged(rows, count)
         population = staged.population
-        profile, independent = population.concentration(rows), population.independent
-        setting = Setting(rows, wanted, count, profile, independent, confidence_level)
+        setting = terms_on(population, rows, tolerance, count, confidence_level)
         try:
-            if tolerance is None:
+            if not setting.promises:
                 setting = planned_setting(mechanism, setting)
         except HoldfastError as error:
             refusal = refusal or error

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
 from holdfast.lab.attacks.attacks import SignAttack
-from holdfast.lab.world.holders import Plain, Setting, Splitting
-from holdfast.lab.world.populations import Signs
+from holdfast.lab.world.holders import Plain, Splitting
+from holdfast.lab.world.populations import Signs, terms_on
 from holdfast.lab.world.session import Protected, planned_setting
 
 __all__ = ["FEATURES", "ROWS", "showcase"]
@@ -21,7 +21,7 @@ def showcase(
     Labels are fair coins and no feature knows anything of them: every true score is 1/2.
     """
     population, analyst = Signs(features), SignAttack(features)
-    setting = Setting(rows, tolerance, features + 1, population.concentration(rows))
+    setting = terms_on(population, rows, tolerance, features + 1)
     cells = [
         Cell(population, holder, analyst, terms, train, label=label)
         for holder, terms, train, label in (

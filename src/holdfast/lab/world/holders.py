@@ -12,10 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from holdfast import require
+from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.lab.world.questions import Arrays, LabQuestion, average
-from holdfast.theory.base.concentration import BoundedMean, Concentration
+from holdfast.mechanisms.terms import Terms
 from holdfast.theory.field.baselines import (
     sample_splitting_binomial_half_width,
     sample_splitting_half_width,
@@ -27,9 +27,10 @@ __all__ = [
     "Plain",
     "PublishedThresholdout",
     "Session",
-    "Setting",
     "Shown",
     "Splitting",
+    "as_if_fixed",
+    "as_if_independent",
 ]
 
 
@@ -53,35 +54,14 @@ class Shown:
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What a holder declares or believes: the terms of the session."""
+def as_if_fixed(terms: Terms) -> float:
+    """The half-width that would do if no question depended on an answer."""
+    return terms.concentration.radius(terms.log_beta - math.log(terms.questions or 1))
 
-    rows: int
-    tolerance: float
-    questions: int | None
-    concentration: Concentration
-    independent: bool = True
-    confidence_level: float = 0.95
-    design: bool = False
 
-    def __post_init__(self) -> None:
-        require.positive_integer("rows", self.rows)
-        require.between("tolerance", self.tolerance, 0.0, 0.5, open_low=True, open_high=True)
-        require.confidence_level(self.confidence_level)
-
-    @property
-    def log_beta(self) -> float:
-        return math.log1p(-self.confidence_level)
-
-    @property
-    def as_if_fixed(self) -> float:
-        """The half-width that would do if no question depended on an answer."""
-        return self.concentration.radius(self.log_beta - math.log(self.questions or 1))
-
-    def as_if_independent(self) -> Setting:
-        """The same terms by someone who takes the rows for independent draws."""
-        return replace(self, concentration=BoundedMean(self.rows), independent=True)
+def as_if_independent(terms: Terms) -> Terms:
+    """The same terms by someone who takes the rows for independent draws."""
+    return replace(terms, sampling=Independent())
 
 
 class Session(Protocol):
@@ -103,7 +83,7 @@ class Holder(Protocol):
         """Whether it claims that all its intervals hold whatever is asked."""
         ...
 
-    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:
+    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         """A session on this sample; `train` is a table that the analyst has too."""
         ...
 
@@ -126,13 +106,13 @@ class Plain:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         return _PlainSession(setting, sample, self.digits)
 
 
 @dataclass(frozen=True, slots=True)
 class _PlainSession:
-    setting: Setting
+    setting: Terms
     sample: Arrays
     digits: int | None
 
@@ -140,7 +120,7 @@ class _PlainSession:
         value, rounding = average(question, self.sample), 0.0
         if self.digits is not None:
             value, rounding = round(value, self.digits), 0.5 * 10.0**-self.digits
-        return _around(value, self.setting.as_if_fixed + rounding)
+        return _around(value, as_if_fixed(self.setting) + rounding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +137,7 @@ class CapPerAccount:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:
+    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         capped = replace(setting, questions=self.cap)
         return _CappedSession(self.cap, Plain().open(capped, sample, train, seed))
 
@@ -193,21 +173,21 @@ class Splitting:
     def promises(self) -> bool:
         return True
 
-    def half_width(self, setting: Setting, questions: int) -> float:
+    def half_width(self, setting: Terms, questions: int) -> float:
         width = sample_splitting_binomial_half_width if self.exact else sample_splitting_half_width
         return width(setting.rows, questions, setting.log_beta)
 
-    def parts(self, setting: Setting) -> int:
+    def parts(self, setting: Terms) -> int:
         """How many questions: those declared, or the most that the tolerance allows."""
         # Below 1/(2 t^2) rows not even one question is answered to +-t.
-        most = math.ceil(2 * setting.rows * setting.tolerance**2)
+        most = math.ceil(2 * setting.rows * setting.half_width**2)
         most = min(most, setting.questions or most)
         fitting = (
-            k for k in range(most, 0, -1) if self.half_width(setting, k) <= setting.tolerance
+            k for k in range(most, 0, -1) if self.half_width(setting, k) <= setting.half_width
         )
         return next(fitting, 0)
 
-    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         parts = self.parts(setting)
         return _SplitSession(sample, parts, self.half_width(setting, max(1, parts)))
 
@@ -244,7 +224,7 @@ class PublishedThresholdout:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         if train is None:
             raise InvalidArgument("Thresholdout needs a training table.")
         return _ThresholdoutSession(self, sample, train, np.random.default_rng(seed))

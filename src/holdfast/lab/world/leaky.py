@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.lab.world.holders import Session, Setting, Shown
+from holdfast.lab.world.holders import Session, Shown, as_if_fixed
 from holdfast.lab.world.questions import Arrays, LabQuestion
+from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.intervals import empirical_bernstein_radius
 
 __all__ = ["LeakyTime", "LeakyWidth"]
@@ -33,14 +34,14 @@ class LeakyWidth:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         return _LeakySession(self, setting, sample, np.random.default_rng(seed))
 
 
 @dataclass(frozen=True, slots=True)
 class _LeakySession:
     settings: LeakyWidth
-    setting: Setting
+    setting: Terms
     sample: Arrays
     rng: np.random.Generator
 
@@ -68,14 +69,14 @@ class LeakyTime:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         return _TimedSession(self, setting, sample, np.random.default_rng(seed))
 
 
 @dataclass(frozen=True, slots=True)
 class _TimedSession:
     settings: LeakyTime
-    setting: Setting
+    setting: Terms
     sample: Arrays
     rng: np.random.Generator
 
@@ -85,6 +86,6 @@ class _TimedSession:
         rows = int(enough[0]) + 1 if len(enough) else len(values)
         noise = self.settings.noise
         value = float(values.mean() + self.rng.uniform(-noise, noise))
-        reach = noise + self.setting.as_if_fixed
+        reach = noise + as_if_fixed(self.setting)
         blocks = math.ceil(rows / _BLOCK)
         return Shown(value, value - reach, value + reach, reach=noise, work=blocks)

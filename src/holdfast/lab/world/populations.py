@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast import require
+from holdfast.data.sampling import Declared, Independent
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.lab.world.questions import (
     HALF_RANGE,
@@ -27,6 +28,7 @@ from holdfast.lab.world.questions import (
     Vote,
     average,
 )
+from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.concentration import (
     BoundedMean,
     Concentration,
@@ -43,6 +45,7 @@ __all__ = [
     "Population",
     "Resampled",
     "Signs",
+    "terms_on",
     "universe",
 ]
 
@@ -69,6 +72,21 @@ class Population(Protocol):
     def concentration(self, n: int) -> Concentration:
         """The concentration of a question fixed in advance, over n rows."""
         ...
+
+
+def terms_on(
+    population: Population,
+    rows: int,
+    tolerance: float | None,
+    questions: int | None,
+    confidence_level: float = 0.95,
+) -> Terms:
+    """What an honest holder of so many of its rows declares."""
+    profile = population.concentration(rows)
+    plain = population.independent and profile == BoundedMean(rows)
+    sampling = Independent() if plain else Declared(profile)
+    level = require.confidence_level(confidence_level)
+    return Terms(rows, tolerance, level, questions, sampling)
 
 
 def _unknown(population: Population, question: LabQuestion) -> InvalidQuestion:

@@ -20,25 +20,24 @@ from numpy.typing import NDArray
 
 from holdfast import require
 from holdfast.data.sample import Moments, Sample
-from holdfast.data.sampling import Declared, Independent
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
 from holdfast.guessers.last_best import LastBest
-from holdfast.lab.world.holders import Session, Setting, Shown
+from holdfast.lab.world.holders import Session, Shown
 from holdfast.lab.world.questions import Arrays, LabQuestion, average, grid_moments, moments_of
-from holdfast.mechanisms.account import Account, Terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import built, checking, kind_of
-from holdfast.mechanisms.kind import Planned, Wanted
+from holdfast.mechanisms.kind import Planned
 from holdfast.mechanisms.ladder import Ladder
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Release, Wish, about
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.revealed import revealed
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.walk import walk
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID, BatchFunction, RowValue
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
 
 if TYPE_CHECKING:
@@ -196,11 +195,11 @@ class Protected:
     def needs_training(self) -> bool:
         return self.guesses == "train" or kind_of(self.mechanism).trained
 
-    def checks(self, setting: Setting) -> bool:
+    def checks(self, setting: Terms) -> bool:
         """Whether guesses are checked under these terms."""
         return self._opened(setting).checker is not None
 
-    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:
+    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         if self.needs_training and train is None:
             raise InvalidArgument("Guesses from training need a training table.")
         opened = self._opened(setting)
@@ -212,44 +211,35 @@ class Protected:
             opened = opened._replace(mechanism=replace(opened.mechanism, recall=rows))
         return _ProtectedSession(self, opened, rows, train, _secret(seed))
 
-    def _opened(self, setting: Setting) -> _Opened:
+    def _opened(self, setting: Terms) -> _Opened:
         kind = kind_of(self.mechanism)
-        wanted = _wanted(setting, setting.tolerance if kind.theorem is not None else None)
+        # The half-width that the analyst goes by is nothing that a baseline promises.
+        terms = setting if kind.theorem is not None else replace(setting, tolerance=None)
         if self.parameters is None:
-            tolerance, parameters = _planned(self.mechanism, wanted)
+            planned = _planned(self.mechanism, terms)
+            terms, parameters = planned.terms(terms), planned.parameters
         else:
-            tolerance, parameters = setting.tolerance, json.loads(self.parameters)
-        terms, recorded = wanted.terms(tolerance), {"name": kind.name, "parameters": parameters}
+            parameters = json.loads(self.parameters)
+        recorded = {"name": kind.name, "parameters": parameters}
         return _Opened(terms, built(recorded, terms), checking(recorded, terms))
 
 
-def planned_setting(mechanism: str, setting: Setting) -> Setting:
+def planned_setting(mechanism: str, setting: Terms) -> Terms:
     """The same setting with the half-width that the mechanism decides for it by itself.
 
     Where it promises none, that of bounded noise: naive intervals are then as wide for everyone.
     """
     if kind_of(mechanism).theorem is None:
         mechanism = BY_BOUNDED_NOISE
-    return replace(setting, tolerance=_planned(mechanism, _wanted(setting)).tolerance)
+    wanted = replace(setting, tolerance=None)
+    return _planned(mechanism, wanted).terms(wanted)
 
 
 @lru_cache(maxsize=256)
-def _planned(name: str, wanted: Wanted) -> Planned:
+def _planned(name: str, wanted: Terms) -> Planned:
     kind = kind_of(name)
     # Questions of the laboratory are scores, of which analysts want high ones.
     return kind.plan(wanted, {"better": "higher"} if "better" in kind.options else {})
-
-
-def _wanted(setting: Setting, tolerance: float | None = None) -> Wanted:
-    plain = setting.independent and setting.concentration == BoundedMean(setting.rows)
-    return Wanted(
-        setting.rows,
-        tolerance,
-        setting.confidence_level,
-        setting.questions,
-        Independent() if plain else Declared(setting.concentration),
-        setting.design,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,12 +258,12 @@ class NoisyPart:
     def promises(self) -> bool:
         return True
 
-    def open(self, setting: Setting, sample: Arrays, train: Arrays | None, seed: int) -> Session:
+    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         if not setting.independent:
             raise InvalidArgument("A part of dependent rows is not independent of the others.")
         shown = math.floor(self.share * sample.n)
         rows = sample.n - shown
-        setting = replace(setting, rows=rows, concentration=BoundedMean(rows))
+        setting = replace(setting, rows=rows)
         kept = Protected("analyst").open(setting, sample.take(slice(shown, None)), train, seed)
         rng = np.random.default_rng([seed, 1])
         return _NoisyPartSession(kept, sample.take(slice(shown)), self.noise, rng)
@@ -325,7 +315,7 @@ class _ProtectedSession:
                 return float(fixed)
 
     def _wish(self, question: LabQuestion, guess: float | None) -> Wish:
-        asked, t = self.sample.mean(question), self.opened.terms.tolerance
+        asked, t = self.sample.mean(question), self.opened.terms.half_width
         if guess is not None:
             return about(asked, t, _stretched(guess, self.settings.scale))
         if kind_of(self.settings.mechanism).trained and self.train is not None:

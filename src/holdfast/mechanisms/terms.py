@@ -1,0 +1,160 @@
+"""Terms: the one record of what was declared; and declarations, which may leave things open.
+
+What is declared is said once, when a ledger is opened or planned: `Declarations`. With the rows,
+defaults and the mechanism's half-width it becomes `Terms`, which never change. A new declaration is
+a field of both, and a line of `_CHECKS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from holdfast import require
+from holdfast.data.design import NO_DESIGN, Design
+from holdfast.data.sampling import Independent, Sampling, sampling_from_dict, sampling_to_dict
+from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.leakage.checks import declared_surprise_prior, surprise_prior
+from holdfast.theory.leakage.nats import fixed_share, open_ended_share
+
+__all__ = ["WHOLE_RANGE", "Declarations", "Terms"]
+
+WHOLE_RANGE = 0.5  # the half-width of an interval that says nothing
+_CONFIDENCE_LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What was declared when the ledger was opened; it never changes.
+
+    `tolerance` is None where no half-width is promised, or none is planned yet. `surprises` is how
+    many of the `questions` may be refuted guesses: it sets their prior, and no promise rests on it.
+    With a `design` (public columns) rows are still independent, but no longer alike. `assumes` is
+    what the mechanism's promise rests on beside that, in words.
+    """
+
+    rows: int
+    tolerance: float | None
+    confidence_level: float
+    questions: int | None
+    sampling: Sampling
+    design: Design = NO_DESIGN
+    surprises: int | None = None
+    assumes: str | None = None
+
+    def __post_init__(self) -> None:
+        require.positive_integer("rows", self.rows)
+        if self.tolerance is not None:
+            require.tolerance(self.tolerance)
+        require.probability("confidence_level", self.confidence_level)
+        if self.questions is not None:
+            require.positive_integer("questions", self.questions)
+        require.surprises(self.surprises, self.questions)
+
+    @property
+    def promises(self) -> bool:
+        """Whether any interval is promised."""
+        return self.tolerance is not None
+
+    @property
+    def half_width(self) -> float:
+        """Of answers for which no other is asked; where none is promised, that of all values."""
+        return WHOLE_RANGE if self.tolerance is None else self.tolerance
+
+    @property
+    def width(self) -> str:
+        """The promised half-width, in words."""
+        if self.tolerance is None:
+            return "no half-width is promised"
+        return f"half-width {self.tolerance:g} of the range"
+
+    @property
+    def concentration(self) -> Concentration:
+        """Of a mean of all rows."""
+        return self.sampling.profile(self.rows)
+
+    @property
+    def assumption(self) -> str:
+        """What every promise rests on, in words."""
+        parts = [str(self.sampling)]
+        if self.design:
+            parts.append("given the design columns as they are in these rows")
+        if self.assumes is not None:
+            parts.append(self.assumes)
+        return ", ".join(parts)
+
+    @property
+    def independent(self) -> bool:
+        return isinstance(self.sampling, Independent)
+
+    @property
+    def log_beta(self) -> float:
+        """ln of the failure probability of all intervals together."""
+        return math.log1p(-self.confidence_level)
+
+    def log_share(self, number: int) -> float:
+        """ln beta_j of question `number`: an equal part, or a falling one when open-ended."""
+        if self.questions is None:
+            return open_ended_share(self.log_beta, number)
+        return fixed_share(self.log_beta, self.questions)
+
+    def surprise_prior(self, checks: int, surprises: int, batch: int = 1) -> float:
+        """The public prior of a surprise, after so many, for each of a batch of checks."""
+        if self.surprises is None or self.questions is None:
+            return surprise_prior(checks, surprises, batch)
+        return declared_surprise_prior(self.surprises, self.questions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for the ledger."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        design = self.design.to_dict() if self.design else None
+        return {**plain, "sampling": sampling_to_dict(self.sampling), "design": design}
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Terms:
+        """The terms that `to_dict` wrote; other facts beside them are not read."""
+        plain = {name: body[name] for name in cls.__slots__}
+        design = NO_DESIGN if body["design"] is None else Design.from_dict(body["design"])
+        sampling = sampling_from_dict(body["sampling"])
+        return cls(**{**plain, "sampling": sampling, "design": design})
+
+
+_CHECKS: Mapping[str, Callable[[Any], Any]] = {
+    "tolerance": require.tolerance,
+    "questions": partial(require.positive_integer, "questions"),
+    "surprises": lambda value: require.integer_at_least("surprises", value, 0),
+    "confidence_level": require.confidence_level,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """What somebody says before the rows are known; None: it is left open. `design` has names."""
+
+    tolerance: float | None = None
+    questions: int | None = None
+    surprises: int | None = None
+    confidence_level: float | None = None
+    sampling: Sampling | None = None
+    design: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name, checked in _CHECKS.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, checked(value))
+
+    @property
+    def level(self) -> float:
+        """The confidence level, or the usual one."""
+        return _CONFIDENCE_LEVEL if self.confidence_level is None else self.confidence_level
+
+    def terms(self, rows: int, sampling: Sampling, design: Design) -> Terms:
+        """The terms on a table with this sampling and design; a half-width that was left open is
+        still to be planned."""
+        return Terms(
+            rows, self.tolerance, self.level, self.questions, sampling, design, self.surprises
+        )
