@@ -7,11 +7,13 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import holdfast
+from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.theorem import SOURCES, registry
 from tests.theory.tables import DOMAINS, GOLDEN
 
@@ -170,6 +172,21 @@ def test_no_theorem_without_source_golden_value_and_law(name: str) -> None:
 def test_every_row_belongs_to_a_theorem() -> None:
     assert {row.theorem for row in GOLDEN} | DOMAINS.keys() <= registry().keys()
     assert _laws() <= registry().keys()
+
+
+def test_what_was_declared_is_in_one_record() -> None:
+    """Others hold `Terms`, or leave things open in `Declarations`: nobody repeats their fields."""
+    terms = {field.name for field in fields(Terms)}
+    repeating = [
+        f"{path.relative_to(PACKAGE)}: {node.name}"
+        for path in FILES
+        if path != PACKAGE / "mechanisms" / "terms.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+        and len(terms & {ast.unparse(n.target) for n in node.body if isinstance(n, ast.AnnAssign)})
+        >= 4
+    ]
+    assert repeating == []
 
 
 def test_import_is_light() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +265,54 @@ def test_the_same_declarations_are_fine(tmp_path: Path) -> None:
         schema=BOUNDS,
     ) as holdout:
         assert holdout.ask("avg(x)").interval.low >= -60
+
+
+SCHEMA = """
+favourites = ["avg(x > 0)"]
+[bounds]
+x = [0, 1]
+[values]
+origin = ["JFK", "LGA"]
+[weights]
+x = 2.5
+"""
+
+
+def test_the_whole_schema_is_kept_and_refused_otherwise(tmp_path: Path) -> None:
+    path, schema = tmp_path / "m.ledger", tmp_path / "schema.toml"
+    schema.write_text(SCHEMA, encoding="utf-8")
+    holdfast.open(table(), ledger=path, tolerance=0.2, schema=schema).close()
+    schema.write_text(SCHEMA.replace("2.5", "2.50").replace('"JFK", "LGA"', '"LGA", "JFK"'))
+    with holdfast.open(ledger=path, schema=schema) as again:
+        assert again.schema.bounds == {"x": (0.0, 1.0)}
+        assert again.schema.values == {"origin": ("JFK", "LGA")}
+        assert again.schema.weights == {"x": Decimal("2.5")}
+        assert again.schema.favourites == ("avg(x > 0)",)
+    for old, new, what in (
+        ("[0, 1]", "[0, 2]", "bounds is"),
+        (', "LGA"', "", "values is"),
+        ("2.5", "3", r"weights is \{'x': '3'\}"),
+        ("x > 0", "x > 1", "favourites is"),
+    ):
+        schema.write_text(SCHEMA.replace(old, new), encoding="utf-8")
+        with pytest.raises(InvalidArgument, match=what):
+            holdfast.open(ledger=path, schema=schema)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "tolerance"), [("exact", 0.1), ("bounded noise", None), ("exact", 0.5)]
+)
+def test_no_promise_can_be_written_into_an_opening(
+    tmp_path: Path, mechanism: str, tolerance: float | None
+) -> None:
+    """Without a theorem there is no half-width, and with one there is: a word, not a number."""
+    path = tmp_path / "m.ledger"
+    with holdfast.open(table(), ledger=path, questions=5, mechanism=mechanism) as holdout:
+        assert holdout.opening.terms.promises is (mechanism != "exact")
+        assert ("no half-width is promised" in repr(holdout)) is (mechanism == "exact")
+        holdout.ask("avg(late)")
+    (fault,) = forged(path, lambda bodies: bodies[0].update(tolerance=tolerance))
+    assert f"tolerance is {tolerance}" in fault
 
 
 # Sampling --------------------------------------------------------------------------------------

@@ -70,7 +70,8 @@ def open(
       cost, as `plan` says, and no promise rests on it (default: a prior that learns);
     * `confidence_level`: the probability that all intervals are true together (default 0.95);
     * `sampling`: how the rows came about (default: independent);
-    * `schema`: the bounds of columns, {name: (low, high)} or a TOML file;
+    * `schema`: the bounds of columns, {name: (low, high)}, and perhaps their values and weights,
+      or a TOML file with all that (see docs/bits.md);
     * `design`: columns that somebody decided (arm, site, category, label): they become public, so
       that their groups have known sizes, and every promise is for the design as it is;
     * `mechanism`: how questions without a guess are answered, by its name in `holdfast mechanisms`
@@ -283,6 +284,5 @@ def _comparable(
     if declared.design is not None:
         yield "design", sorted(set(declared.design)), list(terms.design.columns)
     if said.schema is not None:
-        stored = opening.schema.to_dict()
-        now = Schema(opening.schema.types).declare(said.schema).to_dict()
-        yield from ((what, now[what], stored[what]) for what in stored)
+        again, stored = Schema(opening.schema.types).declare(said.schema), opening.schema.to_dict()
+        yield from ((what, value, stored[what]) for what, value in again.to_dict().items())

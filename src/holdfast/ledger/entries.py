@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
@@ -41,6 +43,11 @@ class Opening:
     schema: Schema
     mechanism: dict[str, Any]
     fingerprint: str
+
+    def __post_init__(self) -> None:
+        kind, tolerance = kind_of(self.mechanism["name"]), self.terms.tolerance
+        if self.terms.promises is (kind.theorem is None):
+            raise InvalidArgument(f"tolerance is {tolerance}, and {kind.name} has no such promise.")
 
     def body(self) -> dict[str, Any]:
         return {

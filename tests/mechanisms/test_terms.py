@@ -1,0 +1,104 @@
+"""The one record of what was declared, and what may be left open before."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from holdfast.data.design import NO_DESIGN
+from holdfast.data.sampling import Independent, Sampling, clustered, declared, m_dependent
+from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.terms import WHOLE_RANGE, Declarations, Terms
+from tests.mechanisms.fake import ARMS, independent
+
+SAMPLINGS: list[Sampling] = [
+    Independent(),
+    clustered("unit", size=2.5),
+    m_dependent(3),
+    declared(sigma=0.01),
+    declared(sigma=0.01, b=0.2),
+]
+
+
+@st.composite
+def all_terms(draw: st.DrawFn) -> Terms:
+    questions = draw(st.none() | st.integers(1, 10**12))
+    return Terms(
+        rows=draw(st.integers(1, 10**12)),
+        tolerance=draw(st.none() | st.floats(0, 0.5, exclude_min=True, exclude_max=True)),
+        confidence_level=draw(st.floats(0, 1, exclude_min=True, exclude_max=True)),
+        questions=questions,
+        sampling=draw(st.sampled_from(SAMPLINGS)),
+        design=draw(st.sampled_from([NO_DESIGN, ARMS])),
+        surprises=None if questions is None else draw(st.none() | st.integers(0, questions)),
+        assumes=draw(st.none() | st.just("values hardly vary")),
+    )
+
+
+@given(all_terms())
+def test_terms_are_written_and_read(terms: Terms) -> None:
+    body = json.loads(json.dumps({"kind": "open/2", **terms.to_dict()}))
+    assert Terms.from_dict(body) == terms
+    assert terms.promises is (terms.tolerance is not None)
+    assert terms.half_width == (terms.tolerance or WHOLE_RANGE)
+
+
+@pytest.mark.parametrize("name", list(independent(10).to_dict()))
+def test_no_declaration_may_be_missing(name: str) -> None:
+    body = independent(10).to_dict()
+    del body[name]
+    with pytest.raises(KeyError, match=name):
+        Terms.from_dict(body)
+
+
+def test_what_a_promise_rests_on_is_said() -> None:
+    terms = replace(independent(900), design=ARMS, assumes="values hardly vary")
+    assert terms.assumption == (
+        "independent rows, given the design columns as they are in these rows, values hardly vary"
+    )
+    assert terms.width == "half-width 0.3 of the range"
+    assert replace(terms, tolerance=None).width == "no half-width is promised"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"rows": 0}, "rows is 0"),
+        ({"tolerance": 0.5}, "tolerance is 0.5"),
+        ({"confidence_level": 1.0}, "confidence_level is 1.0"),
+        ({"questions": 0}, "questions is 0"),
+        ({"surprises": 11}, "more surprises than questions"),
+        ({"surprises": 1, "questions": None}, "questions is not declared"),
+    ],
+)
+def test_terms_that_make_no_sense(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidArgument, match=said):
+        replace(independent(100), **changed)
+
+
+def test_what_is_left_open_gets_its_default_or_is_planned() -> None:
+    terms = Declarations().terms(100, Independent(), NO_DESIGN)
+    assert terms == Terms(100, None, 0.95, None, Independent())
+    said = Declarations(0.1, 20.0, 3.0, 0.9, design=("arm",))  # type: ignore[arg-type]
+    assert (said.questions, said.surprises) == (20, 3)
+    assert isinstance(said.questions, int)
+    terms = said.terms(900, m_dependent(2), ARMS)
+    assert terms == Terms(900, 0.1, 0.9, 20, m_dependent(2), ARMS, 3)
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({"tolerance": 0.5}, "tolerance is 0.5"),
+        ({"questions": 2.5}, "questions is 2.5"),
+        ({"surprises": -1}, "surprises is -1"),
+        ({"confidence_level": 0.05}, "did you mean 0.95"),
+    ],
+)
+def test_each_declaration_is_checked(declared: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidArgument, match=said):
+        Declarations(**declared)
