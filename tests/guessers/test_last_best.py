@@ -135,10 +135,10 @@ def test_boosting_a_leaderboard_of_400_submissions(beta: float, trials: int) -> 
     population = Signs(submissions)
     profile = population.concentration(rows)
     assert bounded_noise_half_width(profile, submissions + 1, math.log(beta)) > 2.5 * t
-    setting = terms_on(population, rows, t, submissions + 1, 1 - beta)
+    terms = terms_on(population, rows, t, submissions + 1, 1 - beta)
     found = {}
     for holder in (Protected("last best"), Plain()):
-        scenario = Scenario(population, holder, LeaderboardBoosting(submissions), setting)
+        scenario = Scenario(population, holder, LeaderboardBoosting(submissions), terms)
         found[holder.name] = verdict(run_trials(scenario, trials), beta)
     kept, broken = found.values()
     assert kept.holds

@@ -50,7 +50,7 @@ def test_promises_are_kept(mechanism: str, beta: float) -> None:
 
 def scaled(mechanism: str, scale: float) -> Verdict:
     cell = attack_cell(LOG_ODDS, Protected(scale=scale, mechanism=mechanism))
-    scenario = Scenario(cell.population, cell.holder, cell.analyst, cell.setting, cell.train_rows)
+    scenario = Scenario(cell.population, cell.holder, cell.analyst, cell.terms, cell.train_rows)
     return verdict(run_trials(scenario, TRIALS, seed=7), 0.05)
 
 
@@ -153,5 +153,5 @@ def test_no_verdict_is_no_broken_promise() -> None:
 
 def test_fewer_questions_are_asked_where_the_mechanism_needs_it() -> None:
     cell = attack_cell(ATTACKS["sign-attack"], Protected(mechanism="sample splitting"))
-    assert cell.setting.questions == 40
+    assert cell.terms.questions == 40
     assert cell.population == Signs(39)

@@ -25,12 +25,12 @@ from holdfast.lab.world.holders import (
 )
 from holdfast.lab.world.populations import Signs, terms_on
 from holdfast.lab.world.questions import LabQuestion, Vote, average
-from holdfast.lab.world.session import NoisyPart, Protected, planned_setting
+from holdfast.lab.world.session import NoisyPart, Protected, planned_terms
 from holdfast.mechanisms.catalogue import CATALOGUE
 
 POPULATION = Signs(20)
-SETTING = terms_on(POPULATION, 200, 0.3, 21)
-SCENARIO = Scenario(POPULATION, Protected(), SignAttack(20), SETTING)
+TERMS = terms_on(POPULATION, 200, 0.3, 21)
+SCENARIO = Scenario(POPULATION, Protected(), SignAttack(20), TERMS)
 
 
 def test_the_same_seed_gives_the_same_trials_in_any_number_of_processes() -> None:
@@ -87,7 +87,7 @@ class Asks:
 
 def played(answers: Sequence[Shown | None], *, stubborn: bool = False) -> Result:
     analyst = Asks(len(answers), stubborn=stubborn)
-    return play(analyst, Scripted(answers), POPULATION, View(SETTING), np.random.default_rng(1))
+    return play(analyst, Scripted(answers), POPULATION, View(TERMS), np.random.default_rng(1))
 
 
 def test_a_trial_counts_answers_misses_and_slack() -> None:
@@ -167,7 +167,7 @@ def test_a_seed_is_a_whole_number() -> None:
 
 def test_a_repeated_question_is_free_and_the_same() -> None:
     table = POPULATION.draw(200, np.random.default_rng(1))
-    session = Protected().open(SETTING, table, None, 5)
+    session = Protected().open(TERMS, table, None, 5)
     first = session.ask(Vote.of({0: 1}), identity="one")
     for feature in range(1, 20):
         session.ask(Vote.of({feature: 1}))
@@ -181,14 +181,14 @@ def test_a_repeated_question_is_free_and_the_same() -> None:
 def test_noise_is_addressed_by_the_seed() -> None:
     table = POPULATION.draw(200, np.random.default_rng(1))
     answers = [
-        Protected().open(SETTING, table, None, seed).ask(Vote.of({0: 1})) for seed in (5, 5, 6)
+        Protected().open(TERMS, table, None, seed).ask(Vote.of({0: 1})) for seed in (5, 5, 6)
     ]
     assert answers[0] == answers[1] != answers[2]
 
 
 def test_a_guess_is_confirmed_or_answered() -> None:
     table = POPULATION.draw(200, np.random.default_rng(1))
-    session = Protected("analyst").open(SETTING, table, None, 5)
+    session = Protected("analyst").open(TERMS, table, None, 5)
     assert session.ask(Vote.of({0: 1}), guess=0.5).status == "confirmed"
     assert session.ask(Vote.of({0: 1}), guess=0.0).status == "surprise"
     assert session.ask(Vote.of({0: 1})).status == "answered"
@@ -198,7 +198,7 @@ def test_a_guess_is_confirmed_or_answered() -> None:
 def test_a_ladder_keeps_the_highest_score(name: str) -> None:
     table = POPULATION.draw(200, np.random.default_rng(1))
     votes = sorted((Vote.of({0: side}) for side in (-1, 1)), key=lambda vote: -average(vote, table))
-    session = Protected(mechanism=name).open(planned_setting(name, SETTING), table, None, 5)
+    session = Protected(mechanism=name).open(planned_terms(name, TERMS), table, None, 5)
     high, still = (session.ask(vote).value for vote in votes)
     assert high == still == pytest.approx(average(votes[0], table), abs=0.01)
     assert average(votes[1], table) < high - 0.05
@@ -209,19 +209,19 @@ def test_mechanisms_are_made_from_the_catalogue_by_name() -> None:
     exact = average(Vote.of({0: 1}), table)
     for name, kind in CATALOGUE.items():
         holder = Protected(mechanism=name)
-        setting = planned_setting(name, replace(SETTING, questions=9))
-        session = holder.open(setting, table, table, 5)
+        terms = planned_terms(name, replace(TERMS, questions=9))
+        session = holder.open(terms, table, table, 5)
         shown = session.ask(Vote.of({0: 1}))
         assert holder.promises == (kind.theorem is not None)
         assert (shown.low is None) == (kind.theorem is None)
         if shown.low is not None and shown.high is not None:
             assert shown.low <= exact <= shown.high
-            assert shown.high - shown.low <= 2 * setting.half_width * (1 + 1e-9)
+            assert shown.high - shown.low <= 2 * terms.half_width * (1 + 1e-9)
     with pytest.raises(InvalidArgument, match="did you mean 'median noise'"):
         Protected(mechanism="median nois")
     with pytest.raises(InvalidArgument, match="checks no guesses"):
         Protected("analyst", mechanism="sample splitting").open(
-            replace(SETTING, questions=3, tolerance=0.45), table, None, 5
+            replace(TERMS, questions=3, tolerance=0.45), table, None, 5
         )
 
 
@@ -233,8 +233,8 @@ def test_a_scale_shrinks_noise_and_half_width_together(mechanism: str) -> None:
     errors, widths = [], []
     for scale in (1.0, 0.25):
         holder = Protected(scale=scale, mechanism=mechanism)
-        setting = planned_setting(mechanism, terms)
-        shown = [holder.open(setting, table, None, seed).ask(Vote.of({0: 1})) for seed in seeds]
+        terms = planned_terms(mechanism, terms)
+        shown = [holder.open(terms, table, None, seed).ask(Vote.of({0: 1})) for seed in seeds]
         errors.append(max(abs(each.value - exact) for each in shown))
         widths.append(max(each.half_width or 0.0 for each in shown))
     assert widths[1] == pytest.approx(widths[0] / 4)
@@ -247,9 +247,9 @@ def test_the_work_of_an_answer_tells_nothing() -> None:
     """What is computed depends on the kind of question, never on what the sample says."""
     table = POPULATION.draw(200, np.random.default_rng(1))
     for guesses, guess in (("nobody", None), ("analyst", 0.5), ("analyst", 0.02)):
-        session = Protected(guesses).open(SETTING, table, None, 5)  # type: ignore[arg-type]
+        session = Protected(guesses).open(TERMS, table, None, 5)  # type: ignore[arg-type]
         shown = [session.ask(Vote.of({feature: 1}), guess) for feature in range(6)]
-        checks = Protected("analyst").open(SETTING, table, None, 5)
+        checks = Protected("analyst").open(TERMS, table, None, 5)
         assert {each.work for each in shown} == {shown[0].work} != {0}
         assert checks.ask(Vote.of({0: 1}), 0.5).work == checks.ask(Vote.of({1: 1}), 0.0).work
 
@@ -262,8 +262,8 @@ def test_sabotage_is_named_and_promises_nothing() -> None:
 
 
 def test_splitting_answers_as_often_as_the_tolerance_allows() -> None:
-    setting = terms_on(POPULATION, 5_000, 0.1, None)
-    assert (Splitting().parts(setting), Splitting(exact=True).parts(setting)) == (15, 22)
+    terms = terms_on(POPULATION, 5_000, 0.1, None)
+    assert (Splitting().parts(terms), Splitting(exact=True).parts(terms)) == (15, 22)
     tight = terms_on(POPULATION, 50, 0.1, None)
     session = Splitting().open(tight, POPULATION.draw(50, np.random.default_rng(1)), None, 5)
     with pytest.raises(BudgetExhausted, match="0 questions"):
@@ -275,18 +275,18 @@ def test_splitting_answers_as_often_as_the_tolerance_allows() -> None:
 )
 def test_training_is_needed_where_it_is_used(holder: Holder) -> None:
     with pytest.raises(InvalidArgument, match="training table"):
-        run_trials(Scenario(POPULATION, holder, SignAttack(20), SETTING), 1)
+        run_trials(Scenario(POPULATION, holder, SignAttack(20), TERMS), 1)
 
 
 def test_a_noisy_part_needs_independent_rows() -> None:
-    dependent = replace(SETTING, sampling=Declared(SETTING.concentration))
+    dependent = replace(TERMS, sampling=Declared(TERMS.concentration))
     with pytest.raises(InvalidArgument, match="dependent"):
         run_trials(Scenario(POPULATION, NoisyPart(), SignAttack(20), dependent), 1)
 
 
 def test_a_cap_is_for_each_account() -> None:
     table = POPULATION.draw(200, np.random.default_rng(1))
-    session = CapPerAccount(2).open(SETTING, table, None, 5)
+    session = CapPerAccount(2).open(TERMS, table, None, 5)
     for account in ("a", "b"):
         for feature in range(2):
             session.ask(Vote.of({feature: 1}), identity=account)
@@ -301,5 +301,5 @@ def test_refusals_are_no_news() -> None:
     )
     (result,) = run_trials(scenario, 1)
     assert (result.answered, result.refused) == (5, 15 + 3 + 1)
-    plain = Scenario(POPULATION, Plain(), WidthReading(20), SETTING)
+    plain = Scenario(POPULATION, Plain(), WidthReading(20), TERMS)
     assert run_trials(plain, 1)[0].refused == 0

@@ -80,13 +80,13 @@ class Attack:
     believes_independent: bool = False
     twin_trials: int = TRIALS
 
-    def setting(self, beta: float) -> Terms:
+    def terms(self, beta: float) -> Terms:
         t = planned(self.population.concentration(self.rows), self.questions, beta)
         return terms_on(self.population, self.rows, t, self.questions, 1 - beta)
 
-    def verdict(self, holder: Holder, setting: Terms, beta: float, trials: int = TRIALS) -> Verdict:
+    def verdict(self, holder: Holder, terms: Terms, beta: float, trials: int = TRIALS) -> Verdict:
         train = self.rows if isinstance(self.analyst, FeatureSelection) else 0
-        scenario = Scenario(self.population, holder, self.analyst, setting, train)
+        scenario = Scenario(self.population, holder, self.analyst, terms, train)
         return verdict(run_trials(scenario, trials, seed=7), beta)
 
 
@@ -124,7 +124,7 @@ def named(attack: Attack) -> str:
     ("attack", "beta"), LEVELS, ids=[f"{named(attack)}, {beta}" for attack, beta in LEVELS]
 )
 def test_holdfast_holds(attack: Attack, beta: float) -> None:
-    found = attack.verdict(Protected(), attack.setting(beta), beta)
+    found = attack.verdict(Protected(), attack.terms(beta), beta)
     assert found.holds, str(found)
     assert found.fewest_answers == attack.questions  # all that the plan says, and the last word
     assert found.shown is not None
@@ -134,14 +134,12 @@ def test_holdfast_holds(attack: Attack, beta: float) -> None:
 @pytest.mark.parametrize("attack", ATTACKS, ids=named)
 def test_naive_reuse_fails(attack: Attack) -> None:
     beta = max(BETAS)
-    setting = attack.setting(beta)
+    terms = attack.terms(beta)
     if attack.believes_independent:
-        setting = as_if_independent(setting)
+        terms = as_if_independent(terms)
         if isinstance(attack.breaks, Protected):
-            setting = replace(
-                setting, tolerance=planned(setting.concentration, attack.questions, beta)
-            )
-    found = attack.verdict(attack.breaks, setting, beta, attack.twin_trials)
+            terms = replace(terms, tolerance=planned(terms.concentration, attack.questions, beta))
+    found = attack.verdict(attack.breaks, terms, beta, attack.twin_trials)
     assert not found.holds, str(found)
     assert found.slack > 1
 
@@ -151,20 +149,20 @@ class Suppressing:
 
     name, promises = "noisy value, small counts suppressed", False
 
-    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
-        return Suppressed(setting, sample)
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
+        return Suppressed(terms, sample)
 
 
 @dataclass
 class Suppressed:
-    setting: Terms
+    terms: Terms
     sample: Arrays
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:
         value = average(question, self.sample)
         if value < 0.25:
             raise BudgetExhausted("Fewer rows than a quarter: not shown.")
-        reach = as_if_fixed(self.setting)
+        reach = as_if_fixed(self.terms)
         return Shown(0.5, 0.0, 1.0) if value < 0.4 else Shown(value, value - reach, value + reach)
 
 
@@ -172,7 +170,7 @@ class Suppressed:
 def test_refusals_are_read() -> None:
     """All that is shown of a feature is whether it is shown; that is enough to be false."""
     attack = Attack(WidthReading(400), Signs(400), 2_000, 401, Suppressing())
-    found = attack.verdict(attack.breaks, attack.setting(0.05), 0.05)
+    found = attack.verdict(attack.breaks, attack.terms(0.05), 0.05)
     assert not found.holds, str(found)
 
 
@@ -183,8 +181,8 @@ def bisected(holder: Protected, tolerance: float) -> Verdict:
     population = Signs(140)
     # Hoeffding's radius, as for declared rows: the boundary of "confirmed" is easiest to aim at.
     plain = terms_on(population, 2_000, tolerance, 561)
-    setting = replace(plain, sampling=Declared(plain.concentration))
-    scenario = Scenario(population, holder, GuessBisection(140, 4), setting)
+    terms = replace(plain, sampling=Declared(plain.concentration))
+    scenario = Scenario(population, holder, GuessBisection(140, 4), terms)
     return verdict(run_trials(scenario, 10, seed=7), 0.05)
 
 
@@ -207,8 +205,8 @@ def snowballed(questions: int, scale: float, beta: float) -> Verdict:
     population = OnePoint(sigma)
     profile = population.concentration(1)
     t = bounded_noise_half_width(profile, questions, math.log(beta)) * (1 + 1e-6)
-    setting = terms_on(population, 1, t, questions, 1 - beta)
-    scenario = Scenario(population, Protected(scale=scale), Snowball(questions), setting)
+    terms = terms_on(population, 1, t, questions, 1 - beta)
+    scenario = Scenario(population, Protected(scale=scale), Snowball(questions), terms)
     return verdict(run_trials(scenario, 12, seed=7), beta)
 
 
@@ -229,8 +227,8 @@ def test_the_snowball_breaks_scaled_noise_and_not_what_is_planned(
 # Shapes -----------------------------------------------------------------------------------------
 
 NEEDS: list[Callable[[], Scenario]] = [
-    lambda: Scenario(Signs(3), Plain(), Snowball(3), ATTACKS[3].setting(0.05)),
-    lambda: Scenario(Signs(3), Plain(), FeatureSelection(3, 1), ATTACKS[3].setting(0.05)),
+    lambda: Scenario(Signs(3), Plain(), Snowball(3), ATTACKS[3].terms(0.05)),
+    lambda: Scenario(Signs(3), Plain(), FeatureSelection(3, 1), ATTACKS[3].terms(0.05)),
     lambda: Scenario(OnePoint(0.01), Plain(), Snowball(3), terms_on(OnePoint(0.01), 1, 0.1, 3)),
 ]
 

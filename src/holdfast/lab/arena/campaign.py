@@ -99,14 +99,14 @@ def _meet(mechanism: str, kind: AttackKind, run: Run, confidence_level: float) -
         found = _verdict(cell, run)
     except (InvalidArgument, Refused) as error:
         return Met(mechanism, kind.name, None, None, None, str(error))
-    setting = cell.setting
-    return Met(mechanism, kind.name, setting.questions, setting.tolerance, found, None)
+    terms = cell.terms
+    return Met(mechanism, kind.name, terms.questions, terms.tolerance, found, None)
 
 
 def _verdict(cell: Cell, run: Run) -> Verdict:
-    scenario = Scenario(cell.population, cell.holder, cell.analyst, cell.setting, cell.train_rows)
+    scenario = Scenario(cell.population, cell.holder, cell.analyst, cell.terms, cell.train_rows)
     results = run_trials(scenario, run.trials, seed=run.seed, n_jobs=run.n_jobs)
-    return verdict(results, 1 - cell.setting.confidence_level)
+    return verdict(results, 1 - cell.terms.confidence_level)
 
 
 def tightness(
@@ -160,8 +160,8 @@ def _better(best: Spare | None, mechanism: str, kind: AttackKind, run: Run) -> S
         return best
     if best is not None and reached is None:
         return best
-    setting = cell.setting
-    return Spare(mechanism, kind.name, setting.half_width, setting.questions or 0, reached)
+    terms = cell.terms
+    return Spare(mechanism, kind.name, terms.half_width, terms.questions or 0, reached)
 
 
 def largest_broken(broken: Callable[[float], bool], least: float, step: float) -> float | None:

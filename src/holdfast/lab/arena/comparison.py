@@ -99,13 +99,13 @@ class Experiment:
 class Cell:
     """One holder to compare, with what is published of it at these sizes, if anything.
 
-    `misled`: the setting says what is not true of the population, so that no promise applies.
+    `misled`: the terms say what is not true of the population, so that no promise applies.
     """
 
     population: Population
     holder: Holder
     analyst: Analyst
-    setting: Terms
+    terms: Terms
     train_rows: int = 0
     published: float | None = None
     reported: Reported = "shown"
@@ -118,9 +118,7 @@ def run_cells(name: str, description: str, cells: Sequence[Cell], run: Run) -> E
     """The table: every cell has the trials of the same seeds, so holders meet the same samples."""
     rows = []
     for place, cell in enumerate(cells):
-        scenario = Scenario(
-            cell.population, cell.holder, cell.analyst, cell.setting, cell.train_rows
-        )
+        scenario = Scenario(cell.population, cell.holder, cell.analyst, cell.terms, cell.train_rows)
         results = run_trials(
             scenario,
             run.trials,
@@ -141,7 +139,7 @@ def _shifted(
 
 
 def _compared(cell: Cell, results: Sequence[Result]) -> Compared:
-    found = verdict(results, 1 - cell.setting.confidence_level)
+    found = verdict(results, 1 - cell.terms.confidence_level)
     finals = [result.final for result in results if result.final is not None]
     lows = [final.low for final in finals if final.low is not None]
     highs = [final.high for final in finals if final.high is not None]

@@ -37,7 +37,7 @@ from holdfast.lab.world.populations import (
     terms_on,
     universe,
 )
-from holdfast.lab.world.session import BY_BOUNDED_NOISE, NoisyPart, Protected, planned_setting
+from holdfast.lab.world.session import BY_BOUNDED_NOISE, NoisyPart, Protected, planned_terms
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.concentration import SubGaussian
@@ -54,11 +54,11 @@ __all__ = [
     "snowball",
 ]
 
-# Every setting here promises 95 %.
+# All terms here promise 95 %.
 _LOG_BETA = math.log1p(-0.95)
 
 
-def _setting(
+def _terms(
     population: Population,
     rows: int,
     questions: int,
@@ -66,8 +66,8 @@ def _setting(
     tolerance: float | None = None,
 ) -> Terms:
     """The terms for so many questions; the half-width is the mechanism's own unless given."""
-    setting = terms_on(population, rows, tolerance, questions)
-    return setting if setting.promises else planned_setting(mechanism, setting)
+    terms = terms_on(population, rows, tolerance, questions)
+    return terms if terms.promises else planned_terms(mechanism, terms)
 
 
 def reusable_holdout(
@@ -86,7 +86,7 @@ def reusable_holdout(
     threshold .04 and noise .01 are on the scale of accuracies.
     """
     population = Signs(features, 20, 0.06) if signal else Signs(features)
-    setting = _setting(population, rows, features + 1, mechanism, tolerance)
+    terms = _terms(population, rows, features + 1, mechanism, tolerance)
     theirs = (rows, features, selected) == (10_000, 10_000, 500)
     note = "fresh data: 0.518" if signal else ""
     cells = [
@@ -94,7 +94,7 @@ def reusable_holdout(
             population,
             holder,
             FeatureSelection(features, selected),
-            setting,
+            terms,
             rows,
             published if theirs else None,
             note=note if theirs and isinstance(holder, Plain) else "",
@@ -185,7 +185,7 @@ def log_odds_vote(
 def _fits(mechanism: str, declared: Terms, questions: int) -> bool:
     """Whether the mechanism promises the half-width for so many questions."""
     try:
-        planned = planned_setting(mechanism, replace(declared, questions=questions))
+        planned = planned_terms(mechanism, replace(declared, questions=questions))
     except HoldfastError:
         return False
     return planned.half_width <= declared.half_width
@@ -200,7 +200,7 @@ def leaderboard(
 ) -> Experiment:
     """Blum and Hardt 2015: random submissions, then the majority of those that scored well."""
     population, analyst = Signs(submissions), LeaderboardBoosting(submissions)
-    setting = _setting(population, rows, submissions + 1, mechanism)
+    terms = _terms(population, rows, submissions + 1, mechanism)
     theirs = (rows, submissions) == (4_000, 400)
     accuracy = "1 - loss"
     return run_cells(
@@ -212,21 +212,21 @@ def leaderboard(
                 population,
                 Plain(5),
                 analyst,
-                setting,
+                terms,
                 published=0.573 if theirs else None,
                 note=accuracy,
             ),
-            Cell(population, Plain(2), analyst, setting),
-            Cell(population, Protected(mechanism="ladder"), analyst, setting),
+            Cell(population, Plain(2), analyst, terms),
+            Cell(population, Protected(mechanism="ladder"), analyst, terms),
             Cell(
                 population,
                 Protected(mechanism="parameter-free ladder"),
                 analyst,
-                setting,
+                terms,
                 published=0.516 if theirs else None,
                 note=accuracy,
             ),
-            Cell(population, Protected(mechanism=mechanism), analyst, setting),
+            Cell(population, Protected(mechanism=mechanism), analyst, terms),
         ],
         run or Run(),
     )
@@ -243,8 +243,8 @@ def fingerprinting(
 ) -> Experiment:
     """Steinke and Ullman, Nissim et al.: random sets of rows; `held` of them against Holdfast."""
     population = universe(population_rows)
-    plain = _setting(population, rows, questions + 1, BY_BOUNDED_NOISE, 0.1)
-    protected = _setting(population, rows, held + 1, mechanism)
+    plain = _terms(population, rows, questions + 1, BY_BOUNDED_NOISE, 0.1)
+    protected = _terms(population, rows, held + 1, mechanism)
     return run_cells(
         "fingerprinting",
         f"{rows:,} of {population_rows:,} rows, {questions:,} random sets, then the rows that "
@@ -276,7 +276,7 @@ def snowball(
     population = OnePoint(sigma)
     least = bounded_noise_half_width(population.concentration(1), questions, _LOG_BETA)
     tolerance = least * (1 + 1e-6) if mechanism == BY_BOUNDED_NOISE else None
-    setting = _setting(population, 1, questions, mechanism, tolerance)
+    terms = _terms(population, 1, questions, mechanism, tolerance)
     theirs = (questions, mechanism) == (1_000, BY_BOUNDED_NOISE)
     return run_cells(
         "snowball",
@@ -286,7 +286,7 @@ def snowball(
                 population,
                 Protected(scale=scale, mechanism=mechanism),
                 Snowball(questions),
-                setting,
+                terms,
                 published={1.0: 0.0, 0.9: 0.97}.get(scale) if theirs else None,
                 reported="broken",
             )
@@ -316,20 +316,20 @@ def dependent_data(
         (f"blocks of {block}", Blocks(Signs(features), block), block_rows),
         (f"AR(1) {rho:g}", AutoRegressive(features, rho), time_rows),
     ):
-        right = _setting(population, rows, features + 1, mechanism)
+        right = _terms(population, rows, features + 1, mechanism)
         naive = as_if_independent(right)
-        wrong = planned_setting(mechanism, naive)
+        wrong = planned_terms(mechanism, naive)
         holdfast = Protected(mechanism=mechanism)
         cells += [
             Cell(
                 population,
                 holder,
                 SignAttack(features),
-                setting,
+                terms,
                 label=f"{what}: {label}",
-                misled=setting is not right,
+                misled=terms is not right,
             )
-            for holder, setting, label in (
+            for holder, terms, label in (
                 (Plain(), naive, "plain holdout"),
                 (Splitting(), naive, "sample splitting"),
                 (holdfast, right, "Holdfast"),
@@ -354,13 +354,13 @@ def heavy_tails(
 ) -> Experiment:
     """Values without bounds, sub-exponential: shown as fractions of the range they are cut to."""
     population = HeavyTails(features)
-    setting = _setting(population, rows, features + 1, mechanism)
+    terms = _terms(population, rows, features + 1, mechanism)
     return run_cells(
         "heavy tails",
         f"{rows:,} rows, {features:,} two-sided exponential features: their means, then their sum "
         "with the signs that fit.",
         [
-            Cell(population, holder, LinearSignAttack(features), setting)
+            Cell(population, holder, LinearSignAttack(features), terms)
             for holder in (Plain(), Protected(mechanism=mechanism))
         ],
         run or Run(),

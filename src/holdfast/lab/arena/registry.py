@@ -159,13 +159,13 @@ def attacked(name: str, sizes: Sizes, run: Run) -> Experiment:
         questions=sizes.questions,
         tolerance=sizes.tolerance,
     )
-    setting = own.setting
-    naive = attack_cell(kind, kind.breaks, rows=setting.rows, questions=setting.questions)
+    terms = own.terms
+    naive = attack_cell(kind, kind.breaks, rows=terms.rows, questions=terms.questions)
     if not isinstance(kind.breaks, Protected):
-        naive = replace(naive, setting=as_if_independent(naive.setting))
+        naive = replace(naive, terms=as_if_independent(naive.terms))
     return run_cells(
         own.analyst.name,
-        f"{kind.description} {setting.rows:,} rows, {setting.questions:,} questions.",
+        f"{kind.description} {terms.rows:,} rows, {terms.questions:,} questions.",
         [naive, own],
         run,
     )

@@ -152,9 +152,9 @@ def _row(attack: Experiment) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """The terms as they are rehearsed: the setting, who is attacked, and where rows come from."""
+    """What is rehearsed: the terms, who is attacked, and where rows come from."""
 
-    setting: Terms
+    terms: Terms
     asked: int
     signs: SignsOf
     holder: Protected
@@ -172,7 +172,7 @@ def rehearse(
     """Run the attacks on synthetic rows with the terms that a ledger was opened with."""
     kind = kind_of(opening.mechanism["name"])
     stage = _stage(opening)
-    cells, checks = stage.setting.rows * stage.asked, stage.holder.checks(stage.setting)
+    cells, checks = stage.terms.rows * stage.asked, stage.holder.checks(stage.terms)
     chosen = [ATTACKS[name] for name in _ATTACKS[: _FEW if cells > _QUICK else None]]
     chosen = [
         each for each in chosen if stage.asked >= each.fewest and (checks or not each.guesses)
@@ -200,17 +200,17 @@ def _shifted(
 
 
 def _attacked(kind: AttackKind, stage: _Stage, run: Run) -> Experiment:
-    staged, setting = kind.staged(stage.setting.rows, stage.asked, stage.signs), stage.setting
+    staged, terms = kind.staged(stage.terms.rows, stage.asked, stage.signs), stage.terms
     holder = replace(stage.holder, guesses="analyst" if kind.guesses else "nobody")
-    train = setting.rows if holder.needs_training else 0
+    train = terms.rows if holder.needs_training else 0
     # Without a declared number of questions a plain interval is taken for those that are asked.
-    naive = replace(setting, questions=setting.questions or stage.asked)
+    naive = replace(terms, questions=terms.questions or stage.asked)
     return run_cells(
         kind.name,
         kind.description,
         [
             Cell(staged.population, Plain(), staged.analyst, as_if_independent(naive)),
-            Cell(staged.population, holder, staged.analyst, setting, train),
+            Cell(staged.population, holder, staged.analyst, terms, train),
         ],
         run,
     )
@@ -238,13 +238,13 @@ def _stage(opening: Opening) -> _Stage:
         )
     size = _block(terms.sampling, rows)
     rows -= rows % size
-    setting = replace(terms, rows=rows, tolerance=tolerance)
+    rehearsed = replace(terms, rows=rows, tolerance=tolerance)
     if terms.design:
         notes.append("Intervals are made as for rows that a design makes unlike each other.")
     if size > 1:
         notes.append(f"Every synthetic row comes {size:,} times: what the sampling allows.")
     holder = Protected(mechanism=name, parameters=recorded)
-    return _Stage(setting, asked, lambda features: _rows(features, size), holder, tuple(notes))
+    return _Stage(rehearsed, asked, lambda features: _rows(features, size), holder, tuple(notes))
 
 
 def _rows(features: int, size: int) -> Population:

@@ -52,7 +52,7 @@ class Move:
 class View:
     """What an analyst knows before the first answer: the terms, and the training table."""
 
-    setting: Terms
+    terms: Terms
     train: Arrays | None = None
 
 
@@ -192,22 +192,22 @@ def play(
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Who asks whom about what. `setting` is what the holder declares."""
+    """Who asks whom about what. `terms` is what the holder declares."""
 
     population: Population
     holder: Holder
     analyst: Analyst
-    setting: Terms
+    terms: Terms
     train_rows: int = 0
 
     def trial(self, seed: int, number: int) -> Result:
         """The trial of this number: the same for the same seed, wherever it is run."""
         streams = np.random.SeedSequence([seed, number]).spawn(4)
         rng, train_rng, analyst_rng, holder_rng = map(np.random.default_rng, streams)
-        sample = self.population.draw(self.setting.rows, rng)
+        sample = self.population.draw(self.terms.rows, rng)
         train = self.population.draw(self.train_rows, train_rng) if self.train_rows else None
-        session = self.holder.open(self.setting, sample, train, int(holder_rng.integers(0, 2**63)))
-        view = View(self.setting, train)
+        session = self.holder.open(self.terms, sample, train, int(holder_rng.integers(0, 2**63)))
+        view = View(self.terms, train)
         return play(self.analyst, session, self.population, view, analyst_rng)
 
 

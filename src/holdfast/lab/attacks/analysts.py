@@ -142,7 +142,7 @@ class FeatureSelection:
         for feature in range(self.features):
             answer = yield Move(Vote.of({feature: 1}), guess=float(seen[feature] + 0.5))
             held[feature] = answer.value - 0.5
-        clear = 0.5 / np.sqrt(min(view.setting.rows, view.train.n))
+        clear = 0.5 / np.sqrt(min(view.terms.rows, view.train.n))
         kept = (seen * held > 0) & (np.abs(seen) >= clear) & (np.abs(held) >= clear)
         order = np.argsort(-np.abs(np.where(kept, seen, 0.0)), kind="stable")[: self.selected]
         model = Vote.of((int(f), int(np.sign(seen[f]))) for f in order if kept[f])

@@ -248,7 +248,7 @@ class GuessBisection:
     def play(self, view: View, rng: np.random.Generator) -> Game:
         edges = []
         for feature in range(self.features):
-            low, high = 0.5, 0.5 + view.setting.half_width
+            low, high = 0.5, 0.5 + view.terms.half_width
             for _ in range(self.steps):
                 guess = (low + high) / 2
                 answer = yield Move(Vote.of({feature: 1}), guess=guess)
@@ -289,7 +289,7 @@ class Fingerprinting:
             members = rng.random(self.universe) < p
             answer = yield Move(Members(members))
             scores += (answer.value - p) * (members - p)
-        yield Move(Members(_highest(scores, view.setting.rows)), final=True)
+        yield Move(Members(_highest(scores, view.terms.rows)), final=True)
 
 
 def _highest(scores: NDArray[np.float64], count: int) -> NDArray[np.bool_]:
@@ -320,11 +320,11 @@ class Snowball:
         return "Climbs as high as its scale allows on the part of the world still possible."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
-        profile = view.setting.concentration
+        profile = view.terms.concentration
         if not isinstance(profile, SubGaussian):
             raise InvalidArgument("The snowball attacks questions of a declared scale sigma.")
-        reach = expected = view.setting.half_width - as_if_fixed(view.setting)
-        half_width = view.setting.half_width
+        reach = expected = view.terms.half_width - as_if_fixed(view.terms)
+        half_width = view.terms.half_width
         start, size = 0, 1 << POINT_BITS
         for number in range(1, self.questions + 1):
             L = POINT_BITS * math.log(2) - math.log(size)

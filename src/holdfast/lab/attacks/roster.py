@@ -39,7 +39,7 @@ from holdfast.lab.world.populations import (
     terms_on,
     universe,
 )
-from holdfast.lab.world.session import BY_BOUNDED_NOISE, Protected, planned_setting
+from holdfast.lab.world.session import BY_BOUNDED_NOISE, Protected, planned_terms
 from holdfast.theory.base.concentration import SubGaussian
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
 
@@ -250,14 +250,14 @@ def attack_cell(
     for count in asked:
         staged = kind.staged(rows, count)
         population = staged.population
-        setting = terms_on(population, rows, tolerance, count, confidence_level)
+        terms = terms_on(population, rows, tolerance, count, confidence_level)
         try:
-            if not setting.promises:
-                setting = planned_setting(mechanism, setting)
+            if not terms.promises:
+                terms = planned_terms(mechanism, terms)
         except HoldfastError as error:
             refusal = refusal or error
             continue
-        return Cell(population, holder, staged.analyst, setting, rows if trains else 0)
+        return Cell(population, holder, staged.analyst, terms, rows if trains else 0)
     raise refusal or InvalidArgument(f"{kind.name} asks nothing.")
 
 

@@ -6,7 +6,7 @@ from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
 from holdfast.lab.attacks.attacks import SignAttack
 from holdfast.lab.world.holders import Plain, Splitting
 from holdfast.lab.world.populations import Signs, terms_on
-from holdfast.lab.world.session import Protected, planned_setting
+from holdfast.lab.world.session import Protected, planned_terms
 
 __all__ = ["FEATURES", "ROWS", "showcase"]
 
@@ -21,17 +21,17 @@ def showcase(
     Labels are fair coins and no feature knows anything of them: every true score is 1/2.
     """
     population, analyst = Signs(features), SignAttack(features)
-    setting = terms_on(population, rows, tolerance, features + 1)
+    terms = terms_on(population, rows, tolerance, features + 1)
     cells = [
-        Cell(population, holder, analyst, terms, train, label=label)
-        for holder, terms, train, label in (
-            (Plain(), setting, 0, "plain holdout"),
-            (Plain(2), setting, 0, "scores rounded to 2 digits"),
-            (Splitting(), setting, 0, "sample splitting"),
-            (Protected("train"), setting, rows, "Holdfast: check guesses"),
+        Cell(population, holder, analyst, declared, train, label=label)
+        for holder, declared, train, label in (
+            (Plain(), terms, 0, "plain holdout"),
+            (Plain(2), terms, 0, "scores rounded to 2 digits"),
+            (Splitting(), terms, 0, "sample splitting"),
+            (Protected("train"), terms, rows, "Holdfast: check guesses"),
             (
                 Protected(mechanism="median noise"),
-                planned_setting("median noise", setting),
+                planned_terms("median noise", terms),
                 0,
                 "Holdfast: ask",
             ),

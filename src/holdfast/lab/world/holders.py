@@ -83,7 +83,7 @@ class Holder(Protocol):
         """Whether it claims that all its intervals hold whatever is asked."""
         ...
 
-    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         """A session on this sample; `train` is a table that the analyst has too."""
         ...
 
@@ -106,13 +106,13 @@ class Plain:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
-        return _PlainSession(setting, sample, self.digits)
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+        return _PlainSession(terms, sample, self.digits)
 
 
 @dataclass(frozen=True, slots=True)
 class _PlainSession:
-    setting: Terms
+    terms: Terms
     sample: Arrays
     digits: int | None
 
@@ -120,7 +120,7 @@ class _PlainSession:
         value, rounding = average(question, self.sample), 0.0
         if self.digits is not None:
             value, rounding = round(value, self.digits), 0.5 * 10.0**-self.digits
-        return _around(value, as_if_fixed(self.setting) + rounding)
+        return _around(value, as_if_fixed(self.terms) + rounding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +137,8 @@ class CapPerAccount:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
-        capped = replace(setting, questions=self.cap)
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
+        capped = replace(terms, questions=self.cap)
         return _CappedSession(self.cap, Plain().open(capped, sample, train, seed))
 
 
@@ -173,23 +173,21 @@ class Splitting:
     def promises(self) -> bool:
         return True
 
-    def half_width(self, setting: Terms, questions: int) -> float:
+    def half_width(self, terms: Terms, questions: int) -> float:
         width = sample_splitting_binomial_half_width if self.exact else sample_splitting_half_width
-        return width(setting.rows, questions, setting.log_beta)
+        return width(terms.rows, questions, terms.log_beta)
 
-    def parts(self, setting: Terms) -> int:
+    def parts(self, terms: Terms) -> int:
         """How many questions: those declared, or the most that the tolerance allows."""
         # Below 1/(2 t^2) rows not even one question is answered to +-t.
-        most = math.ceil(2 * setting.rows * setting.half_width**2)
-        most = min(most, setting.questions or most)
-        fitting = (
-            k for k in range(most, 0, -1) if self.half_width(setting, k) <= setting.half_width
-        )
+        most = math.ceil(2 * terms.rows * terms.half_width**2)
+        most = min(most, terms.questions or most)
+        fitting = (k for k in range(most, 0, -1) if self.half_width(terms, k) <= terms.half_width)
         return next(fitting, 0)
 
-    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
-        parts = self.parts(setting)
-        return _SplitSession(sample, parts, self.half_width(setting, max(1, parts)))
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+        parts = self.parts(terms)
+        return _SplitSession(sample, parts, self.half_width(terms, max(1, parts)))
 
 
 @dataclass(slots=True)
@@ -224,7 +222,7 @@ class PublishedThresholdout:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         if train is None:
             raise InvalidArgument("Thresholdout needs a training table.")
         return _ThresholdoutSession(self, sample, train, np.random.default_rng(seed))

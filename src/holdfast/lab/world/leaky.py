@@ -34,20 +34,20 @@ class LeakyWidth:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
-        return _LeakySession(self, setting, sample, np.random.default_rng(seed))
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+        return _LeakySession(self, terms, sample, np.random.default_rng(seed))
 
 
 @dataclass(frozen=True, slots=True)
 class _LeakySession:
     settings: LeakyWidth
-    setting: Terms
+    terms: Terms
     sample: Arrays
     rng: np.random.Generator
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
         values = np.asarray(question.values(self.sample), dtype=np.float64)
-        log_p = self.setting.log_beta - math.log(self.setting.questions or 1)
+        log_p = self.terms.log_beta - math.log(self.terms.questions or 1)
         radius = empirical_bernstein_radius(len(values), float(values.var(ddof=1)), log_p)
         noise = self.settings.noise
         value = float(values.mean() + self.rng.uniform(-noise, noise))
@@ -69,14 +69,14 @@ class LeakyTime:
     def promises(self) -> bool:
         return False
 
-    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
-        return _TimedSession(self, setting, sample, np.random.default_rng(seed))
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+        return _TimedSession(self, terms, sample, np.random.default_rng(seed))
 
 
 @dataclass(frozen=True, slots=True)
 class _TimedSession:
     settings: LeakyTime
-    setting: Terms
+    terms: Terms
     sample: Arrays
     rng: np.random.Generator
 
@@ -86,6 +86,6 @@ class _TimedSession:
         rows = int(enough[0]) + 1 if len(enough) else len(values)
         noise = self.settings.noise
         value = float(values.mean() + self.rng.uniform(-noise, noise))
-        reach = noise + as_if_fixed(self.setting)
+        reach = noise + as_if_fixed(self.terms)
         blocks = math.ceil(rows / _BLOCK)
         return Shown(value, value - reach, value + reach, reach=noise, work=blocks)

@@ -49,7 +49,7 @@ __all__ = [
     "LabSample",
     "NoisyPart",
     "Protected",
-    "planned_setting",
+    "planned_terms",
 ]
 
 GuessedBy = Literal["nobody", "analyst", "train", "last best"]
@@ -195,14 +195,14 @@ class Protected:
     def needs_training(self) -> bool:
         return self.guesses == "train" or kind_of(self.mechanism).trained
 
-    def checks(self, setting: Terms) -> bool:
+    def checks(self, terms: Terms) -> bool:
         """Whether guesses are checked under these terms."""
-        return self._opened(setting).checker is not None
+        return self._opened(terms).checker is not None
 
-    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         if self.needs_training and train is None:
             raise InvalidArgument("Guesses from training need a training table.")
-        opened = self._opened(setting)
+        opened = self._opened(terms)
         if self.guesses != "nobody" and opened.checker is None:
             reason = kind_of(self.mechanism).refuses_checks or "nothing is set aside for them."
             raise InvalidArgument(f"{self.mechanism} checks no guesses: {reason}")
@@ -211,10 +211,10 @@ class Protected:
             opened = opened._replace(mechanism=replace(opened.mechanism, recall=rows))
         return _ProtectedSession(self, opened, rows, train, _secret(seed))
 
-    def _opened(self, setting: Terms) -> _Opened:
+    def _opened(self, declared: Terms) -> _Opened:
         kind = kind_of(self.mechanism)
         # The half-width that the analyst goes by is nothing that a baseline promises.
-        terms = setting if kind.theorem is not None else replace(setting, tolerance=None)
+        terms = declared if kind.theorem is not None else replace(declared, tolerance=None)
         if self.parameters is None:
             planned = _planned(self.mechanism, terms)
             terms, parameters = planned.terms(terms), planned.parameters
@@ -224,14 +224,14 @@ class Protected:
         return _Opened(terms, built(recorded, terms), checking(recorded, terms))
 
 
-def planned_setting(mechanism: str, setting: Terms) -> Terms:
-    """The same setting with the half-width that the mechanism decides for it by itself.
+def planned_terms(mechanism: str, terms: Terms) -> Terms:
+    """The same terms with the half-width that the mechanism decides by itself.
 
     Where it promises none, that of bounded noise: naive intervals are then as wide for everyone.
     """
     if kind_of(mechanism).theorem is None:
         mechanism = BY_BOUNDED_NOISE
-    wanted = replace(setting, tolerance=None)
+    wanted = replace(terms, tolerance=None)
     return _planned(mechanism, wanted).terms(wanted)
 
 
@@ -258,13 +258,13 @@ class NoisyPart:
     def promises(self) -> bool:
         return True
 
-    def open(self, setting: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
-        if not setting.independent:
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
+        if not terms.independent:
             raise InvalidArgument("A part of dependent rows is not independent of the others.")
         shown = math.floor(self.share * sample.n)
         rows = sample.n - shown
-        setting = replace(setting, rows=rows)
-        kept = Protected("analyst").open(setting, sample.take(slice(shown, None)), train, seed)
+        terms = replace(terms, rows=rows)
+        kept = Protected("analyst").open(terms, sample.take(slice(shown, None)), train, seed)
         rng = np.random.default_rng([seed, 1])
         return _NoisyPartSession(kept, sample.take(slice(shown)), self.noise, rng)
 
