@@ -13,9 +13,11 @@ import polars as pl
 import pytest
 
 import holdfast
+from holdfast.data.histogram import Histogram
 from holdfast.data.sample import Moments, Sample
 from holdfast.holdout.holdout import Holdout
 from holdfast.mechanisms.noise import Noise
+from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue
 
 ROWS = 400
@@ -106,12 +108,16 @@ class Watched:
         self._scan(rows)
         return self.sample.moments(rows)
 
+    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        self._scan(asked)
+        return self.sample.histograms(asked)
+
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         self.before()
         return self.sample.frames(columns)
 
-    def _scan(self, rows: Sequence[RowValue]) -> None:
-        self.scans.append(len(rows))
+    def _scan(self, asked: Sequence[object]) -> None:
+        self.scans.append(len(asked))
         self.before()
 
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from holdfast.data.design import Design
+from holdfast.data.histogram import Histogram
 from holdfast.data.sample import Moments
 from holdfast.data.sampling import Independent, declared
 from holdfast.errors import InvalidArgument, Refused
@@ -21,7 +22,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.walk import answer, walk
 from holdfast.question.columns import Schema
-from holdfast.question.expression import ColumnType
+from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic
@@ -55,6 +56,9 @@ class Sums:
 
     def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
         return [self.total(row) for row in rows]
+
+    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        raise AssertionError("only sums are known")
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         raise AssertionError("a mechanism sees sums, never rows")

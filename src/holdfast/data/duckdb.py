@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import require
 from holdfast.data.files import FileSample, file_stamps
+from holdfast.data.histogram import Histogram, histograms
 from holdfast.data.sample import (
     BATCH_ROWS,
     Moments,
@@ -179,6 +180,10 @@ class DuckDBSample:
     def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
         """Exact sums of grid units and of their squares."""
         return row_moments(self, rows, self._moments)
+
+    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        """Exact counts in narrow bins."""
+        return histograms(self, asked)
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Batches of the columns; types that Polars may not know come as text."""

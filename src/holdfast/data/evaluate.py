@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
-from holdfast.data.plain import cleaned
+from holdfast.data.plain import cleaned, plain
 from holdfast.data.polars_code import PolarsLanguage
-from holdfast.data.sample import reading
+from holdfast.data.sample import reading, steps_of_batch
 from holdfast.question.expression import Expression, column_names
+from holdfast.question.row import RowValue
 from holdfast.question.writing import Writer
 
-__all__ = ["evaluate"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["evaluate", "steps_of_frame"]
 
 
 def evaluate(frame: pl.DataFrame, expressions: Sequence[Expression]) -> list[pl.Series]:
@@ -35,3 +41,27 @@ def evaluate(frame: pl.DataFrame, expressions: Sequence[Expression]) -> list[pl.
 
 def _repeated(one: pl.Series, height: int) -> pl.Series:
     return one.new_from_index(0, height)
+
+
+def steps_of_frame(frame: pl.DataFrame, rows: Sequence[RowValue]) -> list[NDArray[np.int64]]:
+    """For each row value the steps of each row of a frame: those that an engine would sum."""
+    expressions = [row.source for row in rows if isinstance(row.source, Expression)]
+    values = iter(evaluate(frame, expressions) if expressions else [])
+    return [
+        _steps(row, next(values)) if isinstance(row.source, Expression) else _of_batch(row, frame)
+        for row in rows
+    ]
+
+
+def _steps(row: RowValue, values: pl.Series) -> NDArray[np.int64]:
+    if row.is_condition:
+        return values.fill_null(value=False).cast(pl.Int64).to_numpy()
+    grid = row.grid
+    numbers = values.cast(pl.Float64).fill_null(row.missing).to_numpy()
+    return np.rint((numbers - grid.origin) / grid.step).astype(np.int64) - grid.first
+
+
+def _of_batch(row: RowValue, frame: pl.DataFrame) -> NDArray[np.int64]:
+    columns = frame.select(row.columns)
+    named = columns.schema.items()
+    return steps_of_batch(row, columns.select(plain(name, dtype) for name, dtype in named))

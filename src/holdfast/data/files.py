@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.data.histogram import Histogram
 from holdfast.data.sample import Moments, Sample
 from holdfast.errors import DataChanged
-from holdfast.question.expression import ColumnType
+from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ class FileSample:
         """Exact sums of grid units and of their squares."""
         with self._unchanged():
             return self.sample.moments(rows)
+
+    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        """Exact counts in narrow bins."""
+        with self._unchanged():
+            return self.sample.histograms(asked)
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Batches of the columns."""

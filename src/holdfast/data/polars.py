@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
+from holdfast.data.histogram import Histogram, histograms
 from holdfast.data.plain import cleaned, column_type
 from holdfast.data.polars_code import PolarsLanguage
 from holdfast.data.sample import (
@@ -80,6 +81,10 @@ class PolarsSample:
     def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
         """Exact sums of grid units and of their squares."""
         return row_moments(self, rows, self._moments)
+
+    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        """Exact counts in narrow bins."""
+        return histograms(self, asked)
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Batches of the columns."""

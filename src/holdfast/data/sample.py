@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from holdfast.data.histogram import Histogram
+
 __all__ = [
     "BATCH_ROWS",
     "Moments",
@@ -54,7 +56,7 @@ class Sample(Protocol):
         ...
 
     def prepare(self, rows: Sequence[RowValue]) -> None:
-        """Make what `sums` and `moments` would run, and run it on no rows; no data is touched.
+        """Make what a scan of these values would run, and run it on no rows; no data is touched.
 
         Refused where the engine cannot take it: better before a question is paid for.
         """
@@ -71,6 +73,13 @@ class Sample(Protocol):
         """For each row value, the sum of its grid units and the sum of their squares.
 
         Made of exact sums of steps; the latter is rounded up.
+        """
+        ...
+
+    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        """For each row value the rows in narrow bins of its range, of those in a condition.
+
+        One scan for all together; a condition that is NULL does not hold.
         """
         ...
 

@@ -45,6 +45,7 @@ __all__ = [
     "Lattice",
     "RowValue",
     "check_width",
+    "condition_row",
     "row_value",
 ]
 
@@ -172,6 +173,11 @@ def row_value(expression: Expression) -> RowValue:
         text=text_of(expression),
         is_condition=expression.kind is ValueKind.BOOLEAN,
     )
+
+
+def condition_row(condition: Expression) -> RowValue:
+    """1 in the rows where a condition holds, 0 where it does not or is NULL."""
+    return RowValue(condition, 0.0, 1.0, text(condition), is_condition=True)
 
 
 def check_width(found: Range) -> None:

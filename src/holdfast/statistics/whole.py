@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from holdfast import require
-from holdfast.data.evaluate import evaluate
 from holdfast.data.plain import plain
+from holdfast.data.ranking import scores_by_class
 from holdfast.data.sample import Sample, reading, silent
 from holdfast.data.sampling import Clustered, Independent, Sampling
 from holdfast.errors import InvalidArgument, InvalidQuestion
@@ -82,13 +82,7 @@ class Auc:
     def read(self, sample: Sample) -> Measured:
         import numpy as np
 
-        scores, labels = [], []
-        for frame in sample.frames(self.columns):
-            score, label = evaluate(frame, [self.score, self.positive])
-            scores.append(score.cast(float).fill_null(-math.inf).to_numpy())
-            labels.append(label.fill_null(value=False).to_numpy())
-        every, positive = np.concatenate(scores), np.concatenate(labels)
-        below, above = np.sort(every[~positive]), every[positive]
+        above, below = scores_by_class(sample, self.score, self.positive)
         sides = (np.searchsorted(below, above, side=side) for side in ("left", "right"))
         doubled = sum(int(side.sum()) for side in sides)
         # For the protected rows the public numbers; other rows, to guess from, have their own.

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast import require
+from holdfast.data.histogram import Histogram, histograms
 from holdfast.data.sample import Moments, Sample
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
@@ -34,7 +35,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.revealed import revealed
 from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.walk import walk
-from holdfast.question.expression import ColumnType
+from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import GRID, BatchFunction, RowValue
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic
@@ -125,6 +126,9 @@ class LabSample:
     def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
         self.work += 2 * len(rows)
         return [self._moments(row) for row in rows]
+
+    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        return histograms(self, asked)
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         import polars as pl
