@@ -58,6 +58,9 @@ def test_polars_computes_what_no_row_needs(
     sample.sums([row])
     assert sum(seen) == N
     seen.clear()
+    sample.histograms([(row, None), (row, parse_row("never", SCHEMA))])
+    assert sum(seen) == N  # once for both, whether or not a row is inside
+    seen.clear()
     evaluate(FRAME, [parse_row(written, SCHEMA)])
     assert sum(seen) == N
 

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast.errors import InvalidArgument
@@ -47,11 +47,11 @@ def test_the_geometric_mean_of_partitions_cannot_grow_and_their_product_can() ->
     n, a, b = 6, 0.75, 0.25
     theta = a * (1 - b) + 0.5 * (a * b + (1 - a) * (1 - b))
     odds = theta / (1 - theta)
-    orders = [np.arange(n), np.array([3, 0, 5, 1, 2, 4])]
+    orders, both = np.array([range(n), [3, 0, 5, 1, 2, 4]]), np.array([range(n)] * 2)
     mean = {1: 0.0, 2: 0.0}
     for scores in product((0.0, 1.0), repeat=2 * n):
         s1, s0 = np.array(scores[:n]), np.array(scores[n:])
-        areas = np.concatenate([block_areas(s1, s0, order, np.arange(n), 3) for order in orders])
+        areas = block_areas(s1, s0, orders, both, 3).ravel()
         weight = math.prod(a if s else 1 - a for s in s1) * math.prod(b if s else 1 - b for s in s0)
         for root in mean:
             tally = Tally.of_values(areas, np.ones(areas.size), root=root)
@@ -78,14 +78,39 @@ def _sample(rng: np.random.Generator, n1: int, n0: int) -> tuple[Scores, Scores]
     return rng.normal(1.19, 1.0, n1), rng.normal(0.0, 1.0, n0)
 
 
-def _tables(rng: np.random.Generator, s1: Scores, s0: Scores) -> list[list[list[float]]]:
-    return [
-        [
-            block_areas(s1, s0, rng.permutation(s1.size), rng.permutation(s0.size), blocks)
-            for _ in range(8)
-        ]
-        for blocks in block_counts(s1.size, s0.size)
-    ]
+def _orders(rng: np.random.Generator, n: int, count: int = 8) -> NDArray[np.int64]:
+    return np.array([rng.permutation(n) for _ in range(count)])
+
+
+def _tables(rng: np.random.Generator, s1: Scores, s0: Scores) -> list[Scores]:
+    orders = _orders(rng, s1.size), _orders(rng, s0.size)
+    return [block_areas(s1, s0, *orders, blocks) for blocks in block_counts(s1.size, s0.size)]
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.integers(-3, 3), min_size=1, max_size=30),
+    st.lists(st.integers(-3, 3), min_size=1, max_size=30),
+    st.data(),
+)
+def test_blocks_are_parts_of_both_classes(
+    positives: list[int], negatives: list[int], data: st.DataObject
+) -> None:
+    """Against cutting the classes and counting the pairs of each part."""
+    blocks = data.draw(st.integers(1, min(len(positives), len(negatives))))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    s1, s0 = np.array(positives, dtype=float), np.array([*negatives, -math.inf])
+    orders1, orders0 = _orders(rng, s1.size, 3), _orders(rng, s0.size, 3)
+    found = block_areas(s1, s0, orders1, orders0, blocks)
+    for areas, order1, order0 in zip(found, orders1, orders0, strict=True):
+        parts = (np.array_split(s[order], blocks) for s, order in ((s1, order1), (s0, order0)))
+        assert areas.tolist() == [area_under_curve(*pair) for pair in zip(*parts, strict=True)]
+
+
+def test_more_blocks_than_rows_of_a_class_are_refused() -> None:
+    order = np.array([[0]])
+    with pytest.raises(InvalidArgument, match="B is 2"):
+        block_areas(np.ones(1), np.zeros(1), order, order, 2)
 
 
 @pytest.mark.statistical

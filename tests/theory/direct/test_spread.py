@@ -11,7 +11,13 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.direct.spread import covariance_by_bets, std_by_bets, variance_by_bets
+from holdfast.theory.direct.spread import (
+    covariance_by_bets,
+    enclosed_std_by_bets,
+    enclosed_variance_by_bets,
+    std_by_bets,
+    variance_by_bets,
+)
 from tests.theory.direct.worlds import World, miss, shrunk
 
 LAWS = ("covariance_by_bets", "variance_by_bets")
@@ -47,6 +53,27 @@ def test_exact_coverage_of_a_covariance(p: float, factor: float) -> None:
 
 
 columns = st.lists(st.floats(0, 1), min_size=1, max_size=25)
+
+
+@given(x=columns, below=st.floats(0, 0.2), above=st.floats(0, 0.2), log_p=st.floats(-40, -0.5))
+@settings(max_examples=25)
+def test_what_is_known_less_exactly_has_a_wider_interval(
+    x: list[float], below: float, above: float, log_p: float
+) -> None:
+    low, high = np.maximum(0.0, np.array(x) - below), np.minimum(1.0, np.array(x) + above)
+    wide, exact = enclosed_variance_by_bets(low, high, log_p), variance_by_bets(x, log_p)
+    assert wide.low <= exact.low + 1e-9
+    assert exact.high <= wide.high + 1e-9
+    deviation = enclosed_std_by_bets(low, high, log_p)
+    assert deviation == pytest.approx([math.sqrt(end) for end in wide], abs=1e-12)
+
+
+def test_bins_cost_little() -> None:
+    x = np.random.default_rng(3).beta(2, 3, 20_000)
+    bins = np.arange(2**16) / 2**16
+    times = np.bincount((x * 2**16).astype(int), minlength=2**16)
+    binned = enclosed_std_by_bets(bins, bins + 2.0**-16, -20.0, times)
+    assert binned == pytest.approx(std_by_bets(x, -20.0), abs=2.0**-16)
 
 
 @given(x=columns, log_p=st.floats(-40, -0.5))

@@ -104,9 +104,45 @@ def area_under_curve(positives: ArrayLike, negatives: ArrayLike) -> float:
 
 
 def block_areas(
-    positives: Array, negatives: Array, order1: NDArray[np.intp], order0: NDArray[np.intp], B: int
-) -> list[float]:
-    """The AUCs of B blocks: each class in its public order, cut into parts of nearly equal size."""
-    parts1 = np.array_split(positives[order1], B)
-    parts0 = np.array_split(negatives[order0], B)
-    return [area_under_curve(*pair) for pair in zip(parts1, parts0, strict=True)]
+    positives: Array,
+    negatives: Array,
+    orders1: NDArray[np.int64],
+    orders0: NDArray[np.int64],
+    B: int,
+) -> Array:
+    """The AUCs of B blocks for each partition: one row for each pair of public orders.
+
+    Each class, in its order, is cut into B parts of nearly equal size; `positives[orders1[r]]` are
+    the positives in their r-th order. All blocks of a partition are ranked in one sort.
+    """
+    n1, n0 = positives.size, negatives.size
+    B = require.integer_between("B", B, 1, min(n1, n0))
+    ranks = np.unique(np.concatenate([positives, negatives]), return_inverse=True)[1]
+    # A key is the block, then the rank, then 1 for a positive: of equals, negatives come first.
+    first, second = 2 * ranks[:n1] + 1, 2 * ranks[n1:]
+    sizes1, sizes0 = _part_sizes(n1, B), _part_sizes(n0, B)
+    block1, block0 = (np.repeat(np.arange(B) * 2 * (n1 + n0), each) for each in (sizes1, sizes0))
+    partitions = (
+        np.concatenate([block1 + first[order1], block0 + second[order0]])
+        for order1, order0 in zip(np.atleast_2d(orders1), np.atleast_2d(orders0), strict=True)
+    )
+    return np.stack([_areas_by_keys(np.sort(keys), sizes1, sizes0) for keys in partitions])
+
+
+def _part_sizes(n: int, B: int) -> NDArray[np.int64]:
+    """B sizes that add up to n and differ by at most 1, the larger ones first."""
+    return n // B + (np.arange(B) < n % B)
+
+
+def _areas_by_keys(
+    keys: NDArray[np.int64], sizes1: NDArray[np.int64], sizes0: NDArray[np.int64]
+) -> Array:
+    """The AUC of each block from its sorted keys: twice its pairs won, ties counted 1, over all."""
+    is_positive = keys & 1
+    up_to = np.cumsum(1 - is_positive)  # negatives at or below, earlier blocks included
+    new = np.r_[True, keys[1:] >> 1 != keys[:-1] >> 1]
+    below = np.maximum.accumulate(np.where(new, up_to - 1 + is_positive, 0))
+    won = (up_to + below)[is_positive == 1]
+    of_blocks = np.add.reduceat(won, np.cumsum(sizes1) - sizes1)
+    earlier = np.cumsum(sizes0) - sizes0
+    return (of_blocks - 2 * sizes1 * earlier) / (2 * sizes1 * sizes0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast import require
@@ -25,9 +26,15 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.nuisances import centred, log_least_capital, spread_ladder
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.direct.mean import bounded_mean_interval
+from holdfast.theory.direct.mean import bounded_mean_interval, enclosed_mean_interval
 
-__all__ = ["covariance_by_bets", "std_by_bets", "variance_by_bets"]
+__all__ = [
+    "covariance_by_bets",
+    "enclosed_std_by_bets",
+    "enclosed_variance_by_bets",
+    "std_by_bets",
+    "variance_by_bets",
+]
 
 
 @theorem(
@@ -48,35 +55,62 @@ def variance_by_bets(values: ArrayLike, log_p: float, times: ArrayLike | None = 
     by its chord, with vertices (+-w, w^2), (+-w/2, 0). Capital falls in s2 for the lower end and
     rises for the upper one. Levels: box 1/10, each end 9/20.
     """
-    x, counts = counted(times, exact_values(values))
+    return enclosed_variance_by_bets(values, values, log_p, times)
+
+
+def enclosed_variance_by_bets(
+    low: ArrayLike, high: ArrayLike, log_p: float, times: ArrayLike | None = None
+) -> Interval:
+    """`variance_by_bets` of values known only to lie between `low` and `high`.
+
+    Every factor is taken at its least over the row's own interval, where X^2 - 2 alpha X + A =
+    (X - alpha)^2 + A - alpha^2: at the point nearest to alpha for the lower end and at the furthest
+    for the upper one. So capital is at most that of the values.
+    """
+    least, most, counts = counted(times, exact_values(low), exact_values(high))
     n = counts.sum()
     require.log_probability("log_p", log_p)
     if n == 0:
         return Interval(0.0, 0.25)
-    box = bounded_mean_interval(x, level_share(log_p, 0.1), counts)
+    box = enclosed_mean_interval(least, most, level_share(log_p, 0.1), counts)
     a0, w = centred(box)
-    X = x - a0
-    squares = [X * X - 2.0 * alpha * X + A for alpha, A in _around_parabola(w)]
+    below, above = least - a0, most - a0
+    near, far = [], []
+    for alpha, A in _around_parabola(w):
+        gaps = np.maximum(0.0, np.maximum(below - alpha, alpha - above))
+        reach = np.maximum(above - alpha, alpha - below)
+        near.append(gaps * gaps + (A - alpha * alpha))
+        far.append(reach * reach + (A - alpha * alpha))
     furthest = (max(1.0 - a0, a0) + w) ** 2
     ladder, threshold = spread_ladder(int(n), log_p), -level_share(log_p, 0.45)
 
     def low_excess(s2: float) -> float:
-        deviations = [square - s2 for square in squares]
+        deviations = [square - s2 for square in near]
         worst = s2 + 0.25 * w * w  # X^2 - 2 alpha X + A >= A - alpha^2 >= -w^2/4
         return log_least_capital(ladder, deviations, counts, worst, 4.0) - threshold
 
     def high_excess(s2: float) -> float:
-        deviations = [s2 - square for square in squares]
+        deviations = [s2 - square for square in far]
         worst = max(0.0, round_up(furthest - s2))
         return log_least_capital(ladder, deviations, counts, worst, 4.0) - threshold
 
-    return _both_ends(low_excess, high_excess, X * X, counts, log_p, Interval(0.0, 0.25))
+    middle = 0.5 * (below + above)
+    return _both_ends(low_excess, high_excess, middle * middle, counts, log_p, Interval(0.0, 0.25))
 
 
 def std_by_bets(values: ArrayLike, log_p: float, times: ArrayLike | None = None) -> Interval:
     """The root of the variance's interval: the same event."""
-    low, high = variance_by_bets(values, log_p, times)
-    return Interval(max(0.0, round_down(math.sqrt(low))), round_up(math.sqrt(high)))
+    return enclosed_std_by_bets(values, values, log_p, times)
+
+
+def enclosed_std_by_bets(
+    low: ArrayLike, high: ArrayLike, log_p: float, times: ArrayLike | None = None
+) -> Interval:
+    """`std_by_bets` of values known only to lie between `low` and `high`."""
+    variance = enclosed_variance_by_bets(low, high, log_p, times)
+    return Interval(
+        max(0.0, round_down(math.sqrt(variance.low))), round_up(math.sqrt(variance.high))
+    )
 
 
 @theorem(
