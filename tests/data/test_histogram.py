@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
+from holdfast.data import polars_code
 from holdfast.data.clusters import cluster_sizes
 from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.histogram import Histogram, histograms
@@ -23,8 +24,9 @@ from holdfast.data.ranking import class_scores
 from holdfast.data.sample import Sample
 from holdfast.data.units import unit_sums
 from holdfast.data.values import distinct_unit_values, unit_values_of
+from holdfast.errors import InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_value
-from holdfast.question.expression import Column, ColumnType, Expression
+from holdfast.question.expression import Column, ColumnType, Expression, Op
 from holdfast.question.functions import bind_function, row_function
 from holdfast.question.row import RowValue
 from tests.data.test_engines import bounded, engines
@@ -208,6 +210,20 @@ def test_no_row_leaves_its_bin(low: float) -> None:
     values = np.clip(near.ravel(), row.low, row.high)
     (found,) = PolarsSample(pl.DataFrame({"x": values})).histograms([(row, None)])
     assert_encloses(found, row, values.tolist())
+
+
+def test_what_cannot_be_counted_is_refused_before_it_is_paid_for(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    """DuckDB sums by itself, but leaves bins to Polars: both are tried."""
+    row = row_value(parse_row("clip(x * 2, 0, 4)", SCHEMA))
+    every = samples(FRAME, folder, connection)
+    for sample in every:
+        sample.prepare([row])
+    monkeypatch.delitem(polars_code._SPELLING, Op.MULTIPLY)
+    for sample in every:
+        with pytest.raises(InvalidQuestion, match="Nothing was spent"):
+            sample.prepare([row])
 
 
 def test_functions_of_batches_and_repeated_values_share_one_scan() -> None:

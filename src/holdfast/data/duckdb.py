@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
+from holdfast.data.evaluate import steps_of_frame
 from holdfast.data.files import FileSample, file_stamps
 from holdfast.data.histogram import Histogram, histograms
 from holdfast.data.sample import (
@@ -151,7 +153,7 @@ class DuckDBSample:
         self, relation: DuckDBPyRelation, engine_types: Mapping[str, str] | None = None
     ) -> None:
         self._relation = relation
-        self._empty: DuckDBSample | None = None
+        self._without_rows: tuple[DuckDBSample, pl.DataFrame] | None = None
         self._engine_types = engine_types or _engine_types(relation)
         self._types = {name: _column_type(dtype) for name, dtype in self._engine_types.items()}
         with reading():
@@ -168,10 +170,13 @@ class DuckDBSample:
         return self._types
 
     def prepare(self, rows: Sequence[RowValue]) -> None:
-        """Refuse what DuckDB cannot take."""
-        if self._empty is None:
-            self._empty = DuckDBSample(self._relation.limit(0), self._engine_types)
-        prepare(self._empty, rows)
+        """Refuse what DuckDB cannot take, or Polars, which counts bins in its batches."""
+        if self._without_rows is None:
+            empty = DuckDBSample(self._relation.limit(0), self._engine_types)
+            self._without_rows = empty, empty._stream(list(self._types)).collect()
+        empty, frame = self._without_rows
+        prepare(empty.sums, rows)
+        prepare(partial(steps_of_frame, frame), rows)
 
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
         """Exact sums of grid units."""
@@ -187,13 +192,17 @@ class DuckDBSample:
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Batches of the columns; types that Polars may not know come as text."""
+        batches = self._stream(columns).collect_batches(
+            chunk_size=BATCH_ROWS, maintain_order=False, lazy=True
+        )
+        return complete(batches, self._n)
+
+    def _stream(self, columns: Sequence[str]) -> pl.LazyFrame:
         import polars as pl
 
         chosen = _projection({name: self._engine_types[name] for name in columns})
         with reading():
-            stream = pl.scan_arrow_c_stream(self._relation.project(chosen))
-        batches = stream.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False, lazy=True)
-        return complete(batches, self._n)
+            return pl.scan_arrow_c_stream(self._relation.project(chosen))
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         found = self._run(rows, [f"sum(k{place})" for place in range(len(rows))])

@@ -67,12 +67,12 @@ class PolarsSample:
         return self._types
 
     def prepare(self, rows: Sequence[RowValue]) -> None:
-        """Refuse what Polars cannot take."""
+        """Refuse what Polars cannot take; bins are counted by the same code as sums."""
         if self._empty is None:
             usable = (name for name, kind in self._types.items() if kind is not ColumnType.OTHER)
             schema = {name: self._dtypes[name] for name in usable}
             self._empty = PolarsSample(pl.DataFrame(schema=schema))
-        prepare(self._empty, rows)
+        prepare(self._empty.sums, rows)
 
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
         """Exact sums of grid units."""

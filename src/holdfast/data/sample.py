@@ -103,12 +103,12 @@ def reading() -> Iterator[None]:
         ) from None
 
 
-def prepare(empty: Sample, rows: Sequence[RowValue]) -> None:
-    """Refuse row expressions that the engine cannot take; `empty` is the table without its rows."""
+def prepare(scan: Callable[[list[RowValue]], object], rows: Sequence[RowValue]) -> None:
+    """Refuse row expressions that the engine cannot take; `scan` is of the table without rows."""
     import polars as pl
 
     try:
-        empty.sums([row for row in rows if isinstance(row.source, Expression)])
+        scan([row for row in rows if isinstance(row.source, Expression)])
     except InvalidQuestion:
         raise
     except (Exception, pl.exceptions.PanicException):

@@ -145,4 +145,5 @@ def _areas_by_keys(
     won = (up_to + below)[is_positive == 1]
     of_blocks = np.add.reduceat(won, np.cumsum(sizes1) - sizes1)
     earlier = np.cumsum(sizes0) - sizes0
-    return (of_blocks - 2 * sizes1 * earlier) / (2 * sizes1 * sizes0)
+    areas: Array = (of_blocks - 2 * sizes1 * earlier) / (2 * sizes1 * sizes0)
+    return areas
