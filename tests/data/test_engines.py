@@ -40,16 +40,6 @@ POLARS_TYPES: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("tables")
-
-
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect()
-
-
 def engines(
     table: list[dict[str, Any]],
     references: list[list[Any]],

@@ -36,16 +36,6 @@ from tests.question.interpreter import conditions, evaluate, numbers, tables
 Asked = list[tuple[RowValue, Expression | None]]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("tables")
-
-
-@pytest.fixture(scope="module")
-def connection() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect()
-
-
 def known(row: RowValue, table: list[dict[str, Any]], where: Expression | None) -> list[float]:
     """The row values of the rows where the condition holds, by the plain interpreter."""
     inside = [each for each in table if where is None or evaluate(where, each) is True]

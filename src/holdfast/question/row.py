@@ -177,7 +177,7 @@ def row_value(expression: Expression) -> RowValue:
 
 def condition_row(condition: Expression) -> RowValue:
     """1 in the rows where a condition holds, 0 where it does not or is NULL."""
-    return RowValue(condition, 0.0, 1.0, text(condition), is_condition=True)
+    return RowValue(condition, 0.0, 1.0, text_of(condition), is_condition=True)
 
 
 def check_width(found: Range) -> None:
