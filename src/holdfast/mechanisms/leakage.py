@@ -41,10 +41,12 @@ from holdfast.wording import plural
 __all__ = [
     "Leakage",
     "OnGrid",
+    "after_noise",
     "asks_left",
     "charged",
     "half_width_on",
     "noisy_cell",
+    "noisy_cells",
     "plain_offer",
     "tail_part",
 ]
@@ -103,10 +105,7 @@ class Leakage:
         sample: Sample,
         noise: Callable[[int], Noise],
     ) -> list[Symbol]:
-        return [
-            noisy_cell(self.law, offer, measured, noise(offer.number))
-            for offer, measured in zip(offers, measure(sample, questions), strict=True)
-        ]
+        return noisy_cells(self.law, offers, questions, sample, noise)
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
         return released(offer, symbol, "answered", offer.worst_charge)
@@ -114,8 +113,7 @@ class Leakage:
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
     ) -> Account:
-        paid = charged(account, offers, [release.charge for release in releases])
-        return remembering_steps(paid, offers)
+        return after_noise(account, offers, releases)
 
     def questions_left(self, terms: Terms, account: Account) -> int:
         if self.law in _FITS:
@@ -155,6 +153,20 @@ def noisy_cell(law: Law, offer: Offer, measured: Measured, noise: Noise) -> int:
     """The symbol of a release: the sample's cell plus noise, both whole numbers."""
     cell = offer.grid.cell(measured.numerator, measured.denominator)
     return cell + law.draw(noise, offer.grid.scale)
+
+
+def noisy_cells(
+    law: Law,
+    offers: Sequence[Offer],
+    questions: Sequence[Statistic],
+    sample: Sample,
+    noise: Callable[[int], Noise],
+) -> list[Symbol]:
+    """The symbols of a batch without a guess: one scan, and noise of its own for each question."""
+    return [
+        noisy_cell(law, offer, measured, noise(offer.number))
+        for offer, measured in zip(offers, measure(sample, questions), strict=True)
+    ]
 
 
 def plain_offer(
@@ -234,6 +246,12 @@ def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float])
         if charge > 0.0:  # nothing is added exactly
             leakage = leakage.charge(charge)
     return replace(account, leakage=leakage)
+
+
+def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Release]) -> Account:
+    """The account after noisy answers: charged, and remembering how stable they were."""
+    paid = charged(account, offers, [release.charge for release in releases])
+    return remembering_steps(paid, offers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,17 +35,16 @@ from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidQuestion, Refused, ToleranceTooTight
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.laws.law import Grid, Law
-from holdfast.mechanisms.leakage import charged, noisy_cell
+from holdfast.mechanisms.leakage import after_noise, noisy_cells
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.privacy import Privacy, privacy_of
 from holdfast.mechanisms.profile import recorded_profile
 from holdfast.mechanisms.release import released
 from holdfast.mechanisms.room import require_room
-from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID
-from holdfast.statistics.statistic import Statistic, computing_error, measure
+from holdfast.statistics.statistic import Statistic, computing_error
 from holdfast.statistics.whole import TableFunction
 from holdfast.theory.base.safeside import log_add, round_down, round_up
 
@@ -149,10 +148,7 @@ class Transfer:
         sample: Sample,
         noise: Callable[[int], Noise],
     ) -> list[Symbol]:
-        return [
-            noisy_cell(self.law, offer, measured, noise(offer.number))
-            for offer, measured in zip(offers, measure(sample, questions), strict=True)
-        ]
+        return noisy_cells(self.law, offers, questions, sample, noise)
 
     def settle(self, offer: Offer, symbol: Symbol) -> Release:
         return released(offer, symbol, "answered", offer.worst_charge)
@@ -160,8 +156,7 @@ class Transfer:
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
     ) -> Account:
-        paid = charged(account, offers, [release.charge for release in releases])
-        return remembering_steps(paid, offers)
+        return after_noise(account, offers, releases)
 
     def questions_left(self, terms: Terms, account: Account) -> int:
         """Those of the epochs that reach the declared tolerance."""
