@@ -27,6 +27,8 @@ FRAME = pl.DataFrame(
     }
 )
 SCHEMA = Schema(PolarsSample(FRAME).types)
+# Where an engine could pass over what it does not need for the result.
+CHOOSING = {Op.CASE, Op.COALESCE, Op.AND, Op.OR}
 # Each holds one quotient, in a place where no row needs it.
 UNNEEDED = [
     "case when never then clip(x / k, 0, 9) else 1 end",
@@ -67,26 +69,27 @@ def test_polars_computes_what_no_row_needs(
 
 @pytest.mark.parametrize("written", UNNEEDED)
 def test_choices_are_made_among_values_that_are_there(written: str) -> None:
-    """No engine can leave out a branch that has a name."""
-    chosen: list[str] = []
+    """No engine can leave out a value that has a name, be it of a branch or of a condition."""
+    chosen: list[tuple[Op, str]] = []
 
     class Watching(SqlLanguage):
         def operation(self, op: Op, args: list[str]) -> str:
-            if op in (Op.CASE, Op.COALESCE):
-                chosen.extend(args)
+            if op in CHOOSING:
+                chosen.extend((op, arg) for arg in args)
             return super().operation(op, args)
 
     names = {name: f"c{place}" for place, name in enumerate(FRAME.columns)}
     expression = parse_row(written, SCHEMA)
-    Writer(Watching(names)).write(expression)
-    has_choice = any(
-        isinstance(each, Operation) and each.op in (Op.CASE, Op.COALESCE)
-        for each in subtrees(expression)
-    )
-    assert bool(chosen) >= has_choice
-    for code in chosen:  # a column, a name or a constant; or a name that is compared with zero
+    writer = Writer(Watching(names))
+    writer.write(expression)
+    wanted = {each.op for each in subtrees(expression) if isinstance(each, Operation)} & CHOOSING
+    assert wanted
+    assert wanted <= {op for op, _ in chosen}
+    assert sum(code.count("/") for stage in writer.stages for code in stage.values()) == 1
+    for op, code in chosen:
         assert "/" not in code
-        assert "CASE" not in code
+        # A column, a name or a constant; of what is joined also a name that is compared.
+        assert op in (Op.AND, Op.OR) or "CASE" not in code
 
 
 @pytest.mark.parametrize(
