@@ -19,7 +19,7 @@ The threshold in force has the noise addressed by the last question that went ov
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -117,8 +117,8 @@ class Thresholdout:
                 raise TypeError("the offer of Thresholdout has the training rows' value")
             held = grid.cell(measured.numerator, measured.denominator)
             seen = grid.cell(*offer.guess.as_integer_ratio())
-            compared, shown, _ = _draws(noise(offer.number))
-            _, _, on_threshold = _draws(noise(offer.extra["since"]))
+            _, compared, shown = _draws(noise(offer.number))
+            on_threshold = next(_draws(noise(offer.extra["since"])))
             over = abs(held - seen) > threshold + on_threshold + compared
             symbols.append(held + shown if over else CONFIRMED)
         return symbols
@@ -149,14 +149,10 @@ def _state(account: Account) -> tuple[int, int]:
     return used, since
 
 
-def _draws(noise: Noise) -> tuple[int, int, int]:
-    """The noise of one question: on the comparison, on the answer, on the threshold after it."""
+def _draws(noise: Noise) -> Iterator[int]:
+    """The noise of one question: on the threshold after it, on the comparison, on the answer."""
     words = words_of(noise)
-    return (
-        discrete_laplace(words, 4 * RESOLUTION),
-        discrete_laplace(words, RESOLUTION),
-        discrete_laplace(words, 2 * RESOLUTION),
-    )
+    return (discrete_laplace(words, scale * RESOLUTION) for scale in (2, 4, 1))
 
 
 def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:

@@ -33,7 +33,7 @@ def test_reusable_holdout() -> None:
     found = reusable_holdout(1_000, 400, 60, tolerance=0.2, run=FAST)
     assert judged(found) == {
         "plain holdout": False,
-        "Thresholdout": None,
+        "thresholdout": None,
         "Holdfast check against training": True,
     }
     plain, thresholdout, holdfast = (row.shown or 0.0 for row in found.rows)

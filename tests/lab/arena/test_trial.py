@@ -19,7 +19,6 @@ from holdfast.lab.world.holders import (
     CapPerAccount,
     Holder,
     Plain,
-    PublishedThresholdout,
     Shown,
     Splitting,
 )
@@ -271,7 +270,7 @@ def test_splitting_answers_as_often_as_the_tolerance_allows() -> None:
 
 
 @pytest.mark.parametrize(
-    "holder", [Protected("train"), PublishedThresholdout()], ids=lambda h: h.name
+    "holder", [Protected("train"), Protected(mechanism="thresholdout")], ids=lambda h: h.name
 )
 def test_training_is_needed_where_it_is_used(holder: Holder) -> None:
     with pytest.raises(InvalidArgument, match="training table"):

@@ -10,10 +10,8 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-import numpy as np
-
 from holdfast.data.sampling import Independent
-from holdfast.errors import BudgetExhausted, InvalidArgument
+from holdfast.errors import BudgetExhausted
 from holdfast.lab.world.questions import Arrays, LabQuestion, average
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.field.baselines import (
@@ -25,7 +23,6 @@ __all__ = [
     "CapPerAccount",
     "Holder",
     "Plain",
-    "PublishedThresholdout",
     "Session",
     "Shown",
     "Splitting",
@@ -204,40 +201,3 @@ class _SplitSession:
         part = self.sample.take(slice(self.asked * size, (self.asked + 1) * size))
         self.asked += 1
         return _around(average(question, part), self.half_width)
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedThresholdout:
-    """Dwork et al. 2015, as run there: the training value unless the holdout's differs by more than
-    `threshold`; Gaussian noise of size `noise` on the comparison and on what is shown."""
-
-    threshold: float = 0.04
-    noise: float = 0.01
-
-    @property
-    def name(self) -> str:
-        return "Thresholdout"
-
-    @property
-    def promises(self) -> bool:
-        return False
-
-    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
-        if train is None:
-            raise InvalidArgument("Thresholdout needs a training table.")
-        return _ThresholdoutSession(self, sample, train, np.random.default_rng(seed))
-
-
-@dataclass(frozen=True, slots=True)
-class _ThresholdoutSession:
-    settings: PublishedThresholdout
-    sample: Arrays
-    train: Arrays
-    rng: np.random.Generator
-
-    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
-        seen, held = average(question, self.train), average(question, self.sample)
-        noise = self.settings.noise
-        if abs(seen - held) <= self.settings.threshold + self.rng.normal(0.0, noise):
-            return Shown(seen)
-        return Shown(held + float(self.rng.normal(0.0, noise)))
