@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -39,6 +40,7 @@ SAME_STOREY_IS_FINE = STOREYS[8] - {""}
 # `holdout.rehearse()` hands its terms, never its rows, up to the laboratory.
 UP_IS_FINE = {("holdout", "lab")}
 FILES = sorted(PACKAGE.rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 
 def room(module: str) -> str:
@@ -84,6 +86,14 @@ def test_imports_point_down(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_files_are_rooms_not_halls(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda p: str(p.relative_to(ROOT / "tests")))
+def test_what_tests_share_is_in_no_test_file(path: Path) -> None:
+    """A test file can be read, run and deleted alone; helpers are modules of their own."""
+    text = path.read_text(encoding="utf-8")
+    shared = re.findall(r"^\s*(?:from|import) tests\.(?:\w+\.)*test_\w+", text, re.MULTILINE)
+    assert not shared, "move it into a helper module"
 
 
 def test_the_theory_is_pure() -> None:

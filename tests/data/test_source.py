@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +19,8 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.source import files_of, open_sample
 from holdfast.errors import HoldfastError, InvalidArgument, MissingExtra
 from holdfast.question import GRID, ColumnType, Schema, parse_row, row_value
+from tests.data.typed import FRAME, TYPES, as_pandas
 
-FRAME = pl.DataFrame(
-    {
-        "x": [1.5, None, -2.0, 4.25],
-        "k": [1, 2, 3, 4],
-        "name": ["a", "é", None, "it's"],
-        "flag": [True, False, True, True],
-        "day": [date(2013, 1, 31), date(1969, 7, 20), None, date(2024, 2, 29)],
-        "moment": [
-            datetime(2013, 1, 31, 17, 45),
-            None,
-            datetime(1, 1, 1),
-            datetime(2024, 2, 29, 1),
-        ],
-    }
-)
-TYPES = {
-    "x": ColumnType.FLOAT,
-    "k": ColumnType.INTEGER,
-    "name": ColumnType.TEXT,
-    "flag": ColumnType.BOOLEAN,
-    "day": ColumnType.DATE,
-    "moment": ColumnType.DATETIME,
-}
 QUESTIONS = ["x > 0", "k between 2 and 3", "name = 'it''s'", "not flag", "year(day) > 2000"]
 QUESTIONS += ["hour(moment) = 17", "clip(x, -1, 1)"]
 
@@ -56,19 +33,6 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._frame.__arrow_c_stream__(requested_schema)
-
-
-def as_pandas() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "x": [1.5, None, -2.0, 4.25],
-            "k": [1, 2, 3, 4],
-            "name": ["a", "é", None, "it's"],
-            "flag": [True, False, True, True],
-            "day": FRAME["day"].to_list(),
-            "moment": pd.Series(FRAME["moment"].to_list(), dtype="datetime64[us]"),
-        }
-    )
 
 
 def database(path: Path, *names: str) -> Path:
@@ -214,7 +178,7 @@ def twice_named() -> object:
 WITHOUT_PYARROW = """
 import sys
 sys.modules["pyarrow"] = None
-from tests.data.test_source import as_pandas
+from tests.data.typed import as_pandas
 from holdfast.data.source import open_sample
 print({name: str(kind) for name, kind in open_sample(as_pandas()).types.items()})
 """

@@ -28,7 +28,7 @@ from tests.holdout.tables import (
     untouchable,
     watch,
 )
-from tests.ledger.test_forgery import forged
+from tests.ledger.forging import forged
 
 # Data ------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.question.row import GRID
 from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, table, untouchable, watch
-from tests.ledger.test_tampering import sealed_again
+from tests.ledger.forging import sealed_again
 
 TABLE = table(20_000)
 QUESTIONS = ["avg(late)", "avg(x)", "avg(x > 20)", "avg(x < 3)"]

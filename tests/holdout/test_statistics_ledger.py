@@ -16,8 +16,8 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, contains
 from tests.holdout.tables import opened, watch
+from tests.ledger.forging import sealed_again
 from tests.ledger.reading import folded
-from tests.ledger.test_tampering import sealed_again
 from tests.statistics.zoo import CASES
 
 

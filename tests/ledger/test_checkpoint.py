@@ -27,8 +27,7 @@ from holdfast.mechanisms.catalogue import CATALOGUE
 from tests.holdout.tables import BOUNDS, copied
 from tests.ledger.children import ask_batch, create, play, resumed
 from tests.ledger.reading import folded
-from tests.ledger.test_forgery import DECLARED
-from tests.mechanisms.test_catalogue import TABLE, TOGETHER, questions_of
+from tests.mechanisms.sessions import DECLARED, TABLE, TOGETHER, questions_of
 
 EVERY = 8
 AS_SHIPPED = transcript._CHECKPOINT_EVERY

@@ -9,9 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,76 +20,15 @@ import pytest
 import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import LedgerTampered
-from holdfast.ledger.audit import audit
-from holdfast.ledger.chain import GENESIS, canonical, link, seal
-from holdfast.ledger.entries import settlement
-from holdfast.ledger.filing import file_answers
-from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import CATALOGUE
 from tests.holdout.tables import BOUNDS, copied, table
+from tests.ledger.forging import Body, faults, forged, settled, write
 from tests.ledger.reading import rows_of
-from tests.mechanisms.test_catalogue import OPENED, TABLE, TOGETHER, questions_of
-
-CHECKED: dict[str, Any] = {"options": {"leakage_nats": 12.0}}
-DECLARED = {"median noise": CHECKED, "gaussian": CHECKED, **OPENED}
+from tests.mechanisms.sessions import CHECKED, DECLARED, TABLE, TOGETHER, questions_of
 
 every_kind = pytest.mark.parametrize("name", list(CATALOGUE))
 
-Body = dict[str, Any]
 Place = tuple[str | int, ...]
-
-
-def settled(bodies: list[Body]) -> list[Body]:
-    """The same entries, with the answers that follow from offers and symbols as they now are."""
-    transcript, found = Transcript(), []
-    for seq, body in enumerate(bodies, start=1):
-        pending = transcript.pending
-        if body["kind"] == "settle/2" and pending is not None:
-            releases = [
-                pending.mechanism.settle(asked.offer, symbol)
-                for asked, symbol in zip(pending.asked, body["symbols"], strict=True)
-            ]
-            found.append(settlement(body["at"], pending.seq, body["symbols"], releases))
-        else:
-            found.append(body)
-        transcript.apply([(seq, canonical(found[-1]), str(seq))])
-    return found
-
-
-def write(path: Path, bodies: list[Body]) -> None:
-    """These entries, chained and sealed, in place of those that are there."""
-    secret = path.with_name(f"{path.name}-secret").read_bytes()
-    path.with_name(f"{path.name}-newest").unlink(missing_ok=True)
-    head, transcript = GENESIS, Transcript()
-    with closing(sqlite3.connect(path)) as connection:
-        for emptied in ("entries", "answers", "checkpoint"):
-            connection.execute(f"DELETE FROM {emptied}")
-        for seq, body in enumerate(bodies, start=1):
-            text = canonical(body)
-            head = link(head, text)
-            row, answers = (seq, text, head), transcript.filing(body)
-            connection.execute("INSERT INTO entries VALUES (?, ?, ?)", row)
-            file_answers(connection, secret, answers, row)
-            with suppress(LedgerTampered):  # some are forged so that they cannot be folded
-                transcript.apply([row])
-        connection.execute("UPDATE head SET seal = ?", (seal(secret, len(bodies), head),))
-        connection.commit()
-
-
-def faults(path: Path, **how: Any) -> list[str]:
-    return [finding.detail for finding in audit(path, **how) if not finding.fine]
-
-
-def forged(path: Path, change: Callable[[list[Body]], None]) -> list[str]:
-    """What an audit finds after this change; a ledger that no longer folds is found out too."""
-    bodies = [json.loads(text) for _, text, _ in rows_of(path)]
-    change(bodies)
-    try:
-        bodies = settled(bodies)
-    except (ArithmeticError, LookupError, LedgerTampered, TypeError, ValueError) as error:
-        return [str(error)]
-    write(path, bodies)
-    return faults(path)
 
 
 def offer(bodies: list[Body], seq: int, place: int = 0) -> Body:

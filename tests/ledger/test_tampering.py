@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,9 +13,10 @@ import pytest
 
 import holdfast
 from holdfast.errors import LedgerTampered
-from holdfast.ledger.chain import link, seal
+from holdfast.ledger.chain import link
 from holdfast.ledger.transcript import Transcript
 from tests.holdout.tables import copied, opened, table
+from tests.ledger.forging import sealed_again
 from tests.ledger.reading import rows_of
 
 
@@ -92,23 +93,6 @@ def test_a_live_session_notices(ledger: Path) -> None:
             with pytest.raises(LedgerTampered):
                 _ = holdout.budget
         assert before.asked == 3
-
-
-def sealed_again(path: Path, seq: int, change: Callable[[str], str]) -> None:
-    """What only the holder of the secret can do: change an entry and forge all that follows."""
-    rows = rows_of(path)
-    secret = path.with_name(f"{path.name}-secret").read_bytes()
-    path.with_name(f"{path.name}-newest").unlink()
-    head = rows[seq - 2][2]
-    with closing(sqlite3.connect(path)) as connection:
-        for number, text, _ in rows[seq - 1 :]:
-            forged = change(text) if number == seq else text
-            head = link(head, forged)
-            connection.execute(
-                "UPDATE entries SET text = ?, hash = ? WHERE seq = ?", (forged, head, number)
-            )
-        connection.execute("UPDATE head SET seal = ?", (seal(secret, len(rows), head),))
-        connection.commit()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.auto import choose
 from holdfast.mechanisms.terms import Terms
 from tests.holdout.tables import BOUNDS
-from tests.mechanisms.test_catalogue import TABLE
+from tests.mechanisms.sessions import TABLE
 
 
 def wanted(rows: int, questions: int | None, **changed: Any) -> Terms:

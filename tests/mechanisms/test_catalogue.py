@@ -1,18 +1,13 @@
-"""One suite over the catalogue, as a user meets it: a ledger opened with each mechanism by name.
-
-A new mechanism adds a row to `OPENED` if it needs more than the usual declarations, to `ASKED` if
-it takes other questions, and to `TOGETHER` if all must be asked at once.
-"""
+"""One suite over the catalogue, as a user meets it: a ledger opened with each mechanism by name."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import holdfast
@@ -27,24 +22,10 @@ from tests.holdout.tables import (
     copied,
     crash,
     same_secret,
-    table as small_table,
     untouchable,
     watch,
 )
-
-# How each is opened on the table of 20,000 rows; the usual: 20 questions, whatever half-width.
-OPENED: Mapping[str, dict[str, Any]] = {"thresholdout": {"train": small_table(2_000, seed=2)}}
-TABLE = small_table(20_000)
-VALUES = {
-    "avg(late)": pl.col("late").mean(),
-    "avg(x)": pl.col("x").clip(-60, 180).mean(),
-    "avg(x > 20)": (pl.col("x") > 20).mean(),
-    "avg(x < 3)": (pl.col("x") < 3).mean(),
-}
-QUESTIONS = list(VALUES)
-CONDITIONS = ["avg(late)", "avg(x > 20)", "avg(x < 3)", "avg(x < -20)"]
-ASKED = {"ladder": CONDITIONS, "parameter-free ladder": CONDITIONS}
-TOGETHER = {"one look"}
+from tests.mechanisms.sessions import OPENED, TABLE, TOGETHER, VALUES, questions_of
 
 every_kind = pytest.mark.parametrize("name", list(CATALOGUE))
 
@@ -64,10 +45,6 @@ def opened(folder: Path, name: str, **changed: Any) -> holdfast.Holdout:
 def reopened(path: Path, name: str) -> holdfast.Holdout:
     """The same table again; only training rows are not in the ledger."""
     return holdfast.open(TABLE, ledger=path, train=OPENED.get(name, {}).get("train"))
-
-
-def questions_of(name: str) -> list[str]:
-    return ASKED.get(name, QUESTIONS)
 
 
 def ask_all(holdout: holdfast.Holdout, name: str, questions: Sequence[str]) -> list[Answer]:
@@ -157,7 +134,7 @@ def test_an_audit_derives_everything_from_the_ledger_alone(tmp_path: Path, name:
         ask_all(holdout, name, questions_of(name))
     findings = audit(tmp_path / "m.ledger")
     assert all(finding.fine for finding in findings), findings
-    assert f"{len(QUESTIONS)} derived again" in str(findings)
+    assert f"{len(VALUES)} derived again" in str(findings)
 
 
 @every_kind

@@ -29,7 +29,7 @@ from holdfast.question.columns import Schema
 from holdfast.statistics.statistic import Statistic
 from tests.holdout.tables import BOUNDS, table
 from tests.mechanisms.fake import SECRET, audited, noise_of
-from tests.mechanisms.test_catalogue import TOGETHER, questions_of
+from tests.mechanisms.sessions import TOGETHER, questions_of
 from tests.statistics.asked import asked
 
 ROWS, QUESTIONS = 20_000, 20

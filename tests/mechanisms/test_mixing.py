@@ -40,8 +40,8 @@ from tests.mechanisms.fake import (
     of_count,
     said,
 )
-from tests.mechanisms.test_catalogue import TABLE
-from tests.mechanisms.test_transfer import every_law, opened, wanted
+from tests.mechanisms.sessions import TABLE
+from tests.mechanisms.transferring import every_law, opened, wanted
 from tests.theory.coverage import too_many
 
 NATS = 10.0

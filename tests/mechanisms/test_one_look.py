@@ -25,6 +25,7 @@ from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
+from tests.mechanisms.by_hand import chernoff
 from tests.mechanisms.fake import (
     ARMS,
     CONDITION,
@@ -39,7 +40,6 @@ from tests.mechanisms.fake import (
     of_units,
     said,
 )
-from tests.mechanisms.test_rules import chernoff
 from tests.theory.coverage import LEVELS, most_failures
 
 LOOK = OneLook()

@@ -13,7 +13,7 @@ from holdfast.mechanisms.privacy import gaussian_privacy, laplace_privacy
 from holdfast.question.row import GRID
 from holdfast.theory.notions.stability import GDP, PureDP
 from tests.mechanisms.fake import leaked
-from tests.mechanisms.test_private import every_law, private
+from tests.mechanisms.unbounded import every_law, private
 
 
 @every_law

@@ -21,11 +21,10 @@ from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
-from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.private import PrivateTheorem, _scale_for
 from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.transfer import Epoch, Transfer
+from holdfast.mechanisms.transfer import Transfer
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import expression_of, group_mean
 from holdfast.statistics.whole import TableFunction
@@ -52,13 +51,10 @@ from tests.mechanisms.fake import (
     independent,
     of_count,
 )
-from tests.mechanisms.test_typical import QUESTIONS
-from tests.mechanisms.voting import BETAS, ROWS, attacks
+from tests.mechanisms.unbounded import every_law, private
+from tests.mechanisms.voting import BETAS, QUESTIONS, ROWS, attacks
 from tests.statistics.asked import asked
 from tests.theory.coverage import most_failures, too_many
-
-LAWS: list[Law] = [LAPLACE, NORMAL]
-every_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 
 
 def wanted(
@@ -74,12 +70,6 @@ def opened(law: Law, plan: Terms, **options: Any) -> tuple[Terms, Transfer]:
     mechanism = kind.build(terms, planned.parameters)
     assert isinstance(mechanism, Transfer)
     return terms, mechanism
-
-
-def private(law: Law, scale: int, answers: int = 20, half_width: float = 0.3) -> Transfer:
-    """With noise of so many units, 2^30 of which are what one row can do to a sum."""
-    epoch = Epoch(answers, scale, math.log(0.05), half_width)
-    return Transfer("private/1", law, PrivateTheorem(law), (epoch,), delta=1e-6)
 
 
 def mean_of_x(change: float, bounds: tuple[float, float] = (0.0, 1.0)) -> TableFunction:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +16,7 @@ from hypothesis import given, strategies as st
 
 import holdfast
 from holdfast.data.design import Group
-from holdfast.data.sampling import Independent, clustered, declared, m_dependent
+from holdfast.data.sampling import clustered, declared, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account
@@ -27,7 +25,7 @@ from holdfast.mechanisms.gaussian import TheoremT
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.median_noise import TheoremM
 from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.transfer import Epoch, Transfer
+from holdfast.mechanisms.transfer import Epoch
 from holdfast.mechanisms.transfer_plan import scale_of, whole_numbers
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import expression_of, group_mean
@@ -49,35 +47,9 @@ from tests.mechanisms.fake import (
     reach_of,
     said,
 )
-from tests.mechanisms.test_catalogue import TABLE
-
-NAMES = ["median noise", "gaussian"]
-every_law = pytest.mark.parametrize("name", NAMES)
-BETAS = [0.05, 0.001]
-
-
-def wanted(rows: int, questions: int | None, tolerance: float | None, beta: float) -> Terms:
-    return Terms(rows, tolerance, 1 - beta, questions, Independent())
-
-
-@cache
-def opened(
-    name: str,
-    rows: int = 5_000,
-    questions: int | None = 50,
-    tolerance: float | None = None,
-    beta: float = 0.05,
-    **options: Any,
-) -> tuple[Terms, Transfer]:
-    """Terms and mechanism as a ledger would keep them: through JSON."""
-    wish = wanted(rows, questions, tolerance, beta)
-    planned = CATALOGUE[name].plan(wish, options)
-    terms = planned.terms(wish)
-    parameters: Mapping[str, Any] = json.loads(json.dumps(planned.parameters))
-    mechanism = CATALOGUE[name].build(terms, parameters)
-    assert isinstance(mechanism, Transfer)
-    return terms, mechanism
-
+from tests.mechanisms.sessions import TABLE
+from tests.mechanisms.transferring import NAMES, every_law, opened, wanted
+from tests.mechanisms.voting import BETAS
 
 # What is promised -----------------------------------------------------------------------------
 

@@ -20,7 +20,8 @@ from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.transfer.gaussian import gaussian_max_noise
 from holdfast.theory.transfer.median_noise import median_max_noise
 from tests.mechanisms.fake import CONDITION, CONSTANT, SECRET, Session, noise_of, of_count
-from tests.mechanisms.test_transfer import BETAS, every_law, opened
+from tests.mechanisms.transferring import every_law, opened
+from tests.mechanisms.voting import BETAS
 from tests.theory.coverage import counts_refute, too_many
 
 # The law of the noise -------------------------------------------------------------------------

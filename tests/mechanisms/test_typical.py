@@ -41,12 +41,9 @@ from tests.mechanisms.fake import (
     of_count,
     said,
 )
-from tests.mechanisms.voting import BETAS, ROWS, attack, attacks
+from tests.mechanisms.unbounded import every_law
+from tests.mechanisms.voting import BETAS, QUESTIONS, ROWS, attack, attacks
 from tests.theory.coverage import too_many
-
-LAWS: list[Law] = [LAPLACE, NORMAL]
-every_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-QUESTIONS = 102  # an odd number of features, so that a vote is never a tie, and the vote
 
 
 def offered(law: Law, terms: Terms, nats: float = 0.0, **options: Any) -> Offer:

@@ -20,6 +20,7 @@ from tests.mechanisms.fake import CONDITION, Session, Sums, of_count
 
 ROWS, FEATURES, TRIALS, TRUTH = 1_000, 160, 24, 0.5
 BETAS = [0.05, 0.001]
+QUESTIONS = 102  # an odd number of features, so that a vote is never a tie, and the vote
 Signs = NDArray[np.int64]
 
 

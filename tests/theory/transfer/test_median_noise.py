@@ -20,18 +20,11 @@ from holdfast.theory.transfer.median_noise import (
     median_noise_rows,
     median_shift,
 )
+from tests.theory.transfer.worst import worst_mean
 
 LAWS = ("median_noise_half_width", "median_noise_questions", "median_noise_rows")
 
 LOG_05 = math.log(0.05)
-
-
-def worst_mean(values: NDArray[np.float64], weights: NDArray[np.float64], beta: float) -> float:
-    """CVaR_beta of a discrete law."""
-    order = np.argsort(-values)
-    values, weights = values[order], weights[order] / weights.sum()
-    above = np.minimum(np.cumsum(weights), beta)
-    return float(values @ np.diff(above, prepend=0.0)) / beta
 
 
 # --------------------------------------------------------------------------------------------

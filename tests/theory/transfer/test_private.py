@@ -21,7 +21,7 @@ from holdfast.theory.transfer.private import (
     pure_private_shift,
 )
 from tests.theory.coverage import too_many
-from tests.theory.transfer.test_median_noise import worst_mean
+from tests.theory.transfer.worst import worst_mean
 
 LOG_05 = math.log(0.05)
 

@@ -22,7 +22,7 @@ from holdfast.theory.transfer.variance import (
     least_variance_intercept,
     variance_line,
 )
-from tests.theory.transfer.test_median_noise import worst_mean
+from tests.theory.transfer.worst import worst_mean
 
 LAWS = ("declared_variance_half_width", "variance_line")
 

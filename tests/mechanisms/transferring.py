@@ -1,0 +1,42 @@
+"""Mechanisms under a transfer theorem, as a ledger would open them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+
+from holdfast.data.sampling import Independent
+from holdfast.mechanisms.account import Terms
+from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.transfer import Transfer
+
+NAMES = ["median noise", "gaussian"]
+every_law = pytest.mark.parametrize("name", NAMES)
+
+
+def wanted(rows: int, questions: int | None, tolerance: float | None, beta: float) -> Wanted:
+    return Wanted(rows, tolerance, 1 - beta, questions, Independent())
+
+
+@cache
+def opened(
+    name: str,
+    rows: int = 5_000,
+    questions: int | None = 50,
+    tolerance: float | None = None,
+    beta: float = 0.05,
+    **options: Any,
+) -> tuple[Terms, Transfer]:
+    """Terms and mechanism as a ledger would keep them: through JSON."""
+    wish = wanted(rows, questions, tolerance, beta)
+    planned = CATALOGUE[name].plan(wish, options)
+    terms = wish.terms(planned.tolerance)
+    parameters: Mapping[str, Any] = json.loads(json.dumps(planned.parameters))
+    mechanism = CATALOGUE[name].build(terms, parameters)
+    assert isinstance(mechanism, Transfer)
+    return terms, mechanism
