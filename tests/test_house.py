@@ -70,6 +70,25 @@ def imported(path: Path) -> list[str]:
     return [module for module in modules if module.split(".")[0] == "holdfast"]
 
 
+def private_names(tree: ast.AST) -> set[str]:
+    """The private names of others that code mentions: attributes, imports, and names to patch."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self" | "cls" | "os")):
+                continue
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"))):
+                continue
+            case ast.Attribute(attr=name):
+                found.add(name)
+            case ast.ImportFrom(names=names):
+                found |= {alias.name for alias in names}
+            case ast.Call(func=ast.Attribute(attr="setattr"), args=[*patched, _]):
+                texts = [each.value for each in patched if isinstance(each, ast.Constant)]
+                found |= {str(text).rpartition(".")[2] for text in texts}
+    return {name for name in found if re.match(r"_(?!_|repr_html_$)", name)}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_point_down(path: Path) -> None:
     relative = path.relative_to(PACKAGE).with_suffix("")
@@ -94,6 +113,26 @@ def test_what_tests_share_is_in_no_test_file(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     shared = re.findall(r"^\s*(?:from|import) tests\.(?:\w+\.)*test_\w+", text, re.MULTILINE)
     assert not shared, "move it into a helper module"
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda p: str(p.relative_to(ROOT / "tests")))
+def test_what_is_private_is_known_to_the_seam_alone(path: Path) -> None:
+    if path != ROOT / "tests" / "seam.py":
+        found = sorted(private_names(ast.parse(path.read_text(encoding="utf-8"))))
+        assert not found, "use tests/seam.py, or make it public"
+
+
+def test_private_names_are_seen() -> None:
+    """However they are reached; and not a test's own, nor those that others call so."""
+    for known in (
+        "holdout._desk.store",
+        "from holdfast.ledger.store import _insert",
+        "monkeypatch.setattr(Noise, '_blocks', None)",
+        "monkeypatch.setattr('holdfast.ledger.store._insert', None)",
+    ):
+        assert private_names(ast.parse(known)), known
+    for fine in ("self._own", "super()._scan(rows)", "answer._repr_html_()", "os._exit(0)"):
+        assert not private_names(ast.parse(fine)), fine
 
 
 def test_the_theory_is_pure() -> None:

@@ -20,6 +20,7 @@ from holdfast.data.source import files_of, open_sample
 from holdfast.errors import HoldfastError, InvalidArgument, MissingExtra
 from holdfast.question import GRID, ColumnType, Schema, parse_row, row_value
 from tests.data.typed import FRAME, TYPES, as_pandas
+from tests.seam import database_of
 
 QUESTIONS = ["x > 0", "k between 2 and 3", "name = 'it''s'", "not flag", "year(day) > 2000"]
 QUESTIONS += ["hour(moment) = 17", "clip(x, -1, 1)"]
@@ -227,7 +228,7 @@ def test_a_database_is_locked_down(tmp_path: Path, statement: str) -> None:
     sample = open_sample(database(tmp_path / "table.duckdb", "flights"))
     assert isinstance(sample, FileSample)
     assert isinstance(sample.sample, DuckDBSample)
-    connection = sample.sample._relation._con
+    connection = database_of(sample.sample)
     with pytest.raises(duckdb.Error):
         connection.execute(statement).fetchall()
 

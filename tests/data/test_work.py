@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import duckdb
 import polars as pl
 import pytest
 
-from holdfast.data import polars_code
 from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.evaluate import evaluate
 from holdfast.data.polars import PolarsSample
@@ -16,6 +15,7 @@ from holdfast.question import Schema, parse_row, row_value
 from holdfast.question.expression import Op, Operation, subtrees
 from holdfast.question.sql import SqlLanguage
 from holdfast.question.writing import Writer
+from tests.seam import DIVIDED, cleaned_column, real
 
 N = 1_000
 FRAME = pl.DataFrame(
@@ -48,13 +48,13 @@ def test_polars_computes_what_no_row_needs(
     monkeypatch: pytest.MonkeyPatch, written: str, lazy: bool
 ) -> None:
     seen: list[int] = []
-    divided = polars_code._divided
+    divided: Callable[[Sequence[pl.Series]], pl.Series] = real(DIVIDED)
 
     def counting(operands: Sequence[pl.Series]) -> pl.Series:
         seen.append(max(len(operand) for operand in operands))
         return divided(operands)
 
-    monkeypatch.setattr(polars_code, "_divided", counting)
+    monkeypatch.setattr(DIVIDED, counting)
     row = row_value(parse_row(written, SCHEMA))
     sample = PolarsSample(FRAME.lazy() if lazy else FRAME)
     sample.sums([row])
@@ -110,4 +110,4 @@ def test_duckdb_does_not_conclude_from_statistics_of_a_column(column: str, condi
         quoted = f'"{column}"'
         concluded = "Projections: false"
         assert concluded in plan(f"CAST({quoted} AS DOUBLE)" if column == "k" else quoted)
-        assert concluded not in plan(sample._cleaned(column))
+        assert concluded not in plan(cleaned_column(sample, column))

@@ -31,6 +31,7 @@ from tests.holdout.tables import (
     untouchable,
     watch,
 )
+from tests.seam import bound, desk_of
 
 TABLE, TRAIN = table(20_000), table(5_000, seed=2)
 QUESTIONS = ["avg(late)", "avg(x > 20)", "avg(origin = 'JFK')", "avg(late and x > 20)", "avg(x)"]
@@ -108,8 +109,8 @@ def test_the_state_is_a_fold_of_the_ledger_alone(tmp_path: Path, name: str) -> N
         with opened(tmp_path / "copy", name, data=None) as blind:
             wishes = []
             for each in (holdout, blind):
-                statistic = each._bound(last, None)
-                wishes.append(each._desk.wishes([statistic], None, None))  # type: ignore[list-item]
+                statistic = bound(each, last)
+                wishes.append(desk_of(each).wishes([statistic], None, None))  # type: ignore[list-item]
             assert wishes[0] == wishes[1]
         answered.append(holdout.ask(last))
     with opened(ledger.parent, name) as resumed:
@@ -147,7 +148,7 @@ def test_a_guess_by_a_guesser_is_answered_as_the_same_guess_by_an_analyst(
         for question in asked(name):
             found = guessing.ask(question, tolerance=0.05)
             low, high = found.interval
-            guess, statistic = found.recorded.guess, guessing._bound(question, None)
+            guess, statistic = found.recorded.guess, bound(guessing, question)
             step = 0.03 if "lower" in name else 0.05
             width = statistic.high - statistic.low  # type: ignore[union-attr]
             if guess is None:

@@ -19,6 +19,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.mechanisms.noise import Noise
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue
+from tests.seam import put_sample, sample_of
 
 ROWS = 400
 BOUNDS = {"x": (-60.0, 180.0)}
@@ -123,8 +124,8 @@ class Watched:
 
 def watch(holdout: Holdout, before: Callable[[], None] = lambda: None) -> Watched:
     """Put a watch on the holdout's data."""
-    assert holdout._desk._sample is not None
-    holdout._desk._sample = watched = Watched(holdout._desk._sample, before)
+    watched = Watched(sample_of(holdout), before)
+    put_sample(holdout, watched)
     return watched
 
 

@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 import holdfast
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger.recording import _in_unit_outwards, in_unit
+from holdfast.ledger.recording import in_unit, in_unit_outwards
 from holdfast.theory.base.intervals import Interval
 from tests.holdout.tables import LATE
 
@@ -114,7 +114,7 @@ def test_units_are_exact_and_intervals_rounded_outwards(
         part = Fraction(min(1.0, max(0.0, fraction)))
         return Fraction(low) + (Fraction(high) - Fraction(low)) * part
 
-    found = _in_unit_outwards(Interval(first, second), low, high)
+    found = in_unit_outwards(Interval(first, second), low, high)
     assert low <= found.low <= exact(first)
     assert exact(second) <= found.high <= high
     for end, truth in ((found.low, exact(first)), (found.high, exact(second))):

@@ -13,6 +13,7 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidArgument, MissingExtra
 from holdfast.mechanisms.catalogue import CATALOGUE
+from tests.seam import CHART_COLOURS
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def test_more_lines_than_colours_are_drawn_too(
     plan: holdfast.Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mechanism that nobody has chosen a colour for gets one: no line is a reason to fail."""
-    monkeypatch.setattr("holdfast.holdout.charts._COLOURS", {})
+    monkeypatch.setattr(CHART_COLOURS, {})
     drawn = plan.chart().to_dict()["layer"][0]["encoding"]["color"]["scale"]
     assert len(drawn["domain"]) == len(drawn["range"]) > 8
     assert set(CATALOGUE) & set(drawn["domain"])

@@ -21,6 +21,7 @@ from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol, Wish, about
 from tests.holdout.tables import Crash, crash, opened, untouchable, watch
 from tests.mechanisms.fake import CONDITION, independent, leaked
+from tests.seam import bound, put_sample
 
 FACTS: dict[str, Any] = {"tolerance": 0.12, "schema": {"x": (-60, 180), "k": (0, 20)}}
 ROWS = 600
@@ -56,7 +57,7 @@ GUESSES = [0.1, 0.9, rows(7, 0.9, 0.9, 150), rows(7, 0.25, 0.9), rows(7, x=170),
 def guess_of(holdout: Holdout, question: str, guess: Any) -> Any:
     if not isinstance(guess, float):
         return guess
-    found = holdout._bound(question, None)
+    found = bound(holdout, question)
     assert not hasattr(found, "members")
     return found.low + (found.high - found.low) * guess
 
@@ -74,7 +75,7 @@ def test_no_way_through_a_check_costs_more_than_was_said(
             guess = guess_of(holdout, question, wrong)
             watched = watch(holdout, untouchable)
             cost, spent = holdout.cost(question, guess), holdout.budget.nats
-            holdout._desk._sample = watched.sample
+            put_sample(holdout, watched.sample)
             try:
                 holdout.check(question, guess)
             except Refused:
@@ -127,7 +128,7 @@ def test_what_is_unfinished_counts_before_the_next(tmp_path: Path, question: str
             holdout.ask("avg(late)")
         cost, spent = holdout.cost(question), holdout.budget.nats
         assert cost.most > before.most  # what is reserved has leaked, as far as anybody knows
-        holdout._desk._sample = watched.sample
+        put_sample(holdout, watched.sample)
         holdout.ask(question)
         assert 0 < holdout.budget.nats - spent <= cost.most * (1 + 1e-12)
 

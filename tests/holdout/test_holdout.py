@@ -18,6 +18,7 @@ from holdfast.errors import (
 )
 from holdfast.holdout.holdout import Holdout
 from tests.holdout.tables import LATE, made, opened, sample_value, table, untouchable, watch
+from tests.seam import transcript_of
 
 # Answers ---------------------------------------------------------------------------------------
 
@@ -132,7 +133,7 @@ def test_refusals_compute_nothing_and_spend_nothing(holdout: Holdout) -> None:
             ask()  # type: ignore[operator]
     assert holdout.budget.to_dict() == before
     assert len(holdout.ledger) == 0
-    assert holdout._desk.transcript.count == 1  # nothing but the opening was written
+    assert transcript_of(holdout).count == 1  # nothing but the opening was written
 
 
 def test_an_exhausted_ledger_says_the_numbers_and_what_to_do(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from tests.holdout.tables import (
     watch,
 )
 from tests.ledger.forging import forged
+from tests.seam import store_of, transcript_of
 
 # Data ------------------------------------------------------------------------------------------
 
@@ -195,7 +196,7 @@ def test_two_ledgers_in_one_folder(tmp_path: Path) -> None:
         first, second = one.ask(LATE), two.ask(LATE)
         assert first.number == second.number == 1
         assert first.value != second.value
-        assert one._desk.store.secret != two._desk.store.secret
+        assert store_of(one).secret != store_of(two).secret
     with pytest.raises(DataChanged):
         holdfast.open(table(seed=2), ledger=tmp_path / "one.ledger")
 
@@ -416,7 +417,7 @@ def test_nothing_about_the_rows_is_written_but_their_print(tmp_path: Path) -> No
 def test_a_ledger_of_a_newer_version_is_not_guessed_at(tmp_path: Path) -> None:
     path = made(tmp_path)
     with opened(tmp_path, table()) as holdout:
-        store, transcript = holdout._desk.store, holdout._desk.transcript
+        store, transcript = store_of(holdout), transcript_of(holdout)
         with store.exclusive(1.0):
             store.append({"kind": "median/2"}, transcript.count, transcript.head)
         for _ in range(2):  # it does not get over it
@@ -468,7 +469,7 @@ def test_a_file_that_was_changed_is_not_charged_for(tmp_path: Path) -> None:
         with pytest.raises(DataChanged, match=r"rows\.parquet' was changed, replaced"):
             holdout.ask(LATE)
         assert holdout.budget.to_dict() == before
-        assert holdout._desk.transcript.pending is None
+        assert transcript_of(holdout).pending is None
 
 
 def test_a_file_that_changes_after_the_reservation_is_finished_with_the_right_one(
@@ -481,7 +482,7 @@ def test_a_file_that_changes_after_the_reservation_is_finished_with_the_right_on
         watch(holdout, lambda: write_over(data))
         with pytest.raises(DataChanged):
             holdout.ask(LATE)
-        assert holdout._desk.transcript.pending is not None
+        assert transcript_of(holdout).pending is not None
         with pytest.raises(DataChanged):
             holdout.ask("avg(x > 20)")
     with opened(tmp_path, copy) as holdout:

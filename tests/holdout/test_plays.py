@@ -19,6 +19,7 @@ from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from tests.holdout.asking import FACTS, HOLD, contains, lower_quantile
 from tests.holdout.tables import opened
+from tests.seam import transcript_of
 
 LATE: Statistic = bind("avg(late)", Table(Schema({"late": ColumnType.BOOLEAN})))  # type: ignore[assignment]
 WHOLE = Estimate(0.5, Interval(0.0, 1.0))
@@ -92,18 +93,18 @@ def test_searches_and_statistics_of_parts_share_their_batches(tmp_path: Path) ->
     facts = FACTS | {"tolerance": 0.1}
     with opened(tmp_path, HOLD, "together", **facts) as together:
         answers = together.ask_many(QUESTIONS)
-        longest = together._desk.transcript.count
+        longest = transcript_of(together).count
         for level, answer in zip((0.1, 0.5, 0.9), answers, strict=False):
             assert contains(answer.interval, lower_quantile("k", level, None))
         again = together.ask_many(QUESTIONS)
-        assert together._desk.transcript.count == longest
+        assert transcript_of(together).count == longest
         assert all(each.repeated and each.cost == 0.0 for each in again)
         parts = {row["part_of"] for row in together.ledger.to_polars().to_dicts()}
         assert len(parts) == len(QUESTIONS)  # five that have parts, and None for the mean
     with opened(tmp_path, HOLD, "one by one", **facts) as one_by_one:
         for question in QUESTIONS:
             one_by_one.ask(question)
-        assert longest < one_by_one._desk.transcript.count / 2
+        assert longest < transcript_of(one_by_one).count / 2
     assert all(finding.fine for finding in audit(tmp_path / "together.ledger"))
 
 

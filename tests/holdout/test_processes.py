@@ -17,6 +17,7 @@ import holdfast
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
 from holdfast.holdout.holdout import Holdout
 from tests.holdout.tables import BOUNDS, LATE, made, opened, table
+from tests.seam import store_of, timeout_of
 
 USES: dict[str, Callable[[Holdout], Any]] = {
     "ask": lambda holdout: holdout.ask(LATE),
@@ -82,7 +83,7 @@ def test_a_fork_is_refused_at_once(tmp_path: Path) -> None:
 
     with opened(tmp_path, table()) as holdout:
         holdout.ask(LATE)
-        with holdout._desk.store.exclusive(1.0):  # as when another thread is asking
+        with store_of(holdout).exclusive(1.0):  # as when another thread is asking
             said = in_a_fork(every_use).splitlines()
         assert len(said) == 2
         assert f"was opened by process {os.getpid()}, of which this one is a fork: what" in said[0]
@@ -129,7 +130,7 @@ def test_a_pickle_opens_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pickle.loads(pickled) as again:
         assert again.ask(LATE).value == first.value
         assert again.ask("avg(x > 20)").number == 2
-        assert again._desk._timeout == 7.0
+        assert timeout_of(again) == 7.0
 
 
 def test_a_table_in_memory_is_not_pickled(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.statistics.named import Call
 from tests.holdout.tables import LATE, Crash, crash, made, opened, sample_value, table, watch
+from tests.seam import write_entry
 from tests.statistics.asked import asked
 
 
@@ -91,8 +92,7 @@ def test_a_text_that_reads_as_another_question_is_not_answered(tmp_path: Path) -
         terms, account = one.budget.terms, one.budget.account
         (offer,) = BOUNDED.offer(terms, account, [Wish(asked(LATE, one.schema), 0.2)])
         batch = [Asked(replace(offer, question="AVG(late)"), 0.0, 1.0)]
-        with one._desk.store.exclusive(1.0):
-            one._desk._write(reservation("2026", BOUNDED.name, None, batch))
+        write_entry(one, reservation("2026", BOUNDED.name, None, batch))
         assert two.ask("avg(x > 20)").number == 2
         assert [each.question for each in two.ledger] == ["avg(x > 20)"]
         assert two.budget.nats > two.ledger[0].charge  # the other keeps its charge

@@ -16,6 +16,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, TRAIN, contains, lower_quantile
 from tests.holdout.tables import opened, untouchable, watch
+from tests.seam import put_sample
 from tests.statistics.zoo import BOUNDS, CASES, QUANTILES, Case, auc
 
 
@@ -55,7 +56,7 @@ def test_the_sample_itself_is_in_every_interval(asked: tuple[Holdout, Path], cas
             return
         again = holdout.check(case.question, guess=answer.value)
     finally:
-        holdout._desk._sample = watched.sample
+        put_sample(holdout, watched.sample)
     assert (answer.status, answer.cost, again.interval) == ("repeated", 0.0, answer.interval)
     assert contains(answer.interval, case.plain(ROWS))
     assert answer.interval.low <= answer.value <= answer.interval.high
@@ -112,7 +113,7 @@ def test_the_ledger_tells_what_each_part_was_asked_for(asked: tuple[Holdout, Pat
 def test_asking_costs_what_was_said_before(holdout: Holdout, question: Any) -> None:
     watched = watch(holdout, untouchable)
     cost = holdout.cost(question)
-    holdout._desk._sample = watched.sample
+    put_sample(holdout, watched.sample)
     before = holdout.budget.nats
     holdout.ask(question)
     assert cost.least == cost.most

@@ -12,6 +12,7 @@ from holdfast.errors import DataChanged, HoldfastError, InvalidQuestion, LedgerU
 from holdfast.holdout.holdout import Holdout
 from tests.holdout.tables import LATE, Crash, Watched, crash, made, opened, table, watch
 from tests.ledger.reading import folded
+from tests.seam import put_sample, sample_of
 
 SECRET_VALUE = 123.456
 HOPELESS: dict[str, Callable[[], BaseException]] = {
@@ -48,10 +49,9 @@ class Failing(Watched):
 
 
 def fail(holdout: Holdout, error: Callable[[], BaseException], readable: bool = True) -> Failing:
-    assert holdout._desk._sample is not None
-    failing = Failing(holdout._desk._sample)
+    failing = Failing(sample_of(holdout))
     failing.error, failing.readable = error, readable
-    holdout._desk._sample = failing
+    put_sample(holdout, failing)
     return failing
 
 
@@ -64,13 +64,13 @@ def test_a_question_that_the_engine_cannot_evaluate_is_charged_and_given_up(
         holdout.ask("avg(x > 20)")
         worst = holdout.cost(LATE).most
         before = holdout.budget.nats
-        real = holdout._desk._sample
+        real = sample_of(holdout)
         fail(holdout, HOPELESS[why])
         with pytest.raises(InvalidQuestion, match="question 2 could not be evaluated, though") as e:
             holdout.ask(LATE)
         assert e.value.__cause__ is None
         assert e.value.__context__ is None  # an engine's words may quote rows
-        holdout._desk._sample = real
+        put_sample(holdout, real)
         assert holdout.budget.nats == pytest.approx(before + worst)
         assert holdout.ask("avg(x > 30)").number == 3  # the ledger is not dead
     left = folded(path)
@@ -87,11 +87,11 @@ def test_what_another_process_left_is_given_up_and_it_goes_on(tmp_path: Path, wh
         with pytest.raises(Crash):
             dying.ask(LATE)
     with opened(tmp_path, table()) as holdout:
-        real = holdout._desk._sample
+        real = sample_of(holdout)
         first = fail(holdout, HOPELESS[why])
 
         def only_the_first() -> None:
-            holdout._desk._sample = real
+            put_sample(holdout, real)
 
         first.before = only_the_first
         assert holdout.ask("avg(x > 30)").number == 2
@@ -105,11 +105,11 @@ def test_who_asks_it_again_decides_whether_to_pay_again(tmp_path: Path) -> None:
         with pytest.raises(Crash):
             holdout.ask(LATE)
     with opened(tmp_path, table()) as holdout:
-        real = holdout._desk._sample
+        real = sample_of(holdout)
         fail(holdout, HOPELESS["too deep"])
         with pytest.raises(InvalidQuestion, match="question 1 could not be evaluated"):
             holdout.ask(LATE)
-        holdout._desk._sample = real
+        put_sample(holdout, real)
         assert holdout.ask(LATE).number == 2
 
 
@@ -117,13 +117,13 @@ def test_who_asks_it_again_decides_whether_to_pay_again(tmp_path: Path) -> None:
 def test_trouble_that_passes_leaves_it_reserved(tmp_path: Path, why: str) -> None:
     path = made(tmp_path)
     with opened(tmp_path, table()) as holdout:
-        real = holdout._desk._sample
+        real = sample_of(holdout)
         fail(holdout, PASSING[why])
         for question in (LATE, "avg(x > 30)"):  # the asker, and the next one
             with pytest.raises(type(PASSING[why]())):
                 holdout.ask(question)
             assert folded(path).pending is not None
-        holdout._desk._sample = real
+        put_sample(holdout, real)
         assert holdout.ask(LATE).status == "repeated"
     assert folded(path).abandoned == []
 

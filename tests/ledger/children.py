@@ -21,13 +21,15 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from holdfast.data.sample import Moments
 from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger import filing, store as store_module, transcript as transcript_module
+from holdfast.ledger import filing
 from holdfast.ledger.chain import Row
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.store import Store
@@ -37,6 +39,7 @@ from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.table import Table
 from tests.mechanisms.fake import SCHEMA, Sums
+from tests.seam import CHECKPOINT_EVERY, INSERT_ENTRY, put_sample, real, transcript_of
 
 ROWS = 1_000_000
 POINTS = (
@@ -96,7 +99,7 @@ def ask_batch(holdout: Holdout, number: int) -> list[Answer]:
 
 def next_batch(holdout: Holdout) -> int:
     """The first batch that is not in the ledger: each has a reserve entry, and then one more."""
-    return holdout._desk.transcript.count // 2
+    return transcript_of(holdout).count // 2
 
 
 def play(holdout: Holdout, batches: int) -> None:
@@ -116,7 +119,7 @@ def arm(holdout: Holdout, point: str) -> None:
     """Die at this point of the next batch."""
     when, _, what = point.partition(" ")
     entry = f"{what.rpartition(' ')[2]}/2"
-    append, insert, keep = Store.append, store_module._insert, filing.keep
+    append, insert, keep = Store.append, real(INSERT_ENTRY), filing.keep
     current = {"kind": ""}
 
     def dying_append(self: Store, body: dict[str, Any], *said: Any) -> Row:
@@ -150,11 +153,12 @@ def arm(holdout: Holdout, point: str) -> None:
             die()
         return found
 
-    Store.append = dying_append  # type: ignore[assignment, method-assign]
-    store_module._insert = dying_insert
-    filing.keep = dying_keep
-    Witness.note = dying_note  # type: ignore[method-assign]
-    holdout._desk._sample = Sums(ROWS, dying_total)
+    patch = pytest.MonkeyPatch()  # never undone: this process ends here
+    patch.setattr(Store, "append", dying_append)
+    patch.setattr(INSERT_ENTRY, dying_insert)
+    patch.setattr(filing, "keep", dying_keep)
+    patch.setattr(Witness, "note", dying_note)
+    put_sample(holdout, Sums(ROWS, dying_total))
 
 
 def killed_at(path: Path, point: str, batch: int) -> None:
@@ -253,7 +257,8 @@ def race(path: Path, racers: int, same: bool) -> dict[str, str]:
 
 
 def main(what: str, folder: str, *numbers: str) -> None:
-    transcript_module._CHECKPOINT_EVERY = 2  # with every reservation but the first
+    # With every reservation but the first.
+    pytest.MonkeyPatch().setattr(CHECKPOINT_EVERY, 2)
     match what:
         case "points":
             ends = kill_at_every_point(Path(folder))

@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 import holdfast
 from holdfast.errors import LedgerTampered
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger import filing, transcript
+from holdfast.ledger import filing
 from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.store import Store
@@ -28,14 +28,15 @@ from tests.holdout.tables import BOUNDS, copied
 from tests.ledger.children import ask_batch, create, play, resumed
 from tests.ledger.reading import folded
 from tests.mechanisms.sessions import DECLARED, TABLE, TOGETHER, questions_of
+from tests.seam import CHECKPOINT_EVERY, FOLD_ENTRY, answers_in_memory, real, transcript_of
 
 EVERY = 8
-AS_SHIPPED = transcript._CHECKPOINT_EVERY
+AS_SHIPPED = real(CHECKPOINT_EVERY)
 
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.ledger.transcript._CHECKPOINT_EVERY", EVERY)
+    monkeypatch.setattr(CHECKPOINT_EVERY, EVERY)
 
 
 def test_checkpoints_are_not_rare() -> None:
@@ -48,8 +49,9 @@ def test_a_few_long_batches_are_not_read_again(tmp_path: Path) -> None:
         for first in range(3):
             holdout.ask_many([f"avg(x > {first + n / 10})" for n in range(EVERY)])
     with resumed(tmp_path / "t.ledger") as again:
-        assert len(again._desk.transcript._answers) <= EVERY  # of 24: the rest a checkpoint folded
-        assert len(again._desk.transcript.answers) == 3 * EVERY
+        transcript = transcript_of(again)
+        assert len(answers_in_memory(transcript)) <= EVERY  # of 24: the rest a checkpoint folded
+        assert len(transcript.answers) == 3 * EVERY
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("long") / "t.ledger"
     create(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.ledger.transcript._CHECKPOINT_EVERY", EVERY)
+        patch.setattr(CHECKPOINT_EVERY, EVERY)
         with resumed(path) as holdout:
             play(holdout, 40)
     return path
@@ -124,13 +126,13 @@ def test_a_session_on_a_long_ledger_folds_only_what_is_new(
     ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     applied: list[int] = []
-    fold = Transcript._apply
+    fold = real(FOLD_ENTRY)
 
     def counting(self: Transcript, seq: int, body: dict[str, object], receipt: str) -> None:
         applied.append(seq)
         fold(self, seq, body, receipt)
 
-    monkeypatch.setattr(Transcript, "_apply", counting)
+    monkeypatch.setattr(FOLD_ENTRY, counting)
     with resumed(ledger) as holdout:
         assert holdout.ask("avg(x > 0)").status == "repeated"
         ask_batch(holdout, 40)
@@ -161,7 +163,7 @@ def played(holdout: Holdout, name: str, steps: list[int]) -> Iterator[None]:
     for step in steps:
         question = questions[step % len(questions)]
         try:
-            if step % 3 == 0 and holdout._desk.transcript.checker is not None:
+            if step % 3 == 0 and transcript_of(holdout).checker is not None:
                 holdout.check(question, 0.3, tolerance=0.3)
             elif step % 3 == 1:
                 holdout.ask_many([question, questions[(step + 1) % len(questions)]])
@@ -184,11 +186,11 @@ def test_every_mechanism_resumes_from_a_checkpoint(
         pytest.MonkeyPatch.context() as patch,
         holdfast.open(TABLE, ledger=path, mechanism=name, schema=BOUNDS, **declared) as holdout,
     ):
-        patch.setattr("holdfast.ledger.transcript._CHECKPOINT_EVERY", 2)
+        patch.setattr(CHECKPOINT_EVERY, 2)
         for _ in played(holdout, name, steps):
             with closing(Store.open(path)) as store:
-                same(Transcript.resumed(store), holdout._desk.transcript)
-        account = holdout._desk.transcript.account
+                same(Transcript.resumed(store), transcript_of(holdout))
+        account = transcript_of(holdout).account
     assert Account.from_dict(json.loads(canonical(account.to_dict()))) == account
     assert [each for each in audit(path) if not each.fine] == []
 

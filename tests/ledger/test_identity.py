@@ -337,12 +337,12 @@ def test_an_index_that_cannot_be_used_stops_nothing(
 def test_where_the_index_is(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], place: str
 ) -> None:
-    from holdfast.ledger.reach import _index
+    from holdfast.ledger.reach import index_path
 
     monkeypatch.delenv("HOLDFAST_STATE")
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert _index() == Path(place)
+    assert index_path() == Path(place)
 
 
 def test_a_ledger_that_is_looked_at_is_left_alone(tmp_path: Path, index: Path) -> None:

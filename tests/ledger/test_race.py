@@ -19,6 +19,7 @@ from holdfast.question.row import RowValue
 from tests.ledger.children import ROWS, create, resumed, run, total
 from tests.ledger.reading import folded
 from tests.mechanisms.fake import Sums
+from tests.seam import connection_of, put_sample, reading_by, store_of
 
 RACERS, DECLARED = 8, 40
 
@@ -115,7 +116,7 @@ def test_a_question_inside_a_question_is_refused(path: Path) -> None:
             inner.append(refused.value)
             return total(row)
 
-        holdout._desk._sample = Sums(ROWS, asking)
+        put_sample(holdout, Sums(ROWS, asking))
         assert holdout.ask("avg(b)").number == 1
         assert len(inner) == 1
         assert holdout.budget.asked == 1
@@ -126,7 +127,7 @@ def test_the_lock_is_free_after_a_failure(path: Path) -> None:
         raise KeyboardInterrupt
 
     with resumed(path) as holdout:
-        holdout._desk._sample = Sums(ROWS, broken)
+        put_sample(holdout, Sums(ROWS, broken))
         with pytest.raises(KeyboardInterrupt):
             holdout.ask("avg(b)")
     with closing(sqlite3.connect(path.with_name("t.ledger-lock"), timeout=0.0)) as lock:
@@ -193,7 +194,8 @@ def test_news_that_another_thread_is_reading_are_not_missed(
 def test_a_reader_never_sees_half_of_a_commit(path: Path) -> None:
     """Between reading the seal and reading the entries another process adds an entry."""
     with resumed(path) as holdout, resumed(path) as other:
-        connection = holdout._desk.store._reader._connection
+        store = store_of(holdout)
+        connection = connection_of(store)
 
         class Interleaved:
             def execute(self, statement: str, *args: Any) -> sqlite3.Cursor:
@@ -202,7 +204,6 @@ def test_a_reader_never_sees_half_of_a_commit(path: Path) -> None:
                 other.ask("avg(x > 1)")
                 return cursor
 
-        holdout._desk.store._reader._connection = Interleaved()  # type: ignore[assignment]
-        assert holdout.budget.asked == 0
-        holdout._desk.store._reader._connection = connection
+        with reading_by(store, Interleaved()):
+            assert holdout.budget.asked == 0
         assert holdout.budget.asked == 1

@@ -15,9 +15,18 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidArgument, LedgerBusy, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.chain import link
-from holdfast.ledger.store import Store, _insert
+from holdfast.ledger.store import Store
 from tests.holdout.tables import made, opened, table
 from tests.ledger.reading import rows_of
+from tests.seam import (
+    INSERT_ENTRY,
+    SYNC_FOLDER,
+    WRITE_SECRET,
+    connection_of,
+    real,
+    store_of,
+    writing_by,
+)
 
 # What is in the file ---------------------------------------------------------------------------
 
@@ -30,7 +39,7 @@ def test_entries_are_an_opening_and_two_for_each_question(ledger: Path) -> None:
 def test_commits_are_durable(ledger: Path) -> None:
     with closing(Store.open(ledger)) as store:
         pragmas = [
-            store._connection.execute(f"PRAGMA {pragma}").fetchone()[0]
+            connection_of(store).execute(f"PRAGMA {pragma}").fetchone()[0]
             for pragma in ("journal_mode", "synchronous")
         ]
     assert pragmas == ["wal", 2]  # 2 is FULL
@@ -134,7 +143,7 @@ def test_a_removed_ledger_is_not_replaced_unasked(ledger: Path) -> None:
 # Making one, whole or not at all ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", ["_insert", "_write_secret", "_sync_folder"])
+@pytest.mark.parametrize("step", [INSERT_ENTRY, WRITE_SECRET, SYNC_FOLDER])
 def test_an_interrupted_making_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -142,7 +151,7 @@ def test_an_interrupted_making_is_made_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"holdfast.ledger.store.{step}", stop)
+        patched.setattr(step, stop)
         with pytest.raises(KeyboardInterrupt):
             made(tmp_path)
     path = made(tmp_path)
@@ -207,7 +216,7 @@ def test_an_entry_that_is_nested_too_deeply_is_no_entry(ledger: Path) -> None:
     secret, head = ledger.with_name("t.ledger-secret").read_bytes(), rows_of(ledger)[-1][2]
     text = "[" * 200_000
     with closing(sqlite3.connect(ledger)) as connection:
-        _insert(connection, secret, (8, text, link(head, text)))
+        real(INSERT_ENTRY)(connection, secret, (8, text, link(head, text)))
         connection.commit()
     with pytest.raises(LedgerTampered, match="entry 8 of the ledger cannot be read"):
         holdfast.open(table(), ledger=ledger)
@@ -230,12 +239,12 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 
 def test_a_ledger_that_cannot_be_written_loses_nothing(ledger: Path) -> None:
     with opened(ledger.parent, table()) as holdout:
-        holdout._desk.store._connection.execute("PRAGMA query_only = ON")
+        connection_of(store_of(holdout)).execute("PRAGMA query_only = ON")
         for _ in range(2):
             with pytest.raises(LedgerUnavailable, match=r"readonly.* Nothing that was recorded is"):
                 holdout.ask("avg(x > 50)")
         assert holdout.ask("avg(late)").status == "repeated"
-        holdout._desk.store._connection.execute("PRAGMA query_only = OFF")
+        connection_of(store_of(holdout)).execute("PRAGMA query_only = OFF")
         assert holdout.ask("avg(x > 50)").number == 4
     assert len(rows_of(ledger)) == 9
 
@@ -260,11 +269,10 @@ def test_a_commit_that_fails_leaves_no_transaction_open(ledger: Path) -> None:
 
     with closing(Store.open(ledger)) as store, closing(Store.open(ledger)) as other:
         rows = store.news()
-        head, connection = rows[-1][2], store._connection
-        store._connection = Failing(connection)  # type: ignore[assignment]
-        with store.exclusive(1.0), pytest.raises(LedgerUnavailable, match="disk is full"):
+        head, failing = rows[-1][2], Failing(connection_of(store))
+        refused = pytest.raises(LedgerUnavailable, match="disk is full")
+        with writing_by(store, failing), store.exclusive(1.0), refused:
             store.append({"kind": "note/1"}, 7, head)
-        store._connection = connection
         with other.exclusive(1.0):  # nothing is locked, and nothing was written
             assert other.append({"kind": "note/1"}, 7, head)[0] == 8
         assert len(store.news()) == 8
@@ -311,7 +319,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
 
 def test_another_program_in_the_way_is_busy_not_broken(ledger: Path) -> None:
     with closing(Store.open(ledger)) as store, closing(sqlite3.connect(ledger)) as other:
-        store._connection.execute("PRAGMA busy_timeout = 20")
+        connection_of(store).execute("PRAGMA busy_timeout = 20")
         other.execute("BEGIN IMMEDIATE")
         with store.exclusive(1.0), pytest.raises(LedgerBusy, match="what was recorded is kept"):
             store.append({"kind": "note/1"}, 7, store.news()[-1][2])

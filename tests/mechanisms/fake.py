@@ -13,7 +13,7 @@ from holdfast.data.histogram import Histogram
 from holdfast.data.sample import Moments
 from holdfast.data.sampling import Independent, declared
 from holdfast.errors import InvalidArgument, Refused
-from holdfast.ledger.audit import _difference
+from holdfast.ledger.audit import difference_of
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
@@ -139,7 +139,7 @@ def audited(
         again = mechanism.offer(terms, account, wishes)
     except (InvalidArgument, Refused) as error:
         return f"refused: {error}"
-    found = (_difference(offer, each) for offer, each in zip(offers, again, strict=True))
+    found = (difference_of(offer, each) for offer, each in zip(offers, again, strict=True))
     return next((each for each in found if each is not None), None)
 
 

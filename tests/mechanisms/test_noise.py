@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.mechanisms.noise import Noise
+from tests.seam import NOISE_BLOCKS
 from tests.theory.coverage import counts_refute
 
 DRAWS = 8_000
@@ -114,5 +115,5 @@ def test_neighbours_are_independent() -> None:
 def test_rejected_numbers_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     # Nine bytes are taken for a span of 7, and 2^72 is 1 more than a multiple of 7: of all numbers
     # only 2^72 - 1 is rejected. Three of them come first; then five bytes 255 and four bytes 0.
-    monkeypatch.setattr(Noise, "_blocks", lambda _: iter([b"\xff" * 32, b"\0" * 32]))
+    monkeypatch.setattr(NOISE_BLOCKS, lambda _: iter([b"\xff" * 32, b"\0" * 32]))
     assert Noise(b"", "1").uniform(0, 6) == (2**40 - 1) * 2**32 % 7 == 4

@@ -22,7 +22,7 @@ from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.private import PrivateTheorem, _scale_for
+from holdfast.mechanisms.private import PrivateTheorem, scale_for
 from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.question.row import GRID, GRID_ERROR
@@ -212,7 +212,7 @@ def test_a_declared_epsilon_is_kept(law: Law) -> None:
         less = exact.privacy(account)
         assert less is not None
         assert less.epsilon <= 0.05 * (1 + 1e-9)
-        least = _scale_for(law, wanted(), 20, {"epsilon": 0.05, "delta": None})
+        least = scale_for(law, wanted(), 20, {"epsilon": 0.05, "delta": None})
         assert 20 * Fraction(GRID, least) <= Fraction(0.05) < 20 * Fraction(GRID, least - 1)
     # More loss than the narrowest interval needs is not taken.
     _, loose = opened(law, wanted(), epsilon=50.0)

@@ -12,7 +12,7 @@ from scipy.stats import beta
 
 from holdfast.errors import Refused
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.guess_and_check import GuessAndCheck, _interval
+from holdfast.mechanisms.guess_and_check import GuessAndCheck, sample_interval
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish, about
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, GRID_ERROR
@@ -107,7 +107,7 @@ def test_the_interval_inside_the_door_is_valid_and_within_the_radius(
     except Refused:
         assume(False)
     n, squares = len(units), sum(unit * unit for unit in units)
-    inside = _interval(terms, offer, question, Measured(sum(units), n * GRID, n, squares))
+    inside = sample_interval(terms, offer, question, Measured(sum(units), n * GRID, n, squares))
     low, high = fixed_interval(terms, offer, question, units)
     assert inside.low <= low + 1e-12
     assert high - 1e-12 <= inside.high
@@ -238,7 +238,7 @@ def test_quiet_numbers_are_confirmed_where_chernoff_would_be_surprised() -> None
     assert Session(terms).put(GuessAndCheck(), wish, of_units(units)).status == "confirmed"
     # And the interval is that of the tenth of the level that is left for it, no narrower.
     measured = Measured(sum(units), n * GRID, n, sum(unit * unit for unit in units))
-    inside = _interval(terms, offer, NUMBER, measured)
+    inside = sample_interval(terms, offer, NUMBER, measured)
     left = 0.05 / 10 - math.exp(said(offer.log_p))
     L = math.log(4) - math.log(left)
     bernstein = 7 * L / (3 * (n - 1))

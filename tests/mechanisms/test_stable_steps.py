@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.holdout.stability import _least_leakage
+from holdfast.holdout.stability import least_leakage
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.laws.law import Grid
@@ -57,10 +57,10 @@ def test_the_kind_that_is_furthest_apart_counts(order: int) -> None:
 
 
 def test_every_answer_leaks() -> None:
-    found = _least_leakage(3, [(0.1, -50.0), (0.2, -60.0)], math.log(0.01))
+    found = least_leakage(3, [(0.1, -50.0), (0.2, -60.0)], math.log(0.01))
     assert found is not None
     assert found.eta == pytest.approx(3 * math.log1p(0.1))
     assert found.eta >= 3 * math.log1p(0.1)
     # P[Bad] is at most nu (1 + kappa + kappa^2), and no more than the level.
     assert found.log_nu == pytest.approx(-50 + math.log(1 + 1.1 + 1.1**2))
-    assert _least_leakage(3, [(0.1, math.log(0.01))], math.log(0.01)) is None
+    assert least_leakage(3, [(0.1, math.log(0.01))], math.log(0.01)) is None

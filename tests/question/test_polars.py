@@ -22,6 +22,7 @@ from holdfast.question.text import text_of
 from holdfast.statistics.bind import bind
 from holdfast.statistics.call import mean, quantile
 from holdfast.statistics.table import Table
+from tests.seam import POLARS_SHAPE
 
 SCHEMA = Schema(
     {
@@ -186,7 +187,7 @@ def test_shapes_of_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -
         '{"Literal": {"Scalar": {"Date": 100000000000}}}',
     ]  # fmt: skip
     for shape in shapes:
-        monkeypatch.setattr("holdfast.question.polars_row._packed", lambda _, text=shape: text)
+        monkeypatch.setattr(POLARS_SHAPE, lambda _, text=shape: text)
         with pytest.raises(InvalidQuestion):
             from_polars(f, SCHEMA)
 

@@ -20,7 +20,7 @@ from holdfast.statistics.scores import F1Score, LogLoss, squared_distance
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc
 from holdfast.words.parts import Part, parts_of
-from holdfast.words.prior import _ANY_GROUP
+from holdfast.words.prior import ANY_GROUP
 from tests.words.derivations import Chooser, Forward, Lost
 
 _OPEN = 123456.789  # stands for the open constant of a cut; nobody else draws it
@@ -28,7 +28,7 @@ _OPEN = 123456.789  # stands for the open constant of a cut; nobody else draws i
 
 def drawn_part(schema: Schema, choose: Chooser) -> Part:
     """One derivation of the whole prior."""
-    return _Parts(Forward(schema, choose), Table(schema, _ANY_GROUP)).part()
+    return _Parts(Forward(schema, choose), Table(schema, ANY_GROUP)).part()
 
 
 class _Parts:

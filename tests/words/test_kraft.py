@@ -20,6 +20,7 @@ from holdfast.theory.length.words import PRODUCTIONS, share
 from holdfast.words import grammar, said
 from holdfast.words.parts import Part
 from holdfast.words.prior import Prior
+from tests.seam import millibits
 from tests.words.derivations import Chooser, Drawn, Forward, Lost, masses
 from tests.words.drawn import drawn_part
 
@@ -41,8 +42,7 @@ PRIORS = {id(schema): Prior(schema) for schema in (FLAGS, MIXED, NUMBERS)}
 
 def _weight(schema: Schema, context: str, tree: Expression) -> float:
     weights = "v" if context == "i" else context
-    rule = partial(PRIORS[id(schema)].grammar._condition, context, weights)
-    return float(2.0 ** (-grammar._total([(rule, tree)]) / 1000))
+    return float(2.0 ** (-millibits(PRIORS[id(schema)], context, weights, tree) / 1000))
 
 
 # --- Trees made by the builder -----------------------------------------------------------------

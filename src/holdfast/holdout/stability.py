@@ -32,7 +32,7 @@ from holdfast.theory.typical.composition import Composed, log_geometric_sum
 from holdfast.theory.typical.generalisation import generalisation
 from holdfast.theory.typical.notion import TypicalStability
 
-__all__ = ["Certificate", "Stability", "stability_of"]
+__all__ = ["Certificate", "Stability", "least_leakage", "stability_of"]
 
 # -ln nu of the shares of untypical samples that are tried.
 _DEPTHS = tuple(2.0 * 1.15**step for step in range(75))
@@ -200,7 +200,7 @@ def _of_noise(
         sharp = least_gaussian_composition(k, curve, log_level)
         peak = math.sqrt(2 / math.pi)
     printed = least_printed_composition(k, candidates, log_level)
-    leaked = _least_leakage(k, [(ratio * peak, log_nu) for ratio, log_nu in curve], log_level)
+    leaked = least_leakage(k, [(ratio * peak, log_nu) for ratio, log_nu in curve], log_level)
     return [
         _certificate("printed composition", printed),
         _certificate("sharp composition", sharp),
@@ -208,7 +208,7 @@ def _of_noise(
     ]
 
 
-def _least_leakage(k: int, curve: list[tuple[float, float]], log_level: float) -> Composed | None:
+def least_leakage(k: int, curve: list[tuple[float, float]], log_level: float) -> Composed | None:
     """Theorem L with one level nu for every answer: kappa = 1 + x, P[Bad] <= nu sum_j kappa^j."""
     best: Composed | None = None
     for x, log_nu in curve:

@@ -35,7 +35,7 @@ from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import recorded_statistic
 from holdfast.statistics.statistic import Statistic
 
-__all__ = ["Finding", "audit"]
+__all__ = ["Finding", "audit", "difference_of"]
 
 _TOLD_EVERY = 100  # entries
 _CAUSES = ("profile", "prior")  # named first: a radius or a charge follows from them
@@ -175,7 +175,7 @@ def _offer_fault(
     except Refused as error:
         return f": it had to be refused ({error})"
     for place, (offer, again) in enumerate(zip(offers, made, strict=True), start=1):
-        differing = _difference(offer, again)
+        differing = difference_of(offer, again)
         if differing:
             return f", question {place}: its {differing} is not what follows from the ledger"
     return None
@@ -202,7 +202,7 @@ def _made_again(
         return pending.mechanism.offer(terms, account, wider)
 
 
-def _difference(offer: Offer, again: Offer) -> str | None:
+def difference_of(offer: Offer, again: Offer) -> str | None:
     """What of an offer is not as it was made again, in words; its question is that by its text."""
     found, expected = offer.to_dict(), {**again.to_dict(), "question": offer.question}
     differing = [name for name in found if not alike(found[name], expected[name])]

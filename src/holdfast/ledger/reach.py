@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from holdfast.ledger.identity import keyed_print
 
-__all__ = ["in_reach", "note_ledger", "others_over"]
+__all__ = ["in_reach", "index_path", "note_ledger", "others_over"]
 
 
 def others_over(content: str, ledger: Path) -> list[Path]:
@@ -35,7 +35,7 @@ def in_reach(folder: Path) -> list[Path]:
 
 def note_ledger(ledger: Path) -> None:
     """Enter a ledger in the user's index; those that are gone are left out."""
-    index = _index()
+    index = index_path()
     if index is None or ledger.resolve() in (known := _indexed()):
         return
     with suppress(OSError):
@@ -54,7 +54,7 @@ def _in_folder(folder: Path) -> list[Path]:
 
 def _indexed() -> list[Path]:
     """The ledgers of the index that still exist."""
-    index = _index()
+    index = index_path()
     if index is None:
         return []
     try:
@@ -64,7 +64,8 @@ def _indexed() -> list[Path]:
         return []
 
 
-def _index() -> Path | None:
+def index_path() -> Path | None:
+    """The file that lists the user's ledgers; None where there shall be none."""
     chosen = os.environ.get("HOLDFAST_STATE")
     if chosen is not None:
         return Path(chosen) / "ledgers" if chosen else None

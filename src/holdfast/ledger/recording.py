@@ -11,7 +11,7 @@ from holdfast.mechanisms.revealed import revealed
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
 
-__all__ = ["Pending", "in_unit", "recorded"]
+__all__ = ["Pending", "in_unit", "in_unit_outwards", "recorded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def recorded(
         question=asked.offer.question,
         status=release.status,
         value=in_unit(release.value, low, high),
-        interval=_in_unit_outwards(release.interval, low, high),
+        interval=in_unit_outwards(release.interval, low, high),
         range=Interval(low, high),
         guess=None if guess is None else in_unit(guess, low, high),
         claim=asked.offer.claim,
@@ -61,7 +61,7 @@ def _exactly(fraction: float, low: float, high: float) -> Fraction:
     return Fraction(low) + (Fraction(high) - Fraction(low)) * part
 
 
-def _in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
+def in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
     """The interval in the question's own unit, rounded outwards but not beyond the range."""
     return Interval(
         float_below(_exactly(interval.low, low, high)),

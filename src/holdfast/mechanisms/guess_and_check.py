@@ -36,7 +36,7 @@ from holdfast.theory.leakage.checks import CHECK_LEVEL
 from holdfast.theory.leakage.nats import ask_log_cost, confirmed_log_charge, surprise_log_charge
 from holdfast.theory.leakage.release import discrete_uniform_overhead
 
-__all__ = ["GuessAndCheck"]
+__all__ = ["GuessAndCheck", "sample_interval"]
 
 # Parts of a question's level (rule R1: their events together, contained in the radius that is
 # charged). The empirical Bernstein interval has one of its own. At the same level KL lies inside
@@ -78,7 +78,7 @@ class GuessAndCheck:
         found = measure(sample, questions, squares=terms.independent)
         symbols: list[Symbol] = []
         for offer, question, measured in zip(offers, questions, found, strict=True):
-            if _implies(_interval(terms, offer, question, measured), offer.claim):
+            if _implies(sample_interval(terms, offer, question, measured), offer.claim):
                 symbols.append(CONFIRMED)
             else:
                 symbols.append(noisy_cell(UNIFORM, offer, measured, noise(offer.number)))
@@ -135,7 +135,9 @@ def _require_claim(wish: Wish) -> None:
         )
 
 
-def _interval(terms: Terms, offer: Offer, question: Statistic, measured: Measured) -> Interval:
+def sample_interval(
+    terms: Terms, offer: Offer, question: Statistic, measured: Measured
+) -> Interval:
     """CI(X): true with probability 1 - e^{log_p} for a fixed question, within the radius of q."""
     log_p, radius = offer.statement
     q, n, log_p = measured.value, measured.count, min(0.0, log_p)

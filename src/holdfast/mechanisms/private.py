@@ -56,7 +56,7 @@ from holdfast.theory.transfer.private_release import (
     optimal_composition_at_delta,
 )
 
-__all__ = ["PRIVATE_GAUSSIAN", "PRIVATE_LAPLACE", "PrivateTheorem"]
+__all__ = ["PRIVATE_GAUSSIAN", "PRIVATE_LAPLACE", "PrivateTheorem", "scale_for"]
 
 _DELTA = 1e-6
 
@@ -94,7 +94,7 @@ class PrivateTheorem:
         return round_up(noise * b + shift + part + GRID_ERROR, 16)
 
 
-def _scale_for(law: Law, wanted: Terms, answers: int, chosen: Mapping[str, Any]) -> int:
+def scale_for(law: Law, wanted: Terms, answers: int, chosen: Mapping[str, Any]) -> int:
     """The least noise that has the declared privacy."""
     epsilon: float = chosen["epsilon"]
     delta: float | None = chosen["delta"]
@@ -167,7 +167,7 @@ def _plan(law: Law, wanted: Terms, options: Mapping[str, Any]) -> Planned:
 
     start = _narrowest(law, wanted.rows, answers, log_beta)
     if chosen["epsilon"] is not None:  # less privacy than declared is never taken, more may be
-        start = max(start, _scale_for(law, wanted, answers, chosen))
+        start = max(start, scale_for(law, wanted, answers, chosen))
     least = width(start)
     tolerance = wanted.tolerance
     if tolerance is None:

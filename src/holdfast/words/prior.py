@@ -20,7 +20,7 @@ from holdfast.words.constants import free_number_millibits, level_millibits
 from holdfast.words.grammar import Grammar
 from holdfast.words.parts import Part, Role, parts_of
 
-__all__ = ["Bits", "PricedPart", "Prior", "bits"]
+__all__ = ["ANY_GROUP", "Bits", "PricedPart", "Prior", "bits"]
 
 _WHERE = {
     "mean": "where mean",
@@ -79,7 +79,7 @@ class _AnyGroup(Design):
         return Group(1, 1)
 
 
-_ANY_GROUP = _AnyGroup((), (), (), (2,), (2,), False)
+ANY_GROUP = _AnyGroup((), (), (), (2,), (2,), False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Prior:
 
     def read(self, question: Question) -> Bound:
         """The statistic that a question means; to describe it, any `where` will do."""
-        return bind(question, Table(self.schema, _ANY_GROUP))
+        return bind(question, Table(self.schema, ANY_GROUP))
 
     def bits(self, question: Question) -> Bits:
         """The length of a question; refused if it has no description."""

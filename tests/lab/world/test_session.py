@@ -16,6 +16,7 @@ from holdfast.lab.world.questions import Arrays, Vote
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.catalogue import CATALOGUE
 from tests.holdout.tables import noise_by_number
+from tests.seam import store_of, transcript_of
 
 ROWS, FEATURES = 1_500, 7
 POPULATION = Signs(FEATURES)
@@ -50,18 +51,18 @@ def test_a_session_answers_as_a_ledger_does(
     with holdfast.open(
         frame(sample), ledger=tmp_path / "mine.ledger", questions=20, train=other, **terms
     ) as holdout:
-        opening, desk = holdout.opening, holdout._desk
-        checks = desk.transcript.checker is not None
+        opening, transcript = holdout.opening, transcript_of(holdout)
+        checks = transcript.checker is not None
         session: Any = Protected(
             "analyst" if checks else "nobody",
             mechanism=terms["mechanism"],
             parameters=json.dumps(opening.mechanism["parameters"]),
         ).open(opening.terms, sample, train, 1)
-        session.secret = desk.store.secret
+        session.secret = store_of(holdout).secret
         count = 1 if terms["mechanism"] == "one look" else FEATURES
         for feature, guess in list(enumerate(GUESSES if checks else [None] * FEATURES))[:count]:
             asked = f"avg(x{feature})"
             own = holdout.ask(asked) if guess is None else holdout.check(asked, guess)
             lab = session.ask(Vote.of({feature: 1}), guess)
             assert told(lab, lab.low, lab.high) == told(own, *own.interval)
-        assert session.account.leakage == desk.transcript.account.leakage
+        assert session.account.leakage == transcript.account.leakage

@@ -12,15 +12,11 @@ from hypothesis import given, strategies as st
 from scipy.stats import norm
 
 from holdfast.mechanisms.laws.normal import (
-    _below,
-    _decays,
-    _half,
-    _rate_of,
-    _Uniform,
     rounded_normal as drawn,
 )
 from holdfast.mechanisms.laws.words import WORD
 from holdfast.mechanisms.noise import Noise
+from tests.seam import NormalUniform, normal_below, normal_decays, normal_half, normal_rate_of
 from tests.theory.coverage import counts_refute
 
 DRAWS = 20_000
@@ -81,8 +77,8 @@ def test_an_event_of_probability_e_to_the_minus_rate(k: int) -> None:
     stream, x = words(k), 0.7
     happened = 0
     for _ in range(DRAWS):
-        number = _Uniform(stream, math.floor(x * 2**64), 64)
-        happened += _decays(stream, _rate_of(k, number), number)
+        number = NormalUniform(stream, math.floor(x * 2**64), 64)
+        happened += normal_decays(stream, normal_rate_of(k, number), number)
     p = math.exp(-x * (2 * k + x) / (2 * k + 2))
     assert not refuted([happened, DRAWS - happened], [p, 1 - p])
     assert refuted([happened, DRAWS - happened], [0.95 * p, 1 - 0.95 * p])
@@ -90,20 +86,20 @@ def test_an_event_of_probability_e_to_the_minus_rate(k: int) -> None:
 
 def test_digits_are_drawn_until_they_decide() -> None:
     # Below 1/2: one word decides at the very edge on both sides.
-    assert _below(iter([WORD // 2 - 1]), _half, 1, None)
-    assert not _below(iter([WORD // 2]), _half, 1, None)
+    assert normal_below(iter([WORD // 2 - 1]), normal_half, 1, None)
+    assert not normal_below(iter([WORD // 2]), normal_half, 1, None)
     # 1/6 is inside the cell of floor(2^64/6): the next word tells; 2^64/6 has the fraction 2/3.
     edge = WORD // 6
     for second, expected in ((0, True), (MAX // 3, True), (MAX, False)):
         stream = iter([edge, second])
-        assert _below(stream, _half, 3, None) is expected
+        assert normal_below(stream, normal_half, 3, None) is expected
         assert next(stream, None) is None
 
 
 @given(k=st.integers(0, 5), digits=st.integers(0, 2**64 - 1))
 def test_the_rate_is_bracketed_and_below_one(k: int, digits: int) -> None:
-    x = _Uniform(iter([]), digits, 64)
-    low, high, whole = _rate_of(k, x)()
+    x = NormalUniform(iter([]), digits, 64)
+    low, high, whole = normal_rate_of(k, x)()
     exact = (digits / 2**64) * (2 * k + digits / 2**64) / (2 * k + 2)
     assert low / whole <= exact + 1e-12
     assert exact - 1e-12 <= high / whole

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.transfer import shift_composition
 from holdfast.theory.transfer.gaussian import log_shift_excess
 from holdfast.theory.transfer.likelihood_cover import fisher_information, fold, shift_cover
 from holdfast.theory.transfer.shift_composition import composed_shift
+from tests.seam import shift_plan
 
 LAWS = ("composed_shift",)
 
@@ -58,7 +58,7 @@ def test_hockey_sticks_by_simulation(a: int, k: int, m: float) -> None:
 @pytest.mark.parametrize(("a", "k", "m"), [(2, 1000, 0.02), (3, 20_000, 0.01), (2, 300, 0.01)])
 def test_blocks_agree_with_one_piece(a: int, k: int, m: float) -> None:
     t = shift_for(a, k, m)
-    plan = shift_composition._plan(a, t, k, LOG_05)
+    plan = shift_plan(a, t, k, LOG_05)
     assert plan.block > 1
     one = shift_cover(a, t, 0.03 * plan.sigma, plan.low, plan.high)
     piece = fold(one, k, m, math.log(1e-7 * m * m), math.log(1e-7 * m * m))

@@ -1,0 +1,164 @@
+"""Behind the public face: every private name of the package that tests know is in this file.
+
+Tests put other rows behind a holdout, read its ledger while it is open, or let something else
+happen in the middle of a commit. They do it by the functions here, so that what is private can
+change with one file of the tests; `test_house.py` keeps it so.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from holdfast.data.sample import Sample
+from holdfast.holdout.desk import Desk
+from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.entries import Recorded
+from holdfast.ledger.store import Store
+from holdfast.ledger.transcript import Transcript
+from holdfast.mechanisms.laws import normal
+from holdfast.question.expression import Expression
+from holdfast.statistics.bind import Labelled
+from holdfast.statistics.registry import Bound
+from holdfast.theory.transfer import shift_composition
+from holdfast.words import grammar
+from holdfast.words.prior import Prior
+
+if TYPE_CHECKING:
+    from holdfast.data.duckdb import DuckDBSample  # an engine: not where processes are forked
+
+# What `monkeypatch.setattr` replaces, and `real` looks up ----------------------------------------
+
+CHART_COLOURS = "holdfast.holdout.charts._COLOURS"
+CHECKPOINT_EVERY = "holdfast.ledger.transcript._CHECKPOINT_EVERY"
+DIVIDED = "holdfast.data.polars_code._divided"
+FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"
+INSERT_ENTRY = "holdfast.ledger.store._insert"
+MOST_PLANNED_CELLS = "holdfast.lab.arena.rehearsal._MOST_CELLS"
+NOISE_BLOCKS = "holdfast.mechanisms.noise.Noise._blocks"
+OPEN_QUESTIONS = "holdfast.lab.arena.rehearsal._OPEN_QUESTIONS"
+POLARS_SHAPE = "holdfast.question.polars_row._packed"
+QUICK_CELLS = "holdfast.lab.arena.rehearsal._QUICK"
+SYNC_FOLDER = "holdfast.ledger.store._sync_folder"
+WRITE_SECRET = "holdfast.ledger.store._write_secret"
+
+
+def real(name: str) -> Any:
+    """What has this name now."""
+    return pkgutil.resolve_name(name)
+
+
+# A holdout and its rows --------------------------------------------------------------------------
+
+
+def desk_of(holdout: Holdout) -> Desk:
+    """Where its wishes become answers."""
+    return holdout._desk
+
+
+def store_of(holdout: Holdout) -> Store:
+    """Its ledger file."""
+    return desk_of(holdout).store
+
+
+def transcript_of(holdout: Holdout) -> Transcript:
+    """Its ledger, as far as it was read."""
+    return desk_of(holdout).transcript
+
+
+def timeout_of(holdout: Holdout) -> float:
+    """How long it waits for others."""
+    return desk_of(holdout)._timeout
+
+
+def bound(holdout: Holdout, question: str) -> Bound | Labelled:
+    """A question as the holdout reads it, against its columns."""
+    return holdout._bound(question, None)
+
+
+def write_entry(holdout: Holdout, body: dict[str, Any]) -> None:
+    """An entry of its ledger, as if it had been asked."""
+    with store_of(holdout).exclusive(1.0):
+        desk_of(holdout)._write(body)
+
+
+def sample_of(holdout: Holdout) -> Sample:
+    """The protected rows."""
+    found = desk_of(holdout)._sample
+    assert found is not None
+    return found
+
+
+def put_sample(holdout: Holdout, sample: Any) -> Sample:
+    """Other rows in place of the protected ones, which come back."""
+    before = sample_of(holdout)
+    desk_of(holdout)._sample = cast(Sample, sample)
+    return before
+
+
+# A ledger file -----------------------------------------------------------------------------------
+
+
+def connection_of(store: Store) -> sqlite3.Connection:
+    """What it writes and reads by."""
+    return store._connection
+
+
+@contextmanager
+def writing_by(store: Store, connection: Any) -> Iterator[None]:
+    """Another connection to write by, for a while."""
+    before, store._connection = store._connection, connection
+    try:
+        yield
+    finally:
+        store._connection = before
+
+
+@contextmanager
+def reading_by(store: Store, connection: Any) -> Iterator[None]:
+    """Another connection to read by, for a while."""
+    reader = store._reader
+    before, reader._connection = reader._connection, connection
+    try:
+        yield
+    finally:
+        reader._connection = before
+
+
+def answers_in_memory(transcript: Transcript) -> list[Recorded]:
+    """The answers that were folded one by one, not by a checkpoint."""
+    return transcript._answers
+
+
+# Parts of a computation --------------------------------------------------------------------------
+
+
+# The steps of drawing a normal number, each with a law of its own.
+NormalUniform = normal._Uniform
+normal_below, normal_decays = normal._below, normal._decays
+normal_half, normal_rate_of = normal._half, normal._rate_of
+
+
+def database_of(sample: DuckDBSample) -> Any:
+    """The connection that a DuckDB table is read by."""
+    return cast(Any, sample._relation)._con
+
+
+def cleaned_column(sample: DuckDBSample, column: str) -> str:
+    """The SQL by which every question reads a column."""
+    return sample._cleaned(column)
+
+
+def shift_plan(a: int, t: float, k: int, log_beta: float) -> Any:
+    """In how many blocks shifts are composed, and on which cells."""
+    return shift_composition._plan(a, t, k, log_beta)
+
+
+def millibits(prior: Prior, context: str, weights: str, tree: Expression) -> int:
+    """What the grammar charges a condition in a context."""
+    rule = partial(prior.grammar._condition, context, weights)
+    return grammar._total([(rule, tree)])
