@@ -74,11 +74,18 @@ def test_html_needs_no_other_host(plan: holdfast.Plan, tmp_path: Path) -> None:
     assert 'src="http' not in text
 
 
-def test_bad_places_get_one_sentence(plan: holdfast.Plan, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgument, match=r"must end in \.html"):
-        plan.chart(str(tmp_path / "plan.gif"))
-    with pytest.raises(InvalidArgument, match="create it first"):
-        plan.chart(str(tmp_path / "no" / "plan.png"))
+def test_bad_places_get_one_sentence_before_anything_is_drawn(
+    plan: holdfast.Plan, holdout: holdfast.Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late() -> None:
+        raise AssertionError("it was drawn")
+
+    monkeypatch.setattr("holdfast.holdout.charts.drawing_library", too_late)
+    for chart in (plan.chart, holdout.chart):
+        with pytest.raises(InvalidArgument, match=r"must end in \.html"):
+            chart(str(tmp_path / "plan.gif"))
+        with pytest.raises(InvalidArgument, match="create it first"):
+            chart(str(tmp_path / "no" / "plan.png"))
 
 
 def test_without_the_extra_it_says_which(

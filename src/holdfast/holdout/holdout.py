@@ -145,8 +145,10 @@ class Holdout:
 
     def chart(self, path: str | None = None) -> altair.VConcatChart:
         """Every answer with its interval, in the order asked; saved if a path is given."""
-        from holdfast.holdout.charts import answers_chart, save
+        from holdfast.holdout.charts import answers_chart, require_file, save
 
+        if path is not None:
+            require_file(path)  # before it is drawn, not after
         self._desk.refresh()
         transcript = self._desk.transcript
         terms = transcript.terms

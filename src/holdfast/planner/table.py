@@ -220,8 +220,10 @@ class Plan:
 
     def chart(self, path: str | None = None) -> altair.LayerChart:
         """Half-width against questions, a line for each mechanism; saved if a path is given."""
-        from holdfast.holdout.charts import plan_chart, save
+        from holdfast.holdout.charts import plan_chart, require_file, save
 
+        if path is not None:
+            require_file(path)  # before it is drawn, not after
         picture = plan_chart(self)
         if path is not None:
             save(picture, path)
