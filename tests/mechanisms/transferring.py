@@ -10,17 +10,16 @@ from typing import Any
 import pytest
 
 from holdfast.data.sampling import Independent
-from holdfast.mechanisms.account import Terms
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.mechanisms.kind import Wanted
+from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import Transfer
 
 NAMES = ["median noise", "gaussian"]
 every_law = pytest.mark.parametrize("name", NAMES)
 
 
-def wanted(rows: int, questions: int | None, tolerance: float | None, beta: float) -> Wanted:
-    return Wanted(rows, tolerance, 1 - beta, questions, Independent())
+def wanted(rows: int, questions: int | None, tolerance: float | None, beta: float) -> Terms:
+    return Terms(rows, tolerance, 1 - beta, questions, Independent())
 
 
 @cache
@@ -35,7 +34,7 @@ def opened(
     """Terms and mechanism as a ledger would keep them: through JSON."""
     wish = wanted(rows, questions, tolerance, beta)
     planned = CATALOGUE[name].plan(wish, options)
-    terms = wish.terms(planned.tolerance)
+    terms = planned.terms(wish)
     parameters: Mapping[str, Any] = json.loads(json.dumps(planned.parameters))
     mechanism = CATALOGUE[name].build(terms, parameters)
     assert isinstance(mechanism, Transfer)
