@@ -419,7 +419,7 @@ def test_a_ledger_of_a_newer_version_is_not_guessed_at(tmp_path: Path) -> None:
     with opened(tmp_path, table()) as holdout:
         store, transcript = store_of(holdout), transcript_of(holdout)
         with store.exclusive(1.0):
-            store.append({"kind": "median/2"}, transcript.count, transcript.head)
+            store.append([({"kind": "median/2"}, ())], transcript.count, transcript.head)
         for _ in range(2):  # it does not get over it
             with pytest.raises(
                 LedgerTampered, match=r"entry 2 .* unknown kind 'median/2'; use the"

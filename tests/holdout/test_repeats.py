@@ -13,7 +13,7 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.repeats import fulfilling
 from holdfast.ledger.audit import audit
-from holdfast.ledger.entries import Recorded
+from holdfast.ledger.entries import Recorded, Request
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
@@ -115,7 +115,7 @@ def test_parts_are_used_again_where_they_are_narrow_enough(wide: Holdout, tmp_pa
     assert wide.cost(question, tolerance=0.07).questions == 1
     second = wide.ask(question, tolerance=0.07)
     assert second.half_width < first.half_width
-    assert [each.tolerance for each in wide.ledger] == [0.2, 0.2, 0.06, 0.07]
+    assert [each.tolerance for each in wide.ledger.looks] == [0.2, 0.2, 0.06, 0.07]
     assert wide.check(question, guess=second.value).status == "repeated"
     wide.close()
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
@@ -164,6 +164,8 @@ ends = st.floats(0, 1)
 def look(low: float, high: float, claim: tuple[float, float] | None = None) -> Recorded:
     return Recorded(
         number=1,
+        look=1,
+        parts=(),
         question=LATE,
         status="answered" if claim is None else "confirmed",
         value=low,
@@ -175,8 +177,7 @@ def look(low: float, high: float, claim: tuple[float, float] | None = None) -> R
         charge=0.0,
         leaked=0.0,
         at="",
-        why=None,
-        part_of=None,
+        request=Request(LATE, 0.0, 1.0),
         mechanism="",
         receipt="",
         variance=None,

@@ -10,7 +10,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument, LedgerBusy
-from holdfast.ledger.entries import Asked, reservation
+from holdfast.ledger.entries import Asked, Request, reservation
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.statistics.named import Call
@@ -91,9 +91,10 @@ def test_a_text_that_reads_as_another_question_is_not_answered(tmp_path: Path) -
     with opened(tmp_path, table()) as one, opened(tmp_path, table()) as two:
         terms, account = one.budget.terms, one.budget.account
         (offer,) = BOUNDED.offer(terms, account, [Wish(asked(LATE, one.schema), 0.2)])
-        batch = [Asked(replace(offer, question="AVG(late)"), 0.0, 1.0)]
-        write_entry(one, reservation("2026", BOUNDED.name, None, batch))
-        assert two.ask("avg(x > 20)").number == 2
+        request = Request("AVG(late)", 0.0, 1.0)
+        batch = [Asked(replace(offer, question="AVG(late)"), 0.0, 1.0, request)]
+        write_entry(one, reservation("2026", BOUNDED.name, batch))
+        assert two.ask("avg(x > 20)").recorded.look == 2
         assert [each.question for each in two.ledger] == ["avg(x > 20)"]
         assert two.budget.nats > two.ledger[0].charge  # the other keeps its charge
 
@@ -117,8 +118,8 @@ def test_a_function_that_is_gone_after_a_crash_keeps_its_charge(tmp_path: Path) 
         with pytest.raises(Crash):
             one.ask(function_question())
         reserved = two.budget
-        assert two.ask(LATE).number == 2
-        assert [each.number for each in two.ledger] == [2]
+        assert two.ask(LATE).number == 1
+        assert [each.look for each in two.ledger] == [2]
         assert two.ledger[0].leaked == reserved.nats > 0
         assert "was never answered (it could not be read again" in two.explain()
 

@@ -156,7 +156,7 @@ def test_the_audit_knows_what_a_checks_radius_may_use_of_its_share(
             found.check(asked_before, at_most=0.1)
         found.check(question, guess, tolerance=0.2)
         found.check(holdfast.mean(pl.col("old")), 0.5)
-        nats = found.ledger.answers[-2].leaked
+        nats = found.ledger.looks[-2].leaked
     path = tmp_path / "t.ledger"
     assert all(each.fine for each in audit(path))
     entry = 2 if asked_before is None else 4

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
@@ -41,6 +41,7 @@ from holdfast.statistics.table import Table
 from tests.mechanisms.fake import SCHEMA, Sums
 from tests.seam import CHECKPOINT_EVERY, INSERT_ENTRY, put_sample, real, transcript_of
 
+Entries = Sequence[tuple[dict[str, Any], Sequence[filing.Filed]]]
 ROWS = 1_000_000
 POINTS = (
     "before reserve",
@@ -122,14 +123,14 @@ def arm(holdout: Holdout, point: str) -> None:
     append, insert, keep = Store.append, real(INSERT_ENTRY), filing.keep
     current = {"kind": ""}
 
-    def dying_append(self: Store, body: dict[str, Any], *said: Any) -> Row:
-        current["kind"] = body["kind"]
-        if point == f"before {entry[:-2]}" and body["kind"] == entry:
+    def dying_append(self: Store, entries: Entries, *said: Any) -> list[Row]:
+        current["kind"] = entries[0][0]["kind"]
+        if point == f"before {entry[:-2]}" and current["kind"] == entry:
             die()
-        row = append(self, body, *said)
-        if when == "after" and body["kind"] == entry:
+        rows = append(self, entries, *said)
+        if when == "after" and current["kind"] == entry:
             die()
-        return row
+        return rows
 
     def dying_insert(connection: Any, secret: bytes, row: Row) -> None:
         insert(connection, secret, row)

@@ -279,8 +279,8 @@ def test_a_sealed_checkpoint_with_another_account_is_found_by_the_audit(ledger: 
         "UPDATE entries SET text = replace(text, '\"value\":0.', '\"value\":0.0') WHERE seq = 3",
         "UPDATE entries SET text = replace(text, 'avg(x > 0)', 'avg(x > 9)') WHERE seq = 2",
         "DELETE FROM entries WHERE seq = 2",
-        "UPDATE answers SET leaked = 1.0 WHERE number = 1",
-        "UPDATE answers SET settled = 5 WHERE number = 1",
+        "UPDATE answers SET leaked = 1.0 WHERE look = 1",
+        "UPDATE answers SET settled = 5 WHERE look = 1",
     ],
 )
 def test_an_old_answer_that_was_changed_is_found_when_it_is_used(
@@ -300,9 +300,9 @@ def test_the_opening_is_read_every_time(ledger: Path) -> None:
 
 
 def test_an_answer_that_is_no_longer_filed_is_found_by_the_audit(ledger: Path) -> None:
-    changed(ledger, "DELETE FROM answers WHERE number = 1")
+    changed(ledger, "DELETE FROM answers WHERE look = 1")
     (fault,) = [finding for finding in audit(ledger) if not finding.fine]
-    assert "question 1" in fault.detail
+    assert "entry 3" in fault.detail
 
 
 def test_an_older_copy_is_noticed_beside_its_checkpoint(long: Path, tmp_path: Path) -> None:

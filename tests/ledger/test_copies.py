@@ -18,7 +18,7 @@ import pytest
 
 import holdfast
 from holdfast.ledger.addresses import noise_of_batch
-from holdfast.ledger.entries import Asked
+from holdfast.ledger.entries import Asked, Request
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Offer
 from holdfast.mechanisms.noise import Noise
@@ -132,7 +132,9 @@ def test_the_address_is_the_one_that_was_recorded() -> None:
         '"number":7,"prior":null,"profile":null,"question":"avg(b)","radius":0.125,'
         '"tolerance":0.25,"variance":null,"worst_charge":0.5},"table":"f"}'
     )
-    noise = noise_of_batch(b"s", "f", "bounded noise/1", [Asked(offer, 0.0, 1.0)])
+    noise = noise_of_batch(
+        b"s", "f", "bounded noise/1", [Asked(offer, 0.0, 1.0, Request("avg(b)", 0.0, 1.0))]
+    )
     assert noise(7) == Noise(b"s", f"holdfast noise/2 {sha256(said.encode()).hexdigest()}")
     shared = b'{"law":"bounded noise/1","shared":0,"table":"f"}'
     assert noise(0) == Noise(b"s", f"holdfast noise/2 {sha256(shared).hexdigest()}")

@@ -68,7 +68,7 @@ def checks(name: str) -> bool:
 # Every number of every offer -------------------------------------------------------------------
 
 # What says nothing about a promise: what people wrote, and what the rows were asked about.
-FREE = {"at", "why", "part_of", "question", "guess", "claim"}
+FREE = {"at", "why", "question", "guess", "claim"}
 # Declared for the question, so another value is another question. Smaller ones are found below.
 WANTED = {"tolerance"}
 

@@ -52,7 +52,7 @@ def test_the_log_is_written_over_in_place(ledger: Path) -> None:
         seq, _, head = store.news()[-1]
         sizes = []
         for _ in range(80):
-            seq, _, head = store.append({"kind": "note/1"}, seq, head)
+            ((seq, _, head),) = store.append([({"kind": "note/1"}, ())], seq, head)
             sizes.append(log.stat().st_size)
         assert len(store.news()) == 87
     assert sizes[10] < sizes[-20] == sizes[-1] < 120 * 4_200
@@ -85,8 +85,8 @@ def test_news_are_what_was_not_seen_yet(ledger: Path) -> None:
         assert store.news(5, rows[4][2]) == rows[5:]
         assert store.news(7, rows[6][2]) == []
         with other.exclusive(1.0):
-            added = other.append({"kind": "note/1"}, 7, rows[6][2])
-        assert store.news(7, rows[6][2]) == [added]
+            added = other.append([({"kind": "note/1"}, ())], 7, rows[6][2])
+        assert store.news(7, rows[6][2]) == added
 
 
 def test_the_secret_is_for_the_owner_only_and_nowhere_else(ledger: Path) -> None:
@@ -272,9 +272,9 @@ def test_a_commit_that_fails_leaves_no_transaction_open(ledger: Path) -> None:
         head, failing = rows[-1][2], Failing(connection_of(store))
         refused = pytest.raises(LedgerUnavailable, match="disk is full")
         with writing_by(store, failing), store.exclusive(1.0), refused:
-            store.append({"kind": "note/1"}, 7, head)
+            store.append([({"kind": "note/1"}, ())], 7, head)
         with other.exclusive(1.0):  # nothing is locked, and nothing was written
-            assert other.append({"kind": "note/1"}, 7, head)[0] == 8
+            assert other.append([({"kind": "note/1"}, ())], 7, head)[0][0] == 8
         assert len(store.news()) == 8
 
 
@@ -322,7 +322,7 @@ def test_another_program_in_the_way_is_busy_not_broken(ledger: Path) -> None:
         connection_of(store).execute("PRAGMA busy_timeout = 20")
         other.execute("BEGIN IMMEDIATE")
         with store.exclusive(1.0), pytest.raises(LedgerBusy, match="what was recorded is kept"):
-            store.append({"kind": "note/1"}, 7, store.news()[-1][2])
+            store.append([({"kind": "note/1"}, ())], 7, store.news()[-1][2])
 
 
 def test_a_closed_ledger_says_so(ledger: Path) -> None:

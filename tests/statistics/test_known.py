@@ -47,8 +47,9 @@ RESIDUAL = bind("avg(x) where k > 4", public(KINDS, []))
 class Answered:
     """An earlier answer."""
 
-    def __init__(self, number: int, low: float, high: float) -> None:
-        self.number, self.interval = number, Interval(low, high)
+    def __init__(self, look: int, low: float, high: float) -> None:
+        self.look: int | None = look
+        self.interval = Interval(low, high)
 
 
 def test_what_earlier_answers_imply() -> None:

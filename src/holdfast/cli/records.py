@@ -43,35 +43,38 @@ def ledger(
     explain: Annotated[
         bool, typer.Option("--explain", help="How every interval came about.")
     ] = False,
+    parts: Annotated[
+        bool,
+        typer.Option("--parts", help="With the looks that a median, a difference, ... is made of."),
+    ] = False,
     output: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write the table to a .csv, .json or .parquet file."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Every question and answer so far."""
+    """Everything that was asked and answered so far."""
     from holdfast.holdout.budget import budget_of
-    from holdfast.ledger.view import LedgerView, explanation
+    from holdfast.ledger.view import explanation, view_of
 
     with looked_at(name) as transcript:
-        view = LedgerView(tuple(transcript.answers), budget_of(transcript).together)
-        text = explanation(transcript) if explain else str(view)
+        view = view_of(transcript, budget_of(transcript).together)
+        text = explanation(transcript) if explain else view.to_text(parts=parts)
     if output is not None:
-        _write(view, require.file("output", output))
+        _write(view.to_polars(parts=parts), require.file("output", output))
     if as_json:
-        show_json(view.to_dicts())
+        show_json(view.to_dicts(parts=parts))
         return
     typer.echo(text)
     typer.echo(f"\nWritten to {output}." if output else f"\nNext: holdfast audit {quote(name)}")
 
 
-def _write(view: Any, path: Path) -> None:
+def _write(frame: Any, path: Path) -> None:
     if not path.parent.is_dir():
         raise InvalidArgument(
             f"output is {str(path)!r}, and there is no folder {str(path.parent)!r}; create it "
             "first."
         )
-    frame = view.to_polars()
     match path.suffix.lower():
         case ".csv":
             frame.write_csv(path)

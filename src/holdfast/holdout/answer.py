@@ -7,10 +7,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import SaysNothing
+from holdfast.ledger.entries import verdict_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.holdout.budget import Budget
-    from holdfast.ledger.entries import Recorded
+    from holdfast.ledger.entries import Recorded, Verdict
+    from holdfast.statistics.named import Better
     from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Answer"]
@@ -20,26 +24,36 @@ class Answer(float):
     """The released value. Behaves as a float; everything else is an attribute.
 
     `status` is answered, confirmed, surprise, no promise, says nothing or repeated; `cost` is in
-    nats (0 for a repeat); `left` is the budget after this answer; `receipt` is the hash of the
-    ledger entry that settled it. One that says nothing has no `value`: it calculates as NaN, and
+    nats (0 for a repeat); `left` is the budget after this answer; `number` is its line of the
+    ledger, and `receipt` the hash of the entry that tells it; `parts` are the looks that it follows
+    from, if it is no look itself. One that says nothing has no `value`: it calculates as NaN, and
     `float()` of it is refused.
     """
 
-    __slots__ = ("better", "left", "recorded", "repeated")
+    __slots__ = ("better", "left", "parts", "recorded", "repeated")
     recorded: Recorded
     left: Budget
     repeated: bool
-    better: str | None
+    parts: tuple[Recorded, ...]
+    better: Better | None
 
-    def __new__(cls, recorded: Recorded, left: Budget, *, repeated: bool = False) -> Answer:
+    def __new__(
+        cls,
+        recorded: Recorded,
+        left: Budget,
+        *,
+        repeated: bool = False,
+        parts: Sequence[Recorded] = (),
+    ) -> Answer:
         answer = super().__new__(cls, math.nan if recorded.value is None else recorded.value)
         answer.recorded = recorded
         answer.left = left
         answer.repeated = repeated
+        answer.parts = tuple(parts) if recorded.parts else ()
         answer.better = None
         return answer
 
-    def judged(self, better: str | None) -> Answer:
+    def judged(self, better: Better | None) -> Answer:
         """The same answer about a difference, of which `better` says which sign is good."""
         self.better = better
         return self
@@ -60,13 +74,9 @@ class Answer(float):
         return "repeated" if self.repeated and not silent else self.recorded.status
 
     @property
-    def verdict(self) -> str | None:
+    def verdict(self) -> Verdict | None:
         """For a difference with `better=`: better, worse, or cannot tell."""
-        if self.better is None:
-            return None
-        if self.interval.low <= 0 <= self.interval.high:
-            return "cannot tell"
-        return "better" if (self.interval.low > 0) == (self.better == "higher") else "worse"
+        return verdict_of(self.interval, self.better)
 
     @property
     def value(self) -> float | None:
@@ -82,6 +92,8 @@ class Answer(float):
 
     @property
     def number(self) -> int:
+        if self.recorded.number is None:
+            raise TypeError(f"{self.question} is a part, and no line of the ledger")
         return self.recorded.number
 
     @property
@@ -156,7 +168,7 @@ class Answer(float):
         return f"{self.recorded.shown} {self.interval}{width}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.recorded, self.left, self.repeated, self.better)
+        return _again, (self.recorded, self.left, self.repeated, self.parts, self.better)
 
     def _repr_html_(self) -> str:
         return (
@@ -168,5 +180,11 @@ class Answer(float):
         )
 
 
-def _again(recorded: Recorded, left: Budget, repeated: bool, better: str | None) -> Answer:
-    return Answer(recorded, left, repeated=repeated).judged(better)
+def _again(
+    recorded: Recorded,
+    left: Budget,
+    repeated: bool,
+    parts: tuple[Recorded, ...],
+    better: Better | None,
+) -> Answer:
+    return Answer(recorded, left, repeated=repeated, parts=parts).judged(better)

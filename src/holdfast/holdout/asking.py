@@ -3,35 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.plays import answered
 from holdfast.holdout.price import require_covered
+from holdfast.holdout.retelling import retold
 from holdfast.holdout.vacuous import is_silent, require_telling
+from holdfast.ledger.entries import Request
 from holdfast.statistics.derived import is_single
+from holdfast.statistics.named import Better
 from holdfast.statistics.registry import Bound
 
-__all__ = ["answers_to"]
+__all__ = ["Said", "answers_to", "told_before"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said with a call beside its questions: why, by whom, its own key, the half-width."""
+
+    why: str | None
+    by: str | None
+    key: str | None
+    tolerance: float | None
+
+    def __post_init__(self) -> None:
+        for name in ("why", "by", "key"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise InvalidArgument(f"{name} is {value!r}; it must be text.")
+
+    def requests(
+        self, questions: Sequence[Bound], betters: Sequence[Better | None], guess: Guess
+    ) -> list[Request]:
+        """What is asked for, as the ledger records it."""
+        return [
+            Request(
+                question.text,
+                question.low,
+                question.high,
+                guess.verb,
+                guess.of(place),
+                guess.side,
+                self.tolerance,
+                better,
+                self.why,
+                self.by,
+                self.key,
+            )
+            for place, (question, better) in enumerate(zip(questions, betters, strict=True))
+        ]
+
+
+def told_before(desk: Desk, requests: Sequence[Request]) -> list[Answer] | None:
+    """What a call with the same key was told; None if there was none."""
+    key = requests[0].key
+    if key is None:
+        return None
+    desk.refresh()
+    return None if desk.transcript.told_for(key) is None else retold(desk, key, requests)
 
 
 def answers_to(
     desk: Desk,
     questions: Sequence[Bound],
+    requests: Sequence[Request],
     guess: Guess,
-    why: str | None,
-    tolerance: float | None,
     *,
     in_table: bool = False,
 ) -> list[Answer]:
     """The answers. `in_table`, a question may say nothing beside others that do."""
-    if not all(map(is_single, questions)):
+    tolerance = requests[0].tolerance
+    if guess.side is None and not all(map(is_single, questions)):
         desk.refresh()
         require_telling(desk, questions, guess, tolerance, in_table=in_table)
         require_covered(desk, questions, guess, tolerance)
 
     def silent(place: int) -> bool:
+        if guess.side is not None:
+            return False
         return is_silent(desk, questions[place], guess.of(place), guess, tolerance)
 
-    return answered(desk, questions, guess, why, tolerance, silent)
+    return answered(desk, questions, requests, guess, tolerance, silent)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
@@ -27,11 +27,12 @@ _FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
 _POINTS_PER_DECADE = 3
 _LEAST_SHOWN = 10
 _COLOURS = {kind.name: kind.colour for kind in CATALOGUE.values()}
-_STATUS_COLOURS: dict[Status, str] = {
+_STATUS_COLOURS: dict[Status | Literal["says nothing"], str] = {
     "answered": "#1f77b4",
     "confirmed": "#0b6e4f",
     "surprise": "#d62728",
     "no promise": "#808080",
+    "says nothing": "#c0c0c0",
 }
 _GUESS_COLOURS = ("#7fc97f", "#a6d854", "#cddc39")
 _PUBLISHED_COLOURS = ("#555555", "#808080", "#a0a0a0", "#c0c0c0")
@@ -105,34 +106,28 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
 
 
 def answers_chart(
-    name: str, answers: Sequence[Recorded], confidence_level: float | None
+    name: str, lines: Sequence[Recorded], confidence_level: float | None
 ) -> altair.VConcatChart:
-    """Every answer with its interval, in the order asked; without a level nothing is promised.
+    """What was asked with its interval, line by line; without a level nothing is promised.
 
-    There is a panel for each range of values, and one for each statistic that took several
-    questions, such as a quantile.
+    There is a panel for each range of values.
     """
     alt = drawing_library()
-    if not answers:
+    if not lines:
         raise InvalidArgument("no question has been answered yet, so there is nothing to draw.")
     panels: dict[str, list[Recorded]] = {}
-    for recorded in answers:
-        panels.setdefault(_panel_title(recorded), []).append(recorded)
+    for line in lines:
+        title = f"value with its interval, range {line.range.low:g} to {line.range.high:g}"
+        panels.setdefault(title, []).append(line)
     return alt.vconcat(  # type: ignore[no-any-return]
         *(_answers_panel(alt, title, shown) for title, shown in panels.items()),
         title=alt.Title(
-            f"{name}: {len(answers):,} answers",
+            f"{name}: {len(lines):,} answers",
             subtitle="no promise: every interval is the whole range"
             if confidence_level is None
             else f"simultaneous {percent(confidence_level)}: all intervals together",
         ),
     )
-
-
-def _panel_title(recorded: Recorded) -> str:
-    if recorded.part_of is not None:
-        return f"asked for {recorded.part_of}"
-    return f"value with its interval, range {recorded.range.low:g} to {recorded.range.high:g}"
 
 
 def _answers_panel(alt: Any, title: str, shown: list[Recorded]) -> Any:

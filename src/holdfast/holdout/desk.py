@@ -19,14 +19,24 @@ from typing import Any
 from holdfast import require
 from holdfast.data.files import require_unchanged
 from holdfast.data.sample import Sample
-from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, LedgerTampered
+from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
-from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget, budget_of
 from holdfast.holdout.guess import averages, other_rows
 from holdfast.holdout.repeats import fulfilling
+from holdfast.holdout.unanswerable import given_up, is_readable, passes
+from holdfast.holdout.wishes import Body, Concluding, Conclusion, Found, Key, checks_and_asks
 from holdfast.ledger.addresses import noise_of_batch
-from holdfast.ledger.entries import Asked, Opening, Recorded, abandonment, reservation, settlement
+from holdfast.ledger.chain import chained
+from holdfast.ledger.entries import (
+    Asked,
+    Opening,
+    Recorded,
+    Request,
+    abandonment,
+    reservation,
+    settlement,
+)
 from holdfast.ledger.recording import Pending
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
@@ -35,20 +45,17 @@ from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish, about
-from holdfast.mechanisms.walk import answer
+from holdfast.mechanisms.walk import Answered, answer
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import is_named, require_written
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 
-__all__ = ["Desk", "checks_and_asks", "now"]
+__all__ = ["Desk", "now"]
 
-_NOTHING: Mapping[str, str] = {}
 _TRIES = 2
 _GIVEN_UP = "the question cannot be read again, or the engine cannot evaluate it"
-# What makes wishes of one batch the same: the question, and what the analyst claims of it.
-_Key = tuple[str, tuple[float, float] | None]
 
 
 class Desk:
@@ -198,57 +205,79 @@ class Desk:
             self._written.add(statistic.text)
 
     def answer(
-        self,
-        wishes: Sequence[Wish],
-        why: str | None,
-        part_of: Mapping[str, str] = _NOTHING,
-    ) -> list[Answer]:
-        """The answers, one for each wish; what stored answers fulfil is not asked again.
+        self, wishes: Sequence[Wish], requests: Mapping[str, Request], conclude: Conclusion
+    ) -> list[Found]:
+        """The looks that fulfil the wishes; what stored ones fulfil is not asked again.
 
-        `part_of` tells, for a question's text, the statistic that it is asked for.
+        `requests` tells, by its text, what each is asked for. If something is asked afresh,
+        `conclude` says what is written in one commit with the last answers.
         """
-        if why is not None and not isinstance(why, str):
-            raise InvalidArgument(f"why is {why!r}; it must be text.")
         # Named twice in one batch, a question is asked once; another claim is another question.
         keys = [(wish.question.text, wish.claim if wish.stated else None) for wish in wishes]
         wanted = dict(zip(keys, wishes, strict=True))
         unknown = partial(self._unknown, wanted)
-        fresh: dict[_Key, Recorded] = {}
-        if unknown():
-            with self.store.exclusive(self._timeout):
-                self.refresh()
-                if unknown():
-                    self._finish_pending({wish.question.text: wish for wish in wishes})
-                fresh = self._ask_afresh(unknown(), why, part_of)
-        else:
+
+        def found(fresh: Mapping[Key, Recorded]) -> list[Found]:
+            return self._found(keys, wishes, fresh)
+
+        if not unknown():
             self.refresh()
-        left, answers, new = self.budget(), [], set(fresh)
+            return found({})
+        with self.store.exclusive(self._timeout):
+            self.refresh()
+            if unknown():
+                self._finish_pending({wish.question.text: wish for wish in wishes})
+            return found(
+                self._ask_afresh(unknown(), requests, lambda fresh: conclude(found(fresh)))
+            )
+
+    def _found(
+        self, keys: Sequence[Key], wishes: Sequence[Wish], fresh: Mapping[Key, Recorded]
+    ) -> list[Found]:
+        found, new = [], set(fresh)
         for key, wish in zip(keys, wishes, strict=True):
-            recorded = fresh.get(key) or self.stored(wish)
-            if recorded is None:
+            look = fresh.get(key) or self.stored(wish)
+            if look is None:
                 raise LedgerTampered("the ledger has lost an answer; open it again.")
-            answers.append(Answer(recorded, left, repeated=key not in new))
+            found.append(Found(look, key in new))
             new.discard(key)
-        return answers
+        return found
+
+    def tell(self, compose: Callable[[], Sequence[Body]]) -> None:
+        """Write what follows from looks that were taken before."""
+        with self.store.exclusive(self._timeout):
+            self.refresh()
+            self._finish_pending({})
+            bodies = compose()
+            if bodies:
+                self._write(*bodies)
 
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
         return fulfilling(self.transcript.looks.get(wish.question.text, ()), wish)
 
-    def _unknown(self, wanted: Mapping[_Key, Wish]) -> dict[_Key, Wish]:
+    def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""
         return {key: wish for key, wish in wanted.items() if self.stored(wish) is None}
 
     def _ask_afresh(
-        self, wishes: Mapping[_Key, Wish], why: str | None, part_of: Mapping[str, str]
-    ) -> dict[_Key, Recorded]:
+        self,
+        wishes: Mapping[Key, Wish],
+        requests: Mapping[str, Request],
+        conclude: Callable[[Mapping[Key, Recorded]], Sequence[Body]],
+    ) -> dict[Key, Recorded]:
         groups = checks_and_asks(list(wishes.values()))
         if len(groups) > 1:
             self._require_all(groups)
-        for group in groups:
-            self._ask_group(group, why, part_of)
         in_order = sorted(wishes, key=lambda key: wishes[key].claim is None)  # as the groups are
-        return dict(zip(in_order, self.transcript.newest(len(in_order)), strict=True))
+        looks: list[Recorded] = []
+
+        def concluding(last: Sequence[Recorded]) -> Sequence[Body]:
+            return conclude(dict(zip(in_order, (*looks, *last), strict=True)))
+
+        for place, group in enumerate(groups, start=1):
+            looks += self._ask_group(group, requests, concluding if place == len(groups) else None)
+        return dict(zip(in_order, looks, strict=True))
 
     def _require_all(self, groups: Iterable[Sequence[Wish]]) -> None:
         """Refuse everything unless the last group is covered whatever the first ones cost."""
@@ -258,8 +287,11 @@ class Desk:
             account = charged(account, offers, [offer.worst_charge for offer in offers])
 
     def _ask_group(
-        self, wishes: Sequence[Wish], why: str | None, part_of: Mapping[str, str]
-    ) -> None:
+        self,
+        wishes: Sequence[Wish],
+        requests: Mapping[str, Request],
+        conclude: Concluding | None,
+    ) -> Sequence[Recorded]:
         mechanism, offers = self.offers(wishes, self.transcript.account)
         questions = [wish.question for wish in wishes]
         rows = [question.row for question in questions if question.row is not None]
@@ -269,17 +301,23 @@ class Desk:
                 offer,
                 question.low,
                 question.high,
-                part_of.get(offer.question),
+                requests[offer.question],
                 secrets.token_hex(16) if is_named(question) else None,
             )
             for offer, question in zip(offers, questions, strict=True)
         ]
-        self._write(reservation(now(), mechanism.name, why, asked))
+        self._write(reservation(now(), mechanism.name, asked))
         pending = self.transcript.pending
-        if pending is not None and not self._settle(pending, lambda: questions):
-            raise _given_up(pending)
+        if pending is not None and not self._settle(pending, lambda: questions, conclude):
+            raise given_up(pending)
+        return self.transcript.newest(len(wishes))
 
-    def _settle(self, pending: Pending, questions: Callable[[], Sequence[Statistic]]) -> bool:
+    def _settle(
+        self,
+        pending: Pending,
+        questions: Callable[[], Sequence[Statistic]],
+        conclude: Concluding | None = None,
+    ) -> bool:
         """Answer the reserved batch, from what its entry says, as whoever finishes it would.
 
         False if it can never be answered: then it is given up, and keeps its worst charge. Trouble
@@ -288,27 +326,39 @@ class Desk:
         sample = self._needed_sample()
         for _ in range(_TRIES):
             try:
-                entry = self._settlement(pending, questions, sample)
+                found = self._answered(pending, questions, sample)
             except Exception as error:
-                if _passes(error) or not _is_readable(sample):
+                if passes(error) or not is_readable(sample):
                     raise
             else:
-                self._write(entry)
+                self._write_settled(pending, found, conclude)
                 return True
         # The rows can be read, so it is the question. Expressions are total: that it cannot be
         # evaluated is a property of its text and the engine, and tells nothing of the rows.
         self._write(abandonment(now(), pending.seq, _GIVEN_UP))
         return False
 
-    def _settlement(
+    def _answered(
         self, pending: Pending, questions: Callable[[], Sequence[Statistic]], sample: Sample
-    ) -> dict[str, Any]:
-        """The entry that answers a reserved batch."""
+    ) -> Answered:
+        """What comes through the door for a reserved batch."""
         mechanism, asked = pending.mechanism, pending.asked
         offers = [each.offer for each in asked]
         noise = noise_of_batch(self.store.secret, self.opening.fingerprint, mechanism.name, asked)
-        found = answer(mechanism, self.transcript.terms, offers, questions(), sample, noise)
-        return settlement(now(), pending.seq, found.symbols, found.releases)
+        return answer(mechanism, self.transcript.terms, offers, questions(), sample, noise)
+
+    def _write_settled(
+        self, pending: Pending, found: Answered, conclude: Concluding | None
+    ) -> None:
+        """The entry that answers a reserved batch, with those that follow from it."""
+        transcript, at = self.transcript, now()
+        entry = settlement(at, pending.seq, found.symbols, found.releases)
+        if conclude is None:
+            self._write(entry)
+            return
+        ((_, _, receipt),) = chained([entry], transcript.count, transcript.head)
+        looks = transcript.answered(pending, found.releases, at, receipt)
+        self._write(entry, *conclude(looks))
 
     def _finish_pending(self, wanted: Mapping[str, Wish]) -> None:
         """Complete what a crashed process reserved, with the same noise; or give it up for good."""
@@ -318,21 +368,21 @@ class Desk:
         texts = [asked.offer.question for asked in pending.asked]
         settled = self._settle(pending, lambda: [self._again(text, wanted) for text in texts])
         if not settled and any(text in wanted for text in texts):
-            raise _given_up(pending)  # to try again is for the analyst to decide
+            raise given_up(pending)  # to try again is for the analyst to decide
 
     def _again(self, text: str, wanted: Mapping[str, Wish]) -> Statistic:
         """The question that the ledger knows by this text."""
         return wanted[text].question if text in wanted else read_again(text, self.table)
 
-    def _write(self, body: dict[str, Any]) -> None:
+    def _write(self, *bodies: Body) -> None:
+        """Entries in one commit."""
         transcript = self.transcript
         kept = transcript.checkpoint()
-        row = self.store.append(
-            body, transcript.count, transcript.head, transcript.filing(body), kept
-        )
+        entries = [(body, transcript.filing(body)) for body in bodies]
+        rows = self.store.append(entries, transcript.count, transcript.head, kept)
         if kept is not None:
             transcript.checkpointed()
-        transcript.apply([row])
+        transcript.apply(rows)
 
     def _needed_sample(self) -> Sample:
         """The protected rows, as they were; looked at before anything is reserved."""
@@ -343,38 +393,6 @@ class Desk:
             )
         require_unchanged(self._sample)
         return self._sample
-
-
-def checks_and_asks(wishes: Sequence[Wish]) -> list[list[Wish]]:
-    """The wishes that claim something, and those that do not: other mechanisms answer them."""
-    checks = [wish for wish in wishes if wish.claim is not None]
-    asks = [wish for wish in wishes if wish.claim is None]
-    return [group for group in (checks, asks) if group]
-
-
-def _passes(error: Exception) -> bool:
-    """Whether an error is of the machine or the files, so that another try may succeed."""
-    if isinstance(error, HoldfastError):
-        return type(error) is not HoldfastError and not isinstance(error, InvalidQuestion)
-    return isinstance(error, OSError | MemoryError)
-
-
-def _is_readable(sample: Sample) -> bool:
-    """Whether the rows can be read at all, whatever is computed of them."""
-    try:
-        for _ in sample.frames(sorted(sample.types)):
-            pass
-    except Exception:
-        return False
-    return True
-
-
-def _given_up(pending: Pending) -> InvalidQuestion:
-    numbers = [str(asked.offer.number) for asked in pending.asked]
-    return InvalidQuestion(
-        f"question {', '.join(numbers)} could not be evaluated, though the table can be read; it "
-        "keeps its worst charge and will not be tried again. Ask it in another form."
-    )
 
 
 def now() -> str:

@@ -11,22 +11,18 @@ from holdfast.data.design import DesignValue
 from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
-from holdfast.ledger.entries import Opening
+from holdfast.ledger.entries import Opening, Verb
 from holdfast.ledger.identity import is_protected
-from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.row import GRID, RowValue, row_value
-from holdfast.statistics.derived import Paired, batches, is_single
 from holdfast.statistics.mean import GroupMean
-from holdfast.statistics.play import fraction
+from holdfast.statistics.playing import Side
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc, TableFunction
-from holdfast.theory.base.intervals import Interval
 
 __all__ = [
     "Guess",
     "averages",
-    "claimed_side",
     "guessed_number",
     "other_rows",
     "values_of",
@@ -37,11 +33,18 @@ __all__ = [
 class Guess:
     """What the analyst guesses: a number for each question, every part from other rows, or nothing.
 
-    Read once: a table to guess from is opened once, whatever it is used for.
+    With a `side` the number is a bound that is claimed. Read once: a table to guess from is opened
+    once, whatever it is used for.
     """
 
     numbers: tuple[float, ...] | None = None
     rows: Sample | None = None
+    side: Side | None = None
+
+    @property
+    def verb(self) -> Verb:
+        """What is done with it."""
+        return "ask" if self.numbers is None and self.rows is None else "check"
 
     def each(self, count: int) -> Guess:
         """One number as the guess of each of so many questions."""
@@ -116,25 +119,3 @@ def values_of(others: Sample, column: str) -> list[DesignValue]:
     for frame in others.frames([column]):
         found.update(frame[column].drop_nulls().unique().to_list())
     return sorted(found, key=lambda member: (str(type(member)), member))
-
-
-def claimed_side(question: object, at_most: object, at_least: object, tolerance: float) -> Wish:
-    """The wish to check one side of a bound; a claim of the whole range is refused."""
-    ((statistic,),) = (
-        batches(question, numbers=True) if isinstance(question, Paired) else ((question,),)
-    )
-    if not is_single(statistic):
-        raise InvalidArgument(
-            "one side can be checked of a mean over all rows or over a design group; check this "
-            "with guess=."
-        )
-    name, given = ("at_least", at_least) if at_most is None else ("at_most", at_most)
-    bound = fraction(given, statistic, name)
-    claim = (bound, 1.0) if at_most is None else (0.0, bound)
-    if claim == (0.0, 1.0) and statistic.low < statistic.high:
-        raise InvalidArgument(
-            f"{name} is {given!r}, and {statistic.text} is never beyond it: the claim says "
-            f"nothing. Claim less than its range {Interval(statistic.low, statistic.high)}; "
-            "nothing was spent."
-        )
-    return Wish(statistic, tolerance, claim, bound, stated=True)

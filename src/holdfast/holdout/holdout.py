@@ -11,19 +11,14 @@ from holdfast.data.design import DesignValue
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerUnavailable
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.asking import answers_to
+from holdfast.holdout.asking import Said, answers_to, told_before
 from holdfast.holdout.budget import Budget, Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import Groups
-from holdfast.holdout.guess import Guess, claimed_side, guessed_number, values_of
-from holdfast.holdout.price import (
-    cost_of,
-    cost_of_claim,
-    require_groups_covered,
-)
+from holdfast.holdout.guess import Guess, guessed_number, values_of
+from holdfast.holdout.price import cost_of, require_groups_covered
 from holdfast.holdout.vacuous import require_telling
 from holdfast.ledger.entries import Opening
-from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
 from holdfast.statistics.bind import Labelled, Question, bind, labelled, read_question
@@ -92,12 +87,11 @@ class Holdout:
 
     @property
     def ledger(self) -> LedgerView:
-        """Every question and answer so far."""
-        from holdfast.ledger.view import LedgerView
+        """Everything that was asked and answered so far; its parts are under it."""
+        from holdfast.ledger.view import view_of
 
         self._desk.refresh()
-        answers = tuple(self._desk.transcript.answers)
-        return LedgerView(answers, self._desk.budget().together)
+        return view_of(self._desk.transcript, self._desk.budget().together)
 
     def cost(
         self,
@@ -112,9 +106,10 @@ class Holdout:
         self._desk.refresh()
         if at_most is not None or at_least is not None:
             _require_one_claim(guess, at_most, at_least)
-            return cost_of_claim(self._desk, self._side(question, at_most, at_least, tolerance))
-        read = self._guess(guess)
+        read = self._guess(guess, at_most, at_least)
         found = self._bound(question, read.rows)
+        if read.side is not None:
+            return cost_of(self._desk, _one_of(found), read, tolerance)
         if isinstance(found, Labelled):
             return cost_of(self._desk, found, read.each(len(found.members)), tolerance)
         require_telling(self._desk, [found], read, tolerance)
@@ -144,7 +139,7 @@ class Holdout:
         return rehearse(self.opening, trials=trials, seed=seed, n_jobs=n_jobs)
 
     def chart(self, path: str | None = None) -> altair.VConcatChart:
-        """Every answer with its interval, in the order asked; saved if a path is given."""
+        """Everything asked with its interval, in order; saved if a path is given."""
         from holdfast.holdout.charts import answers_chart, require_file, save
 
         if path is not None:
@@ -153,7 +148,7 @@ class Holdout:
         transcript = self._desk.transcript
         terms = transcript.terms
         level = terms.confidence_level if terms.promises else None
-        picture = answers_chart(self.name, transcript.answers, level)
+        picture = answers_chart(self.name, transcript.lines, level)
         if path is not None:
             save(picture, path)
         return picture
@@ -197,11 +192,23 @@ class Holdout:
 
     @overload
     def ask(
-        self, question: Question, *, why: str | None = None, tolerance: float | None = None
+        self,
+        question: Question,
+        *,
+        why: str | None = None,
+        tolerance: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
     ) -> Answer: ...
     @overload
     def ask(
-        self, question: TableCall, *, why: str | None = None, tolerance: float | None = None
+        self,
+        question: TableCall,
+        *,
+        why: str | None = None,
+        tolerance: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
     ) -> Groups: ...
     def ask(
         self,
@@ -209,9 +216,15 @@ class Holdout:
         *,
         why: str | None = None,
         tolerance: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
     ) -> Answer | Groups:
-        """The value of a question. With a guesser, or training rows, its guess is checked first."""
-        return self._put(question, Guess(), why, tolerance)
+        """The value of a question. With a guesser, or training rows, its guess is checked first.
+
+        `why` it is asked and `by` whom is kept in the ledger, with every verb. A call made again
+        with the same `key` is told the same, whatever was asked since, and looks at nothing.
+        """
+        return self._put(question, Guess(), Said(why, by, key, tolerance))
 
     def ask_many(
         self,
@@ -219,11 +232,11 @@ class Holdout:
         *,
         why: str | None = None,
         tolerance: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
     ) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
-        asked = _several(questions)
-        bound = [self._single(question) for question in asked]
-        return _judged(asked, answers_to(self._desk, bound, Guess(), why, tolerance))
+        return self._put_many(_several(questions), Guess(), Said(why, by, key, tolerance))
 
     @overload
     def check(
@@ -235,6 +248,8 @@ class Holdout:
         at_least: float | None = None,
         why: str | None = None,
         tolerance: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
     ) -> Answer: ...
     @overload
     def check(
@@ -244,6 +259,8 @@ class Holdout:
         *,
         why: str | None = None,
         tolerance: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
     ) -> Groups: ...
     def check(
         self,
@@ -254,6 +271,8 @@ class Holdout:
         at_least: float | None = None,
         why: str | None = None,
         tolerance: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
     ) -> Answer | Groups:
         """Is it about `guess`? Almost free when confirmed; a surprise is answered as an ask.
 
@@ -261,11 +280,8 @@ class Holdout:
         `at_least` instead of a guess checks one side: "is it at most 0.3?".
         """
         _require_one_claim(guess, at_most, at_least)
-        if guess is not None:
-            return self._put(question, self._guess(guess), why, tolerance)
-        wish = self._side(question, at_most, at_least, tolerance)
-        (answer,) = self._desk.answer([wish], why)
-        return answer.judged(_better(question))
+        read = self._guess(guess, at_most, at_least)
+        return self._put(question, read, Said(why, by, key, tolerance))
 
     def check_many(
         self,
@@ -274,39 +290,50 @@ class Holdout:
         *,
         why: str | None = None,
         tolerance: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
     ) -> list[Answer]:
         """Checks chosen together; `guesses` are as many numbers, or a table to guess from."""
         asked = _several(questions)
-        bound = [self._single(question) for question in asked]
         if isinstance(guesses, Sequence) and not isinstance(guesses, str):
-            if len(guesses) != len(bound):
+            if len(guesses) != len(asked):
                 raise InvalidArgument(
-                    f"there are {plural(len(bound), 'question')} and "
+                    f"there are {plural(len(asked), 'question')} and "
                     f"{plural(len(guesses), 'guess', 'guesses')}; give one for each question."
                 )
             guess = Guess(tuple(guessed_number(each) for each in guesses))
         elif guesses is None:
             raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
         else:
-            guess = self._guess(guesses).each(len(bound))
-        return _judged(asked, answers_to(self._desk, bound, guess, why, tolerance))
+            guess = self._guess(guesses).each(len(asked))
+        return self._put_many(asked, guess, Said(why, by, key, tolerance))
 
-    def _put(
-        self, question: Question | TableCall, guess: Guess, why: str | None, tolerance: float | None
-    ) -> Answer | Groups:
+    def _put_many(self, asked: list[Question], guess: Guess, said: Said) -> list[Answer]:
+        if not asked:
+            return []
+        bound = [_one_of(self._bound(question, None)) for question in asked]
+        requests = said.requests(bound, [_better(question) for question in asked], guess)
+        before = told_before(self._desk, requests)
+        return answers_to(self._desk, bound, requests, guess) if before is None else before
+
+    def _put(self, question: Question | TableCall, guess: Guess, said: Said) -> Answer | Groups:
         found = self._bound(question, guess.rows)
-        if isinstance(found, Labelled):
-            return self._labelled(found, guess.each(len(found.members)), why, tolerance)
-        (answer,) = answers_to(self._desk, [found], guess, why, tolerance)
-        return answer.judged(_better(question))
+        if isinstance(found, Labelled) and guess.side is None:
+            return self._labelled(found, guess.each(len(found.members)), said)
+        one = _one_of(found)
+        requests = said.requests([one], [_better(question)], guess)
+        before = told_before(self._desk, requests)
+        (answer,) = answers_to(self._desk, [one], requests, guess) if before is None else before
+        return answer
 
-    def _labelled(
-        self, found: Labelled, guess: Guess, why: str | None, tolerance: float | None
-    ) -> Groups:
+    def _labelled(self, found: Labelled, guess: Guess, said: Said) -> Groups:
         questions = [question for _, question in found.members]
-        self._desk.refresh()
-        require_groups_covered(self._desk, questions, found.by, guess, tolerance)
-        answers = answers_to(self._desk, questions, guess, why, tolerance, in_table=True)
+        requests = said.requests(questions, [None] * len(questions), guess)
+        answers = told_before(self._desk, requests)
+        if answers is None:
+            self._desk.refresh()
+            require_groups_covered(self._desk, questions, found.by, guess, said.tolerance)
+            answers = answers_to(self._desk, questions, requests, guess, in_table=True)
         labels = [label for label, _ in found.members]
         return Groups(found.by, tuple(zip(labels, answers, strict=True)), self._frame_kind)
 
@@ -320,16 +347,14 @@ class Holdout:
             self._desk.was_read(question)
         return found
 
-    def _single(self, question: Question) -> Bound:
-        found = self._bound(question, None)
-        if isinstance(found, Labelled):
-            raise InvalidQuestion(
-                "A histogram and by= groups are many answers; ask for them by themselves."
-            )
-        return found
-
-    def _guess(self, guess: Any) -> Guess:
-        """A number, or other rows to guess from; a table is opened here, and nowhere else."""
+    def _guess(
+        self, guess: Any, at_most: float | None = None, at_least: float | None = None
+    ) -> Guess:
+        """A number, a side, or other rows to guess from; only here a table is opened."""
+        if at_most is not None:
+            return Guess((require.finite("at_most", at_most),), side="at most")
+        if at_least is not None:
+            return Guess((require.finite("at_least", at_least),), side="at least")
         if guess is None:
             return Guess()
         if isinstance(guess, Real):
@@ -349,17 +374,6 @@ class Holdout:
             )
         return values_of(others, column.name)
 
-    def _side(
-        self,
-        question: Question | TableCall,
-        at_most: float | None,
-        at_least: float | None,
-        tolerance: float | None,
-    ) -> Wish:
-        """What a claim about one side wishes to know."""
-        found = self._bound(question, None)
-        return claimed_side(found, at_most, at_least, self._desk.half_width(tolerance))
-
 
 def _require_one_claim(guess: Any, at_most: float | None, at_least: float | None) -> None:
     if [guess is None, at_most is None, at_least is None].count(False) != 1:
@@ -370,8 +384,12 @@ def _better(question: Question | TableCall) -> Better | None:
     return question.better if isinstance(question, Call) else None
 
 
-def _judged(questions: Iterable[Question], answers: Iterable[Answer]) -> list[Answer]:
-    return [answer.judged(_better(one)) for one, answer in zip(questions, answers, strict=True)]
+def _one_of(found: Bound | Labelled) -> Bound:
+    if isinstance(found, Labelled):
+        raise InvalidQuestion(
+            "A histogram and by= groups are many answers; ask for them by themselves."
+        )
+    return found
 
 
 def _several(questions: Iterable[Question]) -> list[Question]:

@@ -1,98 +1,34 @@
 """Questions chosen together, played: what is due of all of them is put together, batch by batch.
 
 Every interval that a part is given is true together with all others, so what follows from them is
-true with them, at no further cost.
+true with them, at no further cost. What follows is a line of the ledger, written in one commit with
+the last of the parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TypeAlias
+from itertools import count
 
-from holdfast import require
-from holdfast.errors import Refused
+from holdfast.errors import LedgerTampered, Refused
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.desk import Desk
+from holdfast.holdout.budget import Budget
+from holdfast.holdout.desk import Desk, now
 from holdfast.holdout.guess import Guess
+from holdfast.holdout.retelling import left_after, retold
+from holdfast.holdout.wishes import Body, Found
+from holdfast.ledger.alike import alike
+from holdfast.ledger.entries import Recorded, Request, telling
+from holdfast.ledger.wholes import Followed, read_whole, whole
 from holdfast.mechanisms.mechanism import Wish, about
-from holdfast.statistics.derived import is_derived, is_single, staged
-from holdfast.statistics.play import Estimate, Joined, Play, Subquestion, alone
-from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.derived import is_single
+from holdfast.statistics.play import Subquestion
+from holdfast.statistics.playing import Due, Plays, play_of
 from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Due", "answered", "claimed", "is_whole", "play_of", "played", "wish_of"]
-
-# The parts of one batch, each with its question's place.
-Due: TypeAlias = list[tuple[int, Subquestion]]
-
-
-def play_of(question: Bound, guess: float | None, tolerance: float, *, once: bool) -> Play:
-    """The play of any question; a guess is a number in its own unit.
-
-    `once`: the mechanism answers one batch, and no more.
-    """
-    if guess is not None:
-        require.between("guess", guess, question.low, question.high)
-    if isinstance(question, Quantile):
-        return question.play(guess, tolerance)
-    if is_derived(question):
-        return staged(question, guess, once=once)
-    return alone(_single(question), guess)
-
-
-def _single(question: Bound) -> Statistic:
-    if not is_single(question):
-        raise TypeError(f"{question.text} is no statistic that one symbol answers")
-    return question
-
-
-def played(
-    plays: Sequence[Play],
-    put: Callable[[Due], Sequence[Estimate]],
-    shortened: Callable[
-        [int, Sequence[Subquestion]], Sequence[Subquestion] | None
-    ] = lambda _place, _due: None,
-) -> list[Joined | None]:
-    """What all plays return; `put` answers the parts that are due.
-
-    `shortened` may end a play: with those of its parts that are still to be put, and no result.
-    """
-    results: list[Joined | None] = [None] * len(plays)
-    due: dict[int, Sequence[Subquestion]] = {}
-
-    def go_on(place: int, step: Callable[[], Sequence[Subquestion]]) -> None:
-        try:
-            due[place] = step()
-        except StopIteration as end:
-            results[place] = end.value
-            due.pop(place, None)
-
-    for place, play in enumerate(plays):
-        go_on(place, play.__next__)
-    while due:
-        ended = {}
-        for place, parts in due.items():
-            left = shortened(place, parts)
-            if left is not None:
-                ended[place] = left
-        batch = [(place, part) for place in due for part in ended.get(place, due[place])]
-        try:
-            found = iter(put(batch) if batch else ())
-        except Refused as refusal:
-            for place in list(due):
-                go_on(place, partial(plays[place].throw, refusal))
-            continue
-        for place, parts in list(due.items()):
-            own = [next(found) for _ in ended.get(place, parts)]
-            if place in ended:
-                due.pop(place)
-            else:
-                go_on(place, partial(plays[place].send, own))
-    return results
+__all__ = ["answered", "claimed", "wish_of"]
 
 
 def _wishes_of(
@@ -122,47 +58,151 @@ def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | N
 
 
 @dataclass(slots=True)
-class _Asked:
-    """The answers that the parts of each question were given."""
+class _Taken:
+    """What was put of one question and what was found; then which line of the ledger tells it."""
+
+    parts: list[Subquestion] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    line: Recorded | None = None
+    repeated: bool = False
+
+    @property
+    def looks(self) -> list[Recorded]:
+        return [each.look for each in self.found]
+
+
+@dataclass(slots=True)
+class _Call:
+    """Questions that somebody asks together, on their way."""
 
     desk: Desk
     questions: Sequence[Bound]
+    requests: Sequence[Request]
     guess: Guess
-    why: str | None
     tolerance: float | None
     silent: Callable[[int], bool]  # whether a question would say nothing, whatever comes
-    answers: dict[int, list[Answer]] = field(default_factory=dict)
+    running: Plays
+    taken: list[_Taken]
+    is_told: bool = False
 
-    def shortened(self, place: int, due: Sequence[Subquestion]) -> Sequence[Subquestion] | None:
+    def run(self) -> None:
+        """Put what is due, batch by batch, and tell what follows from it."""
+        while self.running.going:
+            batch = self.running.batch(self._shortened)
+            try:
+                self._put(batch)
+            except Refused as refusal:
+                self.running.refuse(refusal)
+        if not self.is_told and self._telling():
+            self.desk.tell(self._telling)
+
+    def _shortened(self, place: int, due: Sequence[Subquestion]) -> Sequence[Subquestion] | None:
         """What is still free of a question that is not followed up; None if it goes on."""
         if not self.silent(place):
             return None
         left = [part for part in due if part.guess is None and self._is_known(part)]
-        return left if left or place in self.answers else None
+        return left if left or self.taken[place].found else None
 
     def _is_known(self, part: Subquestion) -> bool:
         wish = wish_of(self.desk, part.statistic, self.guess, self.tolerance)
         return self.desk.stored(wish) is not None
 
-    def put(self, due: Due) -> list[Estimate]:
-        parts = [part for _, part in due]
+    def _put(self, batch: Due) -> None:
+        parts, stepped = [part for _, part in batch], False
+
+        def conclude(found: Sequence[Found]) -> Sequence[Body]:
+            nonlocal stepped
+            stepped = True
+            self._take(batch, found)
+            self.is_told = not self.running.going
+            return self._telling() if self.is_told else ()
+
         wishes = _wishes_of(self.desk, parts, self.guess, self.tolerance)
-        part_of = {
-            part.statistic.text: self.questions[place].text
-            for place, part in due
-            if not is_single(self.questions[place])
-        }
-        found = self.desk.answer(wishes, self.why, part_of)
-        for (place, _), answer in zip(due, found, strict=True):
-            self.answers.setdefault(place, []).append(answer)
-        return [answer.recorded.estimate for answer in found]
+        found = self.desk.answer(wishes, self._requests_of(batch), conclude)
+        if not stepped:
+            self._take(batch, found)
+
+    def _requests_of(self, batch: Due) -> dict[str, Request]:
+        """What each part is asked for: itself, if it is, or the first question that needs it."""
+        requests = {part.statistic.text: self.requests[place] for place, part in reversed(batch)}
+        itself = {request.question: request for request in reversed(self.requests)}
+        return {text: itself.get(text, request) for text, request in requests.items()}
+
+    def _take(self, batch: Due, found: Sequence[Found]) -> None:
+        """The answers are there: every play goes on with its own."""
+        for (place, part), each in zip(batch, found, strict=True):
+            self.taken[place].parts.append(part)
+            self.taken[place].found.append(each)
+        self.running.send([each.look.estimate for each in found])
+
+    def _telling(self) -> list[Body]:
+        """The entry that tells what follows; none if all of it was told before.
+
+        A call with a key is told as a whole, once: not if another with the same was faster.
+        """
+        transcript, key, at = self.desk.transcript, self.requests[0].key, now()
+        for taken in self.taken:
+            taken.line = None
+        if key is not None and transcript.told_for(key) is not None:
+            return []
+        looks = [each for taken in self.taken for each in taken.looks]
+        numbered = [each.number for each in looks if each.number is not None]
+        numbers = count(max([transcript.next_line - 1, *numbered]) + 1)
+        new: list[Recorded] = []
+        lines = [self._line(place, at, new, numbers) for place in range(len(self.questions))]
+        said = lines if key is not None else [line for line in lines if "parts" in line]
+        return [telling(at, key, said)] if said else []
+
+    def _line(self, place: int, at: str, new: list[Recorded], numbers: Iterator[int]) -> Body:
+        """One question's line: one that is there already, or what follows, added to `new`."""
+        question, request, taken = self.questions[place], self.requests[place], self.taken[place]
+        transcript, fresh = self.desk.transcript, any(each.fresh for each in taken.found)
+        if is_single(question) and taken.looks[0].number is not None:
+            return self._there(place, taken.looks[0], repeated=not fresh)
+        earlier = [
+            *transcript.told_of(question.text),
+            *(line for line in new if line.question == question.text),
+        ]
+        followed = Followed(self.running.results[place], taken.looks, taken.parts)
+        facts = whole(request, question, followed, earlier, transcript.terms)
+        for line in reversed(earlier):
+            if not fresh and alike(list(line.interval), facts["interval"]):
+                return self._there(place, line, repeated=True)
+        body = {"line": next(numbers), "repeated": False, "request": request.body(), **facts}
+        taken.line, taken.repeated = read_whole(body, at, ""), False
+        new.append(taken.line)
+        return body
+
+    def _there(self, place: int, line: Recorded, *, repeated: bool) -> Body:
+        taken, request = self.taken[place], self.requests[place]
+        taken.line, taken.repeated = line, repeated
+        return {"line": line.number, "repeated": repeated, "request": request.body()}
+
+    def answers(self, left: Budget) -> list[Answer]:
+        """What every question is told."""
+        return [
+            Answer(self._written(taken), left, repeated=taken.repeated, parts=taken.looks).judged(
+                request.better
+            )
+            for taken, request in zip(self.taken, self.requests, strict=True)
+        ]
+
+    def _written(self, taken: _Taken) -> Recorded:
+        """The line as it is in the ledger, with its receipt."""
+        line = taken.line
+        if line is None:
+            raise LedgerTampered("the ledger has lost an answer; open it again.")
+        if line.look is not None:
+            return line
+        told = self.desk.transcript.told_of(line.question)
+        return next(each for each in told if each.number == line.number)
 
 
 def answered(
     desk: Desk,
     questions: Sequence[Bound],
+    requests: Sequence[Request],
     guess: Guess,
-    why: str | None,
     tolerance: float | None,
     silent: Callable[[int], bool],
 ) -> list[Answer]:
@@ -170,47 +210,17 @@ def answered(
 
     One that would say nothing, whatever comes, is not followed up.
     """
-    t = desk.half_width(tolerance)
-    asked = _Asked(desk, questions, guess, why, tolerance, silent)
+    t, once = desk.half_width(tolerance), desk.once
     plays = [
-        play_of(each, guess.of(place), t, once=desk.once) for place, each in enumerate(questions)
+        play_of(each, guess.of(place), t, once=once, side=guess.side)
+        for place, each in enumerate(questions)
     ]
-    found = played(plays, asked.put, asked.shortened)
-    return [
-        asked.answers[place][0]
-        if is_single(question)
-        else _whole(question, found[place], asked.answers[place])
-        for place, question in enumerate(questions)
-    ]
-
-
-def is_whole(interval: Interval, question: Bound) -> bool:
-    """Whether an interval is all of the range, so that it says nothing."""
-    low, high = question.low, question.high
-    return low < high and interval.low <= low and interval.high >= high
-
-
-def _whole(question: Bound, joined: Joined | None, parts: Sequence[Answer]) -> Answer:
-    """The answer of a statistic from the answers of its parts."""
-    found = joined or Joined(None, Interval(question.low, question.high))
-    statuses = {part.status for part in parts}
-    kinds = ("no promise", "surprise", "answered", "confirmed")
-    fresh = [each for each in kinds if each in statuses]
-    last = parts[-1]
-    silent = is_whole(found.interval, question) and (
-        found.value is None or last.left.terms.promises
-    )
-    low, high = found.interval
-    middle = low + (high - low) / 2  # of an interval that says something
-    recorded = replace(
-        last.recorded,
-        question=question.text,
-        status="says nothing" if silent else fresh[0] if fresh else last.recorded.status,
-        value=None if silent else middle if found.value is None else found.value,
-        interval=found.interval,
-        range=Interval(question.low, question.high),
-        guess=None,
-        claim=None,
-        charge=sum(part.cost for part in parts),
-    )
-    return Answer(recorded, last.left, repeated=not fresh)
+    taken = [_Taken() for _ in questions]
+    call = _Call(desk, questions, requests, guess, tolerance, silent, Plays(plays), taken)
+    call.run()
+    key = requests[0].key
+    if key is None:
+        return call.answers(desk.budget())
+    if any(each.line is None for each in taken):  # another call with this key was faster
+        return retold(desk, key, requests)
+    return call.answers(left_after(desk, key))

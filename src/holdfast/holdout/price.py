@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from holdfast.errors import BudgetExhausted, Refused
 from holdfast.holdout.budget import Cost
-from holdfast.holdout.desk import Desk, checks_and_asks
+from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
-from holdfast.holdout.plays import Due, claimed, play_of, played, wish_of
+from holdfast.holdout.plays import claimed, wish_of
+from holdfast.holdout.wishes import checks_and_asks
 from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
@@ -18,13 +19,14 @@ from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Release, 
 from holdfast.statistics.bind import Labelled
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.play import Estimate, Subquestion
+from holdfast.statistics.playing import Due, play_of, played
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer
 
-__all__ = ["Worst", "cost_of", "cost_of_claim", "require_covered", "require_groups_covered"]
+__all__ = ["Worst", "cost_of", "require_covered", "require_groups_covered"]
 
 
 @dataclass(slots=True)
@@ -49,7 +51,8 @@ class _Rehearsal:
         """The new questions, batch by batch."""
         t, once = self.desk.half_width(self.tolerance), self.desk.once
         plays = [
-            play_of(each, self.guess.of(n), t, once=once) for n, each in enumerate(self.questions)
+            play_of(each, self.guess.of(n), t, once=once, side=self.guess.side)
+            for n, each in enumerate(self.questions)
         ]
         played(plays, self._put)
         return self.batches
@@ -171,15 +174,6 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
             part = price.tolerance or desk.half_width(tolerance)
             width = part * (question.high - question.low)
     return Cost(text, width, price.least, price.most, price.questions)
-
-
-def cost_of_claim(desk: Desk, wish: Wish) -> Cost:
-    """The cost of checking what the analyst claims of a statistic."""
-    batches = [] if desk.stored(wish) is not None else [[wish]]
-    price = _priced(desk, batches, batches)
-    question = wish.question
-    width = (price.tolerance or wish.tolerance) * (question.high - question.low)
-    return Cost(question.text, width, price.least, price.most, price.questions)
 
 
 def _price_of(

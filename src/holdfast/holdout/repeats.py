@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.ledger.entries import Recorded
+from holdfast.ledger.entries import Recorded, lies_in
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.theory.base.intervals import Interval
 
@@ -29,9 +29,9 @@ def fulfilling(looks: Iterable[Recorded], wish: Wish) -> Recorded | None:
 def _fulfils(look: Recorded, wish: Wish) -> bool:
     if look.status == "no promise" or look.range.low == look.range.high:
         return True  # there is nothing more to be told
-    inside = _part_of_range(look)
+    inside = look.part_of_range
     if wish.claim is not None:
-        if _same_claim(look, wish) or _inside(inside, wish.claim):
+        if _same_claim(look, wish) or lies_in(inside, wish.claim):
             return True
         if wish.stated:
             return _beside(inside, wish.claim)
@@ -47,26 +47,13 @@ def _one_sided(look: Recorded) -> bool:
     return look.claim[0] <= 0.0 or look.claim[1] >= 1.0
 
 
-def _part_of_range(look: Recorded) -> Interval:
-    low, high = look.range
-    first, last = ((end - low) / (high - low) for end in look.interval)
-    return Interval(first, last)
-
-
 def _same_claim(look: Recorded, wish: Wish) -> bool:
     """Whether this was claimed before; a known variance may have made the claim narrower."""
     if look.claim is None or wish.claim is None or look.guess is None or wish.guess is None:
         return False
     low, high = look.range
     guess = (look.guess - low) / (high - low)
-    return abs(guess - wish.guess) <= _ROUNDING and _inside(Interval(*look.claim), wish.claim)
-
-
-def _inside(interval: Interval, claim: tuple[float, float]) -> bool:
-    """Whether it is within a claim; the ends of the range bind nothing."""
-    low, high = claim
-    above = low <= 0.0 or interval.low >= low - _ROUNDING
-    return above and (high >= 1.0 or interval.high <= high + _ROUNDING)
+    return abs(guess - wish.guess) <= _ROUNDING and lies_in(Interval(*look.claim), wish.claim)
 
 
 def _beside(interval: Interval, claim: tuple[float, float]) -> bool:

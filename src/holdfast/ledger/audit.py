@@ -2,13 +2,16 @@
 
 It needs no data; with data, its fingerprint and what the opening says of it are compared too. What
 it re-derives: each offer from the account before it (level, radius, grid, prior, worst charge),
-each answer from its symbol, the account from the answers. What an offer promises wrongly is named;
+each answer from its symbol, the account from the answers, and what was told from the looks that it
+follows from. What an offer promises wrongly is named;
 whatever else differs from the offer that the mechanism makes is found by making it again.
 """
 
 from __future__ import annotations
 
+import json
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -23,16 +26,20 @@ from holdfast.data.sampling import Clustered
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike
 from holdfast.ledger.chain import Row, canonical
-from holdfast.ledger.entries import Asked, Opening
-from holdfast.ledger.filing import Filed, Kept, place_of
+from holdfast.ledger.entries import Asked, Opening, Recorded, Request
+from holdfast.ledger.filing import FiledPlace, Kept, place_of
 from holdfast.ledger.identity import has_shape, keyed_print
+from holdfast.ledger.past import checkpoint_of
 from holdfast.ledger.reader import Reader, look
-from holdfast.ledger.recording import Pending
-from holdfast.ledger.transcript import Transcript, checkpoint_of
+from holdfast.ledger.recording import Pending, reading
+from holdfast.ledger.transcript import Transcript
+from holdfast.ledger.wholes import rebuilt, whole
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.statistics.derived import is_single
 from holdfast.statistics.known import known_variance
-from holdfast.statistics.recorded import recorded_statistic
+from holdfast.statistics.recorded import asked_again, recorded_statistic
+from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
 
 __all__ = ["Finding", "audit", "difference_of"]
@@ -77,13 +84,13 @@ def audit(
             kept, entries = reader.kept(), reader.news()  # in this order: others may be asking
             sealed = " and sealed" if reader.unchecked is None else "; its seal was not compared"
             chain = Finding("chain", True, f"{len(entries):,} entries, unbroken{sealed}")
-            promises = _follow(transcript, _told(entries, progress), kept)
+            promises, places = _follow(transcript, _told(entries, progress), kept)
         except LedgerTampered as error:
             return [Finding("chain", False, str(error))]
         findings = [chain, promises]
         if promises.fine:  # else the ledger was not followed to its end
             findings += [_failure_probability(transcript), _unfinished(transcript)]
-            findings.append(_filing(transcript, entries, reader))
+            findings.append(_filing(places, len(entries), reader))
     if sample is not None and reader.secret is not None:  # it is keyed with the secret
         findings.append(_same_data(transcript.opening, reader.secret, sample))
     return findings
@@ -102,31 +109,83 @@ def _told(entries: Sequence[Row], progress: Callable[[int, int], None] | None) -
             progress(many, many)
 
 
-def _follow(transcript: Transcript, entries: Iterable[Row], kept: Kept | None) -> Finding:
-    """Fold the entries one by one; the offers of each batch are derived from the account.
+def _follow(
+    transcript: Transcript, entries: Iterable[Row], kept: Kept | None
+) -> tuple[Finding, list[FiledPlace]]:
+    """Fold the entries one by one; each is derived from what was before it.
 
-    A checkpoint must be what the fold had come to.
+    A checkpoint must be what the fold had come to. What is to be filed is told, too.
     """
-    checked, unseen = 0, None if kept is None else checkpoint_of(kept)
+    unseen = None if kept is None else checkpoint_of(kept)
+    places: list[FiledPlace] = []
     for entry in entries:
+        seq, text, _ = entry
+        with reading(f"entry {seq}"):
+            places += [place_of(filed, seq) for filed in transcript.filing(json.loads(text))]
         transcript.apply([entry])
         if unseen is not None and unseen["count"] == transcript.count:
             if not alike(unseen, transcript.summary()):
                 break
             unseen = None
-        pending, (seq, _, _) = transcript.pending, entry
-        if pending is None or pending.seq != seq:
-            continue
         try:
-            fault = _batch_fault(transcript, pending)
+            fault = _fault(transcript, seq, text)
         except (HoldfastError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             fault = f": it cannot be read ({error})"
         if fault:
-            return Finding("intervals", False, f"entry {seq}{fault}")
-        checked += len(pending.asked)
+            return Finding("intervals", False, f"entry {seq}{fault}"), places
+    checked = len(transcript.answers) + sum(line.look is None for line in transcript.lines)
     if unseen is not None:
-        return Finding("checkpoint", False, "the checkpoint is not what the entries come to")
-    return Finding("intervals", True, f"{checked:,} derived again from the ledger alone")
+        detail = "the checkpoint is not what the entries come to"
+        return Finding("checkpoint", False, detail), places
+    return Finding("intervals", True, f"{checked:,} derived again from the ledger alone"), places
+
+
+def _fault(transcript: Transcript, seq: int, text: str) -> str | None:
+    """What is wrong with an entry that was folded: with what it promises, or with what it tells."""
+    pending = transcript.pending
+    if pending is not None and pending.seq == seq:
+        return _batch_fault(transcript, pending)
+    body = json.loads(text)
+    return _telling_fault(transcript, body["lines"]) if body["kind"] == "told/1" else None
+
+
+def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> str | None:
+    """Whether what is told follows from its looks, and what was told before is what is named."""
+    opening, terms = transcript.opening, transcript.terms
+    table = Table.declared(opening.columns, opening.bounds, opening.design)
+    once = kind_of(opening.mechanism["name"]).once
+    for line in lines:
+        request, number = Request.read(line["request"]), line["line"]
+        if "parts" not in line:
+            if transcript.lines[number - 1].question != request.question:
+                return f", line {number}: it is not the one that was asked for"
+            continue
+        question = asked_again(request.question, table)
+        if not _is_in_range(request, question):
+            return f", line {number}: its range is not that of its question"
+        looks = [_look(transcript, part) for part in line["parts"]]
+        followed = rebuilt(request, question, looks, terms, once=once)
+        told = transcript.told_of(request.question)
+        earlier = [each for each in told if each.number is not None and each.number < number]
+        again = whole(request, question, followed, earlier, terms)
+        for name, value in again.items():
+            if not alike(line[name], value):
+                return f", line {number}: its {name} does not follow from its looks"
+    return None
+
+
+def _is_in_range(request: Request, question: Bound) -> bool:
+    """Whether a request says the range of its question."""
+    return (request.low, request.high) == (question.low, question.high)
+
+
+def _look(transcript: Transcript, number: int) -> Recorded:
+    """The look of this number; some were given up."""
+    answers = transcript.answers
+    found = answers[bisect_left(answers, number, key=lambda each: each.look or 0)]
+    if found.look != number:
+        raise LookupError(f"look {number} was never answered")
+    return found
 
 
 def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
@@ -148,13 +207,21 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
         if fault:
             return f", question {place}: {fault}"
         statistics.append(statistic)
-    return _offer_fault(transcript, pending, statistics)
+    fault = _offer_fault(transcript, pending, statistics)
+    if fault:
+        return fault
+    for request in {asked.request for asked in pending.asked if asked.is_part}:
+        question = asked_again(request.question, table)
+        if is_single(question) or not _is_in_range(request, question):
+            return ": what it is asked for has no parts, or another range"
+    return None
 
 
 def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) -> str | None:
     """Whether range and known variance are those of the question's own text."""
     offer = asked.offer
-    if (asked.low, asked.high) != (statistic.low, statistic.high):
+    own = asked.is_part or _is_in_range(asked.request, statistic)
+    if not own or (asked.low, asked.high) != (statistic.low, statistic.high):
         return "its range is not that of its question"
     if offer.variance is not None:
         known = known_variance(statistic, transcript.by_question)
@@ -229,21 +296,16 @@ def _unfinished(transcript: Transcript) -> Finding:
     )
 
 
-def _filing(transcript: Transcript, entries: Sequence[Row], reader: Reader) -> Finding:
+def _filing(due: Sequence[FiledPlace], entries: int, reader: Reader) -> Finding:
     """Whether every answer is filed under its question, so that a repeat finds it."""
-    seqs = {receipt: seq for seq, _, receipt in entries}
-    due = [
-        place_of(Filed(answer.question, answer.number, answer.leaked), seqs[answer.receipt])
-        for answer in transcript.answers
-    ]
     try:
-        filed = [place for place in reader.filed() if place[2] <= len(entries)]
+        filed = sorted(place for place in reader.filed() if place[1] <= entries)
     except LedgerTampered as error:
         return Finding("filing", False, str(error))
-    for mine, theirs in zip_longest(due, filed):
+    for mine, theirs in zip_longest(sorted(due), filed):
         if mine is None or theirs is None or not alike(list(mine), list(theirs)):
-            number = next(place for place in (mine, theirs) if place is not None)[1]
-            return Finding("filing", False, f"question {number} is not filed as it was answered")
+            seq = next(place for place in (mine, theirs) if place is not None)[1]
+            return Finding("filing", False, f"what entry {seq} says is not filed as it says it")
     return Finding("filing", True, f"{len(due):,} answers are found by their questions")
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument, LedgerTampered
 
-__all__ = ["GENESIS", "RESTORE", "Row", "canonical", "keyed", "link", "seal", "verify"]
+__all__ = ["GENESIS", "RESTORE", "Row", "canonical", "chained", "keyed", "link", "seal", "verify"]
 
 Row = tuple[int, str, str]  # number, text and hash of an entry
 GENESIS = "0" * 64
@@ -47,6 +47,16 @@ def canonical(body: dict[str, Any]) -> str:
 def link(previous: str, text: str) -> str:
     """The hash of an entry that follows `previous`."""
     return sha256(f"{previous}\n{text}".encode()).hexdigest()
+
+
+def chained(bodies: Iterable[dict[str, Any]], after: int, head: str) -> list[Row]:
+    """The rows of entries that follow entry `after`, whose hash is `head`."""
+    rows: list[Row] = []
+    for seq, body in enumerate(bodies, start=after + 1):
+        text = canonical(body)
+        head = link(head, text)
+        rows.append((seq, text, head))
+    return rows
 
 
 def seal(secret: bytes, count: int, head: str) -> str:

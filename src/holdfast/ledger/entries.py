@@ -1,19 +1,23 @@
 """What the ledger's entries say. A kind's name carries a version, and its meaning never changes.
 
 * ``open/2``: the first entry: what was declared, the table's keyed fingerprint and its columns.
-* ``reserve/2``: a batch of offers, durable before data is touched; each counts its worst charge.
+* ``reserve/2``: a batch of offers, durable before data is touched; each counts its worst charge. It
+  names what was asked, by whom and why, and each offer says what of it it is a look for.
 * ``settle/2``: the symbols that came out of the batch, and the answers they stand for.
+* ``told/1``: what follows from looks: a median, a difference, whatever has parts. It charges
+  nothing. For a call with a key, everything that was told.
 * ``abandon/1``: the batch can never be finished (a Python function is gone, an engine cannot
   evaluate it); it keeps its charges.
 
-Numbers in offers and answers are fractions of the question's range, which each item names.
+Numbers in offers and answers are fractions of the question's range, which each item names; what
+people asked, and were told, is in its own unit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.catalogue import kind_of
@@ -21,11 +25,29 @@ from holdfast.mechanisms.mechanism import Offer, Release, Symbol
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.known import KnownVariance
+from holdfast.statistics.named import Better
 from holdfast.statistics.play import Estimate
+from holdfast.statistics.playing import Side
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Asked", "Opening", "Recorded", "abandonment", "reservation", "settlement"]
+__all__ = [
+    "Asked",
+    "Opening",
+    "Recorded",
+    "Request",
+    "Verb",
+    "Verdict",
+    "abandonment",
+    "lies_in",
+    "reservation",
+    "settlement",
+    "telling",
+    "verdict_of",
+]
+
+Verb: TypeAlias = Literal["ask", "check"]
+Verdict: TypeAlias = Literal["better", "worse", "cannot tell"]
 
 _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
 
@@ -72,46 +94,102 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One question of a batch: the offer, and the range of its values.
+class Request:
+    """What somebody asked for: the statistic by its canonical text, with the range of its values.
 
-    `part_of` names the statistic that it is a part of, if it was not asked for itself. A `nonce` is
-    drawn for a function, which is known by its name alone: another one may have the same name in
-    another copy of the ledger, and must not have the same noise.
+    A `guess` is a number in its own unit, and with a `side` the bound that was claimed; `tolerance`
+    the half-width that was named. `by` is who asked, `key` the call's own name: the same call made
+    again with it is told the same.
+    """
+
+    question: str
+    low: float
+    high: float
+    verb: Verb = "ask"
+    guess: float | None = None
+    side: Side | None = None
+    tolerance: float | None = None
+    better: Better | None = None
+    why: str | None = None
+    by: str | None = None
+    key: str | None = None
+
+    def body(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def read(cls, body: dict[str, Any]) -> Request:
+        return cls(**{name: body[name] for name in cls.__slots__})
+
+    def is_same(self, other: Request) -> bool:
+        """Whether the same is asked, whoever asks and for whatever reason."""
+        return all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("question", "verb", "guess", "side", "tolerance", "better")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One look of a batch: the offer, the range of its values, and what it is asked for.
+
+    A `nonce` is drawn for a function, which is known by its name alone: another one may have the
+    same name in another copy of the ledger, and must not have the same noise.
     """
 
     offer: Offer
     low: float
     high: float
-    part_of: str | None = None
+    request: Request
     nonce: str | None = None
 
-    def body(self) -> dict[str, Any]:
+    @property
+    def is_part(self) -> bool:
+        """Whether something else was asked, of which this is a part."""
+        return self.request.question != self.offer.question
+
+    def body(self, request: int) -> dict[str, Any]:
         return {
             "offer": self.offer.to_dict(),
             "low": self.low,
             "high": self.high,
-            "part_of": self.part_of,
+            "for": request,
             "nonce": self.nonce,
         }
 
     @classmethod
-    def read(cls, body: dict[str, Any]) -> Asked:
-        offer = Offer.from_dict(body["offer"])
-        return cls(offer, body["low"], body["high"], body["part_of"], body["nonce"])
+    def read_all(cls, body: dict[str, Any]) -> tuple[Asked, ...]:
+        """All looks that an entry reserves."""
+        requests = dict(enumerate(Request.read(each) for each in body["asked"]))
+        return tuple(
+            cls(
+                Offer.from_dict(item["offer"]),
+                item["low"],
+                item["high"],
+                requests[item["for"]],
+                item["nonce"],
+            )
+            for item in body["items"]
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A finished question, as the ledger tells it; `value` and `interval` are in its own unit.
+    """A look, or what follows from several; `value` and `interval` are in its own unit.
+
+    What was asked has a `number`: the line of the ledger. A `look` at the data is counted, too,
+    whether it was asked for itself or is a part of something, which alone has the number then;
+    `parts` are the looks that something follows from.
 
     `value` is None where nothing is said. `claim` is what a check claimed, as parts of the range.
-    `leaked` is what had leaked (nats) before its batch, `charge` what its own answer added;
-    `variance` is the bound that made its interval narrower; `revealed` is where the answer says
-    that the sample's value is, as a part of the range.
+    `leaked` is what had leaked (nats) before its batch, `charge` what its own answer added, or the
+    looks that were asked for it; `variance` is the bound that made its interval narrower;
+    `revealed` is where the answer says that the sample's value is, as a part of the range.
     """
 
-    number: int
+    number: int | None
+    look: int | None
+    parts: tuple[int, ...]
     question: str
     status: str
     value: float | None
@@ -123,16 +201,39 @@ class Recorded:
     charge: float
     leaked: float
     at: str
-    why: str | None
-    part_of: str | None
-    mechanism: str
+    request: Request
+    mechanism: str | None
     receipt: str
     variance: KnownVariance | None
     revealed: Interval
 
     @property
+    def why(self) -> str | None:
+        return self.request.why
+
+    @property
+    def part_of(self) -> str | None:
+        """What it was asked for, if not for itself."""
+        asked = self.request.question
+        return None if self.look is None or asked == self.question else asked
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Of a difference that was asked with `better`: what it says."""
+        return verdict_of(self.interval, self.request.better)
+
+    @property
     def half_width(self) -> float:
         return (self.interval.high - self.interval.low) / 2
+
+    @property
+    def part_of_range(self) -> Interval:
+        """The interval as a part of the range; where that is one value, it is there."""
+        low, high = self.range
+        if low == high:
+            return Interval(0.0, 0.0)
+        first, last = ((end - low) / (high - low) for end in self.interval)
+        return Interval(first, last)
 
     @property
     def estimate(self) -> Estimate:
@@ -166,10 +267,32 @@ class Recorded:
         return None
 
 
-def reservation(at: str, mechanism: str, why: str | None, asked: Sequence[Asked]) -> dict[str, Any]:
+def verdict_of(interval: Interval, better: Better | None) -> Verdict | None:
+    """What the interval of a difference says, where one sign of it is better."""
+    if better is None:
+        return None
+    if interval.low <= 0 <= interval.high:
+        return "cannot tell"
+    return "better" if (interval.low > 0) == (better == "higher") else "worse"
+
+
+def lies_in(interval: Interval, claim: tuple[float, float]) -> bool:
+    """Whether a part of a range is within a claim; the ends of the range bind nothing."""
+    low, high = claim
+    above = low <= 0.0 or interval.low >= low - _ROUNDING
+    return above and (high >= 1.0 or interval.high <= high + _ROUNDING)
+
+
+def reservation(at: str, mechanism: str, asked: Sequence[Asked]) -> dict[str, Any]:
     """The entry that makes a batch's worst charges durable."""
-    items = [each.body() for each in asked]
-    return {"kind": "reserve/2", "at": at, "mechanism": mechanism, "why": why, "items": items}
+    requests = list(dict.fromkeys(each.request for each in asked))
+    return {
+        "kind": "reserve/2",
+        "at": at,
+        "mechanism": mechanism,
+        "asked": [request.body() for request in requests],
+        "items": [each.body(requests.index(each.request)) for each in asked],
+    }
 
 
 def settlement(
@@ -199,3 +322,8 @@ def settlement(
 def abandonment(at: str, reserved: int, reason: str) -> dict[str, Any]:
     """The entry that gives up a reserved batch; its worst charges stay."""
     return {"kind": "abandon/1", "at": at, "reserve": reserved, "reason": reason}
+
+
+def telling(at: str, key: str | None, lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The entry that says what was told beside the looks themselves."""
+    return {"kind": "told/1", "at": at, "key": key, "lines": list(lines)}

@@ -31,13 +31,14 @@ __all__ = [
     "place_of",
 ]
 
-# The digest of a question, its number, the entry that settled it, and what had leaked before.
-FiledPlace = tuple[str, int, int, float]
+# The digest of a question, the entry that says it, its look and its line (0 for none), and what
+# had leaked before.
+FiledPlace = tuple[str, int, int, int, float]
 
 SCHEMA = (
-    "CREATE TABLE answers (question TEXT NOT NULL, number INTEGER NOT NULL, settled INTEGER NOT "
-    "NULL, leaked REAL NOT NULL, seal TEXT NOT NULL, PRIMARY KEY (question, number)) STRICT, "
-    "WITHOUT ROWID",
+    "CREATE TABLE answers (question TEXT NOT NULL, settled INTEGER NOT NULL, look INTEGER NOT "
+    "NULL, line INTEGER NOT NULL, leaked REAL NOT NULL, seal TEXT NOT NULL, PRIMARY KEY (question, "
+    "settled, look, line)) STRICT, WITHOUT ROWID",
     "CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT NOT NULL, seal "
     "TEXT NOT NULL) STRICT",
 )
@@ -46,19 +47,27 @@ _SEAL = "holdfast filing/1"
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """An answer: its question and number, and what had leaked (nats) before its batch."""
+    """What is found by a text: an answer by its question, or by its key what a call was told.
+
+    `look` and `line` are its numbers, 0 where it has none; `leaked` is what had leaked (nats)
+    before its batch.
+    """
 
     question: str
-    number: int
-    leaked: float
+    look: int = 0
+    line: int = 0
+    leaked: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A filed answer with the two entries that say it, in order and as they were sealed."""
+    """What is filed, with the entry that says it and the one before, as they were sealed.
+
+    A look is reserved by the one and settled by the other.
+    """
 
     filed: Filed
-    reserved: Row
+    before: Row
     settled: Row
 
 
@@ -78,15 +87,15 @@ def file_answers(
     for filed in answers:
         place = place_of(filed, seq)
         connection.execute(
-            "INSERT INTO answers VALUES (?, ?, ?, ?, ?)", (*place, _seal(secret, *place, hashed))
+            "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", (*place, _seal(secret, *place, hashed))
         )
 
 
 def find_answers(connection: sqlite3.Connection, secret: bytes, question: str) -> list[Found]:
     """All answers to a question; refused if their entries are not those that were sealed."""
     rows = connection.execute(
-        "SELECT question, number, settled, leaked, seal FROM answers WHERE question = ? "
-        "ORDER BY number",
+        "SELECT question, settled, look, line, leaked, seal FROM answers WHERE question = ? "
+        "ORDER BY settled, look",
         (_digest(question),),
     ).fetchall()
     return [_found(connection, secret, question, *row) for row in rows]
@@ -97,8 +106,9 @@ def _found(
     secret: bytes,
     question: str,
     digest: str,
-    number: int,
     settled: int,
+    look: int,
+    line: int,
     leaked: float,
     stored: str,
 ) -> Found:
@@ -110,26 +120,26 @@ def _found(
         raise _otherwise(settled)
     before, *said = entries
     hashed = verify(said, before[2], before[0])
-    if stored != _seal(secret, digest, number, settled, leaked, hashed):
+    if stored != _seal(secret, digest, settled, look, line, leaked, hashed):
         raise _otherwise(settled)
-    return Found(Filed(question, number, leaked), *said)
+    return Found(Filed(question, look, line, leaked), *said)
 
 
 def place_of(filed: Filed, settled: int) -> FiledPlace:
     """Where an answer is filed that entry `settled` says."""
-    return (_digest(filed.question), filed.number, settled, filed.leaked)
+    return (_digest(filed.question), settled, filed.look, filed.line, filed.leaked)
 
 
 def every_place(connection: sqlite3.Connection, secret: bytes | None) -> Iterator[FiledPlace]:
     """Where all answers are filed; each must be as it was sealed."""
     rows = connection.execute(
-        "SELECT question, number, settled, leaked, answers.seal, hash FROM answers "
-        "LEFT JOIN entries ON seq = settled ORDER BY number"
+        "SELECT question, settled, look, line, leaked, answers.seal, hash FROM answers "
+        "LEFT JOIN entries ON seq = settled"
     )
     for *place, stored, hashed in rows:
         if secret is not None and stored != _seal(secret, *place, hashed):
-            raise _otherwise(place[2])
-        yield (place[0], place[1], place[2], place[3])
+            raise _otherwise(place[1])
+        yield (place[0], place[1], place[2], place[3], place[4])
 
 
 def keep(connection: sqlite3.Connection, secret: bytes, text: str) -> None:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from holdfast.ledger.entries import Asked, Recorded
+from holdfast.errors import LedgerTampered
+from holdfast.ledger.entries import Asked, Recorded, settlement
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Mechanism, Release
 from holdfast.mechanisms.revealed import revealed
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
 
-__all__ = ["Pending", "in_unit", "in_unit_outwards", "recorded"]
+__all__ = [
+    "Pending",
+    "at_worst",
+    "in_unit",
+    "in_unit_outwards",
+    "reading",
+    "recorded",
+    "releases_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +34,24 @@ class Pending:
 
     seq: int
     mechanism: Mechanism
-    why: str | None
     asked: tuple[Asked, ...]
 
 
 def recorded(
-    asked: Asked, release: Release, at: str, receipt: str, leaked: float, pending: Pending
+    asked: Asked,
+    release: Release,
+    at: str,
+    receipt: str,
+    leaked: float,
+    mechanism: Mechanism,
+    number: int | None,
 ) -> Recorded:
-    """One answer of a batch, as the ledger tells it."""
+    """One answer of a batch, as the ledger tells it; `number` is that of its line."""
     low, high, guess = asked.low, asked.high, asked.offer.guess
     return Recorded(
-        number=release.number,
+        number=number,
+        look=release.number,
+        parts=(),
         question=asked.offer.question,
         status=release.status,
         value=in_unit(release.value, low, high),
@@ -42,9 +63,8 @@ def recorded(
         charge=release.charge,
         leaked=leaked,
         at=at,
-        why=pending.why,
-        part_of=asked.part_of,
-        mechanism=pending.mechanism.name,
+        request=asked.request,
+        mechanism=mechanism.name,
         receipt=receipt,
         variance=asked.offer.variance,
         revealed=revealed(asked.offer, release),
@@ -67,3 +87,34 @@ def in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
         float_below(_exactly(interval.low, low, high)),
         float_above(_exactly(interval.high, low, high)),
     )
+
+
+def releases_of(seq: int, body: dict[str, Any], pending: Pending) -> list[Release]:
+    """The answers that follow from a batch's symbols; they must be the ones that are stated."""
+    releases = [
+        pending.mechanism.settle(asked.offer, symbol)
+        for asked, symbol in zip(pending.asked, body["symbols"], strict=True)
+    ]
+    if settlement(body["at"], pending.seq, body["symbols"], releases) != body:
+        raise LedgerTampered(
+            f"entry {seq} of the ledger states answers that do not follow from its symbols."
+        )
+    return releases
+
+
+def at_worst(account: Account, pending: Pending) -> Account:
+    """The account after a batch that keeps its worst charges."""
+    offers = [asked.offer for asked in pending.asked]
+    return charged(account, offers, [offer.worst_charge for offer in offers])
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """What makes no sense was not written by this software."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise LedgerTampered(
+            f"{what} of the ledger cannot be read ({error!r}); it was not written by "
+            "this software, or by a newer version of it."
+        ) from error

@@ -19,7 +19,7 @@ from typing import Any
 
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerBusy, LedgerUnavailable
 from holdfast.ledger import filing
-from holdfast.ledger.chain import GENESIS, Row, canonical, link, seal
+from holdfast.ledger.chain import GENESIS, Row, canonical, chained, link, seal
 from holdfast.ledger.filing import Filed, Found, Kept
 from holdfast.ledger.reader import SECRET_BYTES, Reader, beside, known_secret, require_ledger
 from holdfast.ledger.trouble import busy, plainly, unavailable
@@ -106,33 +106,33 @@ class Store:
 
     def append(
         self,
-        body: dict[str, Any],
+        entries: Sequence[tuple[dict[str, Any], Sequence[Filed]]],
         after: int,
         head: str,
-        answers: Sequence[Filed] = (),
         checkpoint: str | None = None,
-    ) -> Row:
-        """Write the entry that follows entry `after`, on the disk when this returns.
+    ) -> list[Row]:
+        """Write the entries that follow entry `after`, all on the disk when this returns, or none.
 
-        With it, the `answers` that it says are filed, and a `checkpoint` of what was before it. To
-        be called under `exclusive`, with all news read.
+        With each, what is to be found of it is filed, and with all a `checkpoint` of what was
+        before them. To be called under `exclusive`, with all news read.
         """
-        text = canonical(body)
-        row = (after + 1, text, link(head, text))
+        rows = chained([body for body, _ in entries], after, head)
         with self.guard, plainly(self.path):
             connection = self._connection
             connection.execute("BEGIN IMMEDIATE")
             try:
-                _insert(connection, self.secret, row)
-                filing.file_answers(connection, self.secret, answers, row)
+                for row, (_, filed) in zip(rows, entries, strict=True):
+                    _insert(connection, self.secret, row)
+                    filing.file_answers(connection, self.secret, filed, row)
                 if checkpoint is not None:
                     filing.keep(connection, self.secret, checkpoint)
                 connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:  # something failed, the commit itself perhaps
                     connection.execute("ROLLBACK")
-        self._reader.witness.note(row[0], row[2])
-        return row
+        seq, _, hashed = rows[-1]
+        self._reader.witness.note(seq, hashed)
+        return rows
 
     def require_usable(self) -> None:
         """Refuse a store that is closed, or that a fork took along from another process.

@@ -8,50 +8,30 @@ looked up when its question is asked again, and all of them are read when all ar
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count as counting
+from typing import Any, TypeVar
 
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.alike import alike
-from holdfast.ledger.chain import GENESIS, RESTORE, Row, canonical, verify
-from holdfast.ledger.entries import Asked, Opening, Recorded, settlement
+from holdfast.ledger.chain import GENESIS, RESTORE, canonical, verify
+from holdfast.ledger.entries import Asked, Opening, Recorded
 from holdfast.ledger.filing import Filed, Found, Kept
-from holdfast.ledger.recording import Pending, recorded
+from holdfast.ledger.looks import Looks, Narrowest
+from holdfast.ledger.past import CHECKPOINT, Past, checkpoint_of
+from holdfast.ledger.recording import Pending, at_worst, reading, recorded, releases_of
+from holdfast.ledger.wholes import read_whole
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import built, checking
-from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Release
 from holdfast.mechanisms.terms import Terms
 
-__all__ = ["Transcript", "checkpoint_of"]
+__all__ = ["Transcript"]
 
 _Said = TypeVar("_Said")
 
-_CHECKPOINT = "checkpoint/1"
+_KEY = "holdfast key/1 "  # no question's text begins like this
 _CHECKPOINT_EVERY = 128  # entries or answers: reading so many takes no longer than opening the file
-
-
-class _Past(Protocol):
-    """Where the entries are, for what a transcript did not fold itself."""
-
-    @property
-    def guard(self) -> AbstractContextManager[Any]:
-        """Held while entries are folded: threads may share a transcript."""
-        ...
-
-    def kept(self) -> Kept | None:
-        """The newest checkpoint."""
-        ...
-
-    def found(self, question: str) -> list[Found]:
-        """The answers to a question, in order."""
-        ...
-
-    def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
-        """The entries that follow entry `after`."""
-        ...
 
 
 class Transcript:
@@ -64,20 +44,24 @@ class Transcript:
         self.count = 0
         self.head = GENESIS
         self._first = GENESIS  # the hash of the opening entry
-        self._past: _Past | None = None  # where the answers are that were folded by a checkpoint
+        self._past: Past | None = None  # where the answers are that were folded by a checkpoint
         self._skipped = 0  # how many entries it folded
-        self._kept = 0  # how many of the answers here a checkpoint has folded since
+        self._kept = (1, 0)  # entries, and answers here, that a checkpoint has folded
         self._opening: Opening | None = None
         self._mechanism: Mechanism | None = None
         self.checker: Checker | None = None  # what checks guesses, if anything does
         self.account = Account()
+        self._numbered = 0  # the last line's number
         self._answers: list[Recorded] = []
+        self._lines: list[Recorded] = []
         self._abandoned: list[Asked] = []
-        self._looks: dict[str, list[Recorded]] = {}  # every answer, by its question
+        self._looks: dict[str, list[Recorded]] = {}  # every look, by its question
+        self._told: dict[str, list[Recorded]] = {}  # what follows from looks, by its question
+        self._keys: dict[str, int] = {}  # the entry that says what the call was told
         self.pending: Pending | None = None
 
     @classmethod
-    def resumed(cls, past: _Past) -> Transcript:
+    def resumed(cls, past: Past) -> Transcript:
         """The ledger as it stands, from its newest checkpoint on."""
         transcript, kept = cls(), past.kept()
         if kept is not None:
@@ -85,69 +69,91 @@ class Transcript:
         transcript.apply(past.news(transcript.count, transcript.head))
         return transcript
 
-    def _resume(self, kept: Kept, past: _Past) -> None:
+    def _resume(self, kept: Kept, past: Past) -> None:
         body = checkpoint_of(kept)
         if body is None:
             return
         (_, text, hashed) = kept.first
         if verify([kept.first]) != body["first"]:
             raise LedgerTampered(f"entry 1 of the ledger is not that of its checkpoint. {RESTORE}")
-        with _read("the checkpoint"):
+        with reading("the checkpoint"):
             self._apply(1, json.loads(text), hashed)
             self.account = Account.from_dict(body["account"])
-        self.count, self.head = body["count"], body["head"]
-        self._past, self._skipped = past, self.count
+        self.count, self.head, self._numbered = body["count"], body["head"], body["lines"]
+        self._past, self._skipped, self._kept = past, self.count, (self.count, 0)
 
     def checkpoint(self) -> str | None:
         """What is to be kept of the fold so far, where one is due: between batches."""
-        answers = len(self._answers) - self._kept  # of a few long batches, too, not many are read
-        due = self.count % _CHECKPOINT_EVERY == 1 or answers >= _CHECKPOINT_EVERY
-        if self.pending is not None or self.count == 1 or not due:
+        entries, answers = self._kept  # of a few long batches, too, not many are read
+        new = max(self.count - entries, len(self._answers) - answers)
+        if self.pending is not None or new < _CHECKPOINT_EVERY:
             return None
         return canonical(self.summary())
 
     def checkpointed(self) -> None:
         """The checkpoint that was due is written."""
-        self._kept = len(self._answers)
+        self._kept = (self.count, len(self._answers))
 
     def summary(self) -> dict[str, Any]:
         """What a checkpoint says of the fold so far."""
         return {
-            "kind": _CHECKPOINT,
+            "kind": CHECKPOINT,
             "count": self.count,
             "head": self.head,
             "first": self._first,
+            "lines": self._numbered,
             "account": self.account.to_dict(),
         }
 
     def filing(self, body: Mapping[str, Any]) -> list[Filed]:
-        """The answers that the next entry says, if it says any."""
+        """What is to be found of the next entry: its answers, and by its key what was told."""
+        if body["kind"] == "told/1":
+            key = body["key"]
+            wholes = [line for line in body["lines"] if "parts" in line]
+            found = [Filed(line["request"]["question"], line=line["line"]) for line in wholes]
+            return found if key is None else [*found, Filed(_KEY + key)]
         if body["kind"] != "settle/2" or self.pending is None:
             return []
         return [
-            Filed(asked.offer.question, asked.offer.number, self.account.nats)
-            for asked in self.pending.asked
+            Filed(asked.offer.question, asked.offer.number, number or 0, self.account.nats)
+            for asked, number in self._numbering(self.pending)
         ]
+
+    def _numbering(self, pending: Pending) -> list[tuple[Asked, int | None]]:
+        """The looks of a batch with their lines: a part has none, what it is a part of does."""
+        lines = counting(self._numbered + 1)
+        return [(asked, None if asked.is_part else next(lines)) for asked in pending.asked]
 
     @property
     def looks(self) -> Mapping[str, Sequence[Recorded]]:
-        """Every answer of each question, in order."""
-        return _Looks(self)
+        """Every look of each question, in order."""
+        return Looks(self)
 
     @property
     def by_question(self) -> Mapping[str, Recorded]:
-        """The narrowest answer of each question."""
-        return _ByQuestion(self.looks)
+        """The narrowest look of each question."""
+        return Narrowest(self.looks)
 
     @property
     def answers(self) -> Sequence[Recorded]:
-        """Every answer, in order."""
+        """Every look that was answered, in order."""
         self._read_everything()
         return self._answers
 
-    def newest(self, count: int) -> Sequence[Recorded]:
-        """The last answers that were folded here, so that no past is read for them."""
-        return self._answers[len(self._answers) - count :]
+    @property
+    def lines(self) -> Sequence[Recorded]:
+        """What was asked, in the order in which it was answered; parts are under it."""
+        self._read_everything()
+        return self._lines
+
+    def newest(self, many: int) -> Sequence[Recorded]:
+        """The last looks that were folded here, so that no past is read for them."""
+        return self._answers[len(self._answers) - many :]
+
+    @property
+    def next_line(self) -> int:
+        """The number of the next line."""
+        return self._numbered + 1
 
     @property
     def abandoned(self) -> Sequence[Asked]:
@@ -168,32 +174,57 @@ class Transcript:
                     f"the ledger's checkpoint is not what its entries say. {RESTORE}"
                 )
             self._answers, self._abandoned = whole._answers, whole._abandoned
+            self._lines, self._told, self._keys = whole._lines, whole._told, whole._keys
             self._looks, self._past = whole._looks, None
 
     def looks_at(self, question: str) -> Sequence[Recorded]:
-        """The answers to one question, with those that were folded by a checkpoint."""
+        """The looks at one question, with those that were folded by a checkpoint."""
+        return (*self._before(question, self._recall_look), *self._looks.get(question, ()))
+
+    def told_of(self, question: str) -> Sequence[Recorded]:
+        """What was told of a question and followed from looks, with what a checkpoint folded."""
+        return (*self._before(question, self._recall_told), *self._told.get(question, ()))
+
+    def told_for(self, key: str) -> int | None:
+        """The entry that says what the call with this key was told."""
+        earlier = self._before(_KEY + key, lambda found: found.settled[0])
+        return next(iter(earlier), None) or self._keys.get(key)
+
+    def _before(self, text: str, recall: Callable[[Found], _Said | None]) -> list[_Said]:
+        """What is filed under a text and was folded by the checkpoint."""
         past = self._past
         if past is None:
-            return self._looks.get(question, ())
+            return []
         with past.guard:  # another thread may be reading everything now
-            earlier = [] if self._past is None else self._recalled(past, question)
-            return (*earlier, *self._looks.get(question, ()))
+            found = [] if self._past is None else past.found(text)
+            recalled = [recall(each) for each in found if each.settled[0] <= self._skipped]
+            return [each for each in recalled if each is not None]
 
-    def _recalled(self, past: _Past, question: str) -> list[Recorded]:
-        """The answers that were folded by the checkpoint."""
-        found = [each for each in past.found(question) if each.settled[0] <= self._skipped]
-        return [self._recall(each, question) for each in found]
-
-    def _recall(self, found: Found, question: str) -> Recorded:
-        (reserve, reserved, _), (seq, text, receipt) = found.reserved, found.settled
-        with _read(f"entry {seq}"):
+    def _recall_look(self, found: Found) -> Recorded | None:
+        if not found.filed.look:
+            return None
+        (reserve, reserved, _), (seq, text, receipt) = found.before, found.settled
+        filed = found.filed
+        with reading(f"entry {seq}"):
             pending = self._batch(reserve, json.loads(reserved))
             body = json.loads(text)
-            releases = _releases(seq, body, pending)
+            releases = releases_of(seq, body, pending)
+        how = (body["at"], receipt, filed.leaked, pending.mechanism, filed.line or None)
         for asked, release in zip(pending.asked, releases, strict=True):
-            if (release.number, asked.offer.question) == (found.filed.number, question):
-                return recorded(asked, release, body["at"], receipt, found.filed.leaked, pending)
-        raise LedgerTampered(f"entry {seq} of the ledger does not answer {question}. {RESTORE}")
+            if (release.number, asked.offer.question) == (filed.look, filed.question):
+                return recorded(asked, release, *how)
+        raise _unanswered(seq, filed.question)
+
+    def _recall_told(self, found: Found) -> Recorded | None:
+        if not found.filed.line or found.filed.look:
+            return None
+        seq, text, receipt = found.settled
+        with reading(f"entry {seq}"):
+            body = json.loads(text)
+            for line in body["lines"]:
+                if line["line"] == found.filed.line and "parts" in line:
+                    return read_whole(line, body["at"], receipt)
+        raise _unanswered(seq, found.filed.question)
 
     @property
     def questions(self) -> Iterable[str]:
@@ -204,7 +235,7 @@ class Transcript:
     @property
     def committed(self) -> Account:
         """The account with an unfinished batch at its worst: no less than what will be spent."""
-        return self.account if self.pending is None else _at_worst(self.account, self.pending)
+        return self.account if self.pending is None else at_worst(self.account, self.pending)
 
     @property
     def opening(self) -> Opening:
@@ -231,7 +262,7 @@ class Transcript:
                 raise LedgerTampered(
                     f"entry {seq} of the ledger came after entry {self.count}; open it again."
                 )
-            with _read(f"entry {seq}"):
+            with reading(f"entry {seq}"):
                 self._apply(seq, json.loads(text), receipt)
             self.count, self.head = seq, receipt
 
@@ -243,6 +274,8 @@ class Transcript:
                 self._reserve(seq, body)
             case "settle/2":
                 self._settle(seq, body, receipt)
+            case "told/1":
+                self._tell(seq, body, receipt)
             case "abandon/1":
                 self._abandon(seq, body)
             case kind:
@@ -276,22 +309,60 @@ class Transcript:
 
     def _batch(self, seq: int, body: dict[str, Any]) -> Pending:
         """The batch that an entry reserves."""
-        asked = tuple(Asked.read(item) for item in body["items"])
-        return Pending(seq, self.mechanisms[body["mechanism"]], body["why"], asked)
+        return Pending(seq, self.mechanisms[body["mechanism"]], Asked.read_all(body))
 
     def _settle(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         pending = self._finish(seq, body)
-        releases, leaked = _releases(seq, body, pending), self.account.nats
-        for asked, release in zip(pending.asked, releases, strict=True):
-            answer = recorded(asked, release, body["at"], receipt, leaked, pending)
+        releases = releases_of(seq, body, pending)
+        for answer in self.answered(pending, releases, body["at"], receipt):
             self._answers.append(answer)
             self._looks.setdefault(answer.question, []).append(answer)
+            if answer.number is not None:
+                self._number(answer)
         offers = [asked.offer for asked in pending.asked]
         self.account = pending.mechanism.advance(self.account, offers, releases)
 
+    def answered(
+        self, pending: Pending, releases: Sequence[Release], at: str, receipt: str
+    ) -> list[Recorded]:
+        """The looks of a batch as they are told once it is settled."""
+        leaked, mechanism = self.account.nats, pending.mechanism
+        return [
+            recorded(asked, release, at, receipt, leaked, mechanism, number)
+            for (asked, number), release in zip(self._numbering(pending), releases, strict=True)
+        ]
+
+    def _tell(self, seq: int, body: dict[str, Any], receipt: str) -> None:
+        """What follows from looks; an audit comes to it again from them."""
+        if self.pending is not None:
+            raise LedgerTampered(
+                f"entry {seq} of the ledger tells what follows while entry {self.pending.seq} is "
+                "not finished."
+            )
+        for line in body["lines"]:
+            if "parts" in line:
+                answer = read_whole(line, body["at"], receipt)
+                self._told.setdefault(answer.question, []).append(answer)
+                self._number(answer)
+            elif not 1 <= line["line"] <= self._numbered:
+                raise LedgerTampered(f"entry {seq} of the ledger names a line that is not there.")
+        key = body["key"]
+        if key is not None:
+            if key in self._keys:
+                raise LedgerTampered(f"entry {seq} of the ledger uses a key a second time.")
+            self._keys[key] = seq
+
+    def _number(self, line: Recorded) -> None:
+        self._numbered += 1
+        if line.number != self._numbered:
+            raise LedgerTampered(
+                f"the ledger numbers a line {line.number}; the next is {self._numbered}."
+            )
+        self._lines.append(line)
+
     def _abandon(self, seq: int, body: dict[str, Any]) -> None:
         pending = self._finish(seq, body)
-        self.account = _at_worst(self.account, pending)
+        self.account = at_worst(self.account, pending)
         self._abandoned.extend(pending.asked)
 
     def _finish(self, seq: int, body: dict[str, Any]) -> Pending:
@@ -301,73 +372,8 @@ class Transcript:
         return pending
 
 
-@dataclass(frozen=True, slots=True)
-class _Looks(Mapping[str, Sequence[Recorded]]):
-    """The answers of each question: those folded here, and those looked up in the past."""
-
-    transcript: Transcript
-
-    def __getitem__(self, question: str) -> Sequence[Recorded]:
-        found = self.transcript.looks_at(question)
-        if not found:
-            raise KeyError(question)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.transcript.questions)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-@dataclass(frozen=True, slots=True)
-class _ByQuestion(Mapping[str, Recorded]):
-    """The narrowest answer of each question; of several, the newest."""
-
-    looks: Mapping[str, Sequence[Recorded]]
-
-    def __getitem__(self, question: str) -> Recorded:
-        return min(reversed(self.looks[question]), key=lambda look: look.half_width)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.looks)
-
-    def __len__(self) -> int:
-        return len(self.looks)
-
-
-def checkpoint_of(kept: Kept) -> dict[str, Any] | None:
-    """What a checkpoint says; None if another version wrote it."""
-    with _read("the checkpoint"):
-        body: dict[str, Any] = json.loads(kept.text)
-        if body["kind"] != _CHECKPOINT:
-            return None
-        return {name: body[name] for name in ("kind", "count", "head", "first", "account")}
-
-
-@contextmanager
-def _read(what: str) -> Iterator[None]:
-    """What makes no sense was not written by this software."""
-    try:
-        yield
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise LedgerTampered(
-            f"{what} of the ledger cannot be read ({error!r}); it was not written by "
-            "this software, or by a newer version of it."
-        ) from error
-
-
-def _releases(seq: int, body: dict[str, Any], pending: Pending) -> list[Release]:
-    """The answers that follow from a batch's symbols; they must be the ones that are stated."""
-    releases = [
-        pending.mechanism.settle(asked.offer, symbol)
-        for asked, symbol in zip(pending.asked, body["symbols"], strict=True)
-    ]
-    if settlement(body["at"], pending.seq, body["symbols"], releases) != body:
-        raise LedgerTampered(
-            f"entry {seq} of the ledger states answers that do not follow from its symbols."
-        )
-    return releases
+def _unanswered(seq: int, question: str) -> LedgerTampered:
+    return LedgerTampered(f"entry {seq} of the ledger does not answer {question}. {RESTORE}")
 
 
 def _opened(said: _Said | None) -> _Said:
@@ -375,9 +381,3 @@ def _opened(said: _Said | None) -> _Said:
     if said is None:
         raise LedgerTampered(f"the ledger has no opening entry. {RESTORE}")
     return said
-
-
-def _at_worst(account: Account, pending: Pending) -> Account:
-    """The account after a batch that keeps its worst charges."""
-    offers = [asked.offer for asked in pending.asked]
-    return charged(account, offers, [offer.worst_charge for offer in offers])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
@@ -12,42 +12,55 @@ from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.kind import MechanismKind
 from holdfast.mechanisms.terms import Terms
-from holdfast.wording import percent
+from holdfast.theory.base.intervals import Interval
+from holdfast.wording import percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LedgerView", "explanation", "facts"]
+__all__ = ["LedgerView", "explanation", "view_of"]
 
 _COLUMNS = {
     "number": "Int64",
+    "look": "Int64",
     "at": "String",
     "question": "String",
+    "verb": "String",
     "status": "String",
     "value": "Float64",
     "low": "Float64",
     "high": "Float64",
+    "verdict": "String",
     "guess": "Float64",
     "cost": "Float64",
     "why": "String",
+    "by": "String",
+    "key": "String",
     "part_of": "String",
     "receipt": "String",
 }
+_UNFINISHED = "unfinished"
 
 
-def facts(recorded: Recorded) -> dict[str, Any]:
-    """One answered question as plain values."""
+def _facts(recorded: Recorded, number: int | None) -> dict[str, Any]:
+    """A line, or a part of line `number`, as plain values."""
+    request = recorded.request
     return {
-        "number": recorded.number,
+        "number": number,
+        "look": recorded.look,
         "at": recorded.at,
         "question": recorded.question,
+        "verb": request.verb,
         "status": recorded.status,
         "value": recorded.value,
         "low": recorded.interval.low,
         "high": recorded.interval.high,
+        "verdict": None if recorded.part_of else recorded.verdict,
         "guess": recorded.guess,
         "cost": recorded.charge,
-        "why": recorded.why,
+        "why": request.why,
+        "by": request.by,
+        "key": request.key,
         "part_of": recorded.part_of,
         "receipt": recorded.receipt,
     }
@@ -55,53 +68,114 @@ def facts(recorded: Recorded) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class LedgerView:
-    """Every answered question, in order; `together` says how sure all intervals are."""
+    """What was asked, line by line; `together` says how sure all intervals are.
 
-    answers: tuple[Recorded, ...]
+    `looks` are all looks at the data. Those that were asked for something else are its parts, and
+    fold under it; what was never finished has parts, and no number.
+    """
+
+    lines: tuple[Recorded, ...]
+    looks: tuple[Recorded, ...]
     together: str
 
     def __len__(self) -> int:
-        return len(self.answers)
+        return len(self.lines)
 
     def __iter__(self) -> Iterator[Recorded]:
-        return iter(self.answers)
+        return iter(self.lines)
 
     def __getitem__(self, index: int) -> Recorded:
-        return self.answers[index]
+        return self.lines[index]
 
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """One dict for each question."""
-        return [facts(recorded) for recorded in self.answers]
+    def parts(self, line: Recorded) -> list[Recorded]:
+        """The looks that were asked for a line, where it is no look itself."""
+        mine = set(line.parts)
+        return [each for each in self.looks if each.look in mine and each.part_of == line.question]
 
-    def to_polars(self) -> pl.DataFrame:
-        """A Polars frame, one row for each question."""
+    def to_dicts(self, *, parts: bool = False) -> list[dict[str, Any]]:
+        """One dict for each line; with `parts`, those of its parts after it."""
+        return [
+            _facts(each, line.number)
+            for line in self.lines
+            for each in (line, *(self.parts(line) if parts else ()))
+        ]
+
+    def to_polars(self, *, parts: bool = False) -> pl.DataFrame:
+        """A Polars frame, one row for each line; with `parts`, those of its parts after it."""
         import polars
 
         schema = {name: getattr(polars, kind) for name, kind in _COLUMNS.items()}
-        return polars.DataFrame(self.to_dicts(), schema=schema)
+        return polars.DataFrame(self.to_dicts(parts=parts), schema=schema)
 
-    def to_pandas(self) -> Any:
-        """A pandas frame, one row for each question."""
+    def to_pandas(self, *, parts: bool = False) -> Any:
+        """A pandas frame, one row for each line; with `parts`, those of its parts after it."""
         with require.installed("pandas frames", "data"):
-            return self.to_polars().to_pandas()
+            return self.to_polars(parts=parts).to_pandas()
+
+    def to_text(self, *, parts: bool = False) -> str:
+        """The table as text; with `parts`, each line's parts below it."""
+        if not self.lines:
+            return "Ledger: no question has been asked yet."
+        rows = [f"{'':>4}  {'status':<12}{'value':>11}  {'interval':<26} question"]
+        for line in self.lines:
+            number = "-" if line.number is None else line.number
+            rows.append(_row(number, line, f"  ({line.why})" if line.why else ""))
+            if parts:
+                rows.extend(_row("", part, f"  (look {part.look})") for part in self.parts(line))
+        return "\n".join([*rows, f"all intervals together: {self.together}"])
 
     def __str__(self) -> str:
-        if not self.answers:
-            return "Ledger: no question has been asked yet."
-        lines = [f"{'':>4}  {'status':<10}{'value':>11}  {'interval':<26} question"]
-        for recorded in self.answers:
-            reason = recorded.why or (recorded.part_of and f"for {recorded.part_of}")
-            why = f"  ({reason})" if reason else ""
-            lines.append(
-                f"{recorded.number:>4}  {recorded.status:<10}{recorded.shown:>11}  "
-                f"{recorded.interval!s:<26} {recorded.question}{why}"
-            )
-        return "\n".join([*lines, f"all intervals together: {self.together}"])
+        return self.to_text()
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return f"{self.to_polars()._repr_html_()}<small>all together: {self.together}</small>"
+
+
+def _row(number: int | str, recorded: Recorded, note: str) -> str:
+    verdict = f"{recorded.verdict}: " if recorded.part_of is None and recorded.verdict else ""
+    indent = "" if recorded.part_of is None else "  "
+    return (
+        f"{number:>4}  {recorded.status:<12}{recorded.shown:>11}  {recorded.interval!s:<26} "
+        f"{indent}{verdict}{recorded.question}{note}"
+    )
+
+
+def view_of(transcript: Transcript, together: str) -> LedgerView:
+    """The ledger for people to read."""
+    lines = (*transcript.lines, *_unfinished(transcript))
+    return LedgerView(lines, tuple(transcript.answers), together)
+
+
+def _unfinished(transcript: Transcript) -> list[Recorded]:
+    """What looks were taken for and was never told: a refusal came between, or a crash.
+
+    Asked again, it goes on from them, and pays for none of them twice.
+    """
+    told = {(line.question, look) for line in transcript.lines for look in line.parts}
+    left: dict[str, list[Recorded]] = {}
+    for each in transcript.answers:
+        if each.part_of is not None and (each.part_of, each.look) not in told:
+            left.setdefault(each.part_of, []).append(each)
+    return [
+        replace(
+            looks[-1],
+            number=None,
+            look=None,
+            parts=tuple(each.look for each in looks if each.look is not None),
+            question=question,
+            status=_UNFINISHED,
+            value=None,
+            interval=Interval(looks[-1].request.low, looks[-1].request.high),
+            range=Interval(looks[-1].request.low, looks[-1].request.high),
+            guess=looks[-1].request.guess,
+            claim=None,
+            charge=sum(each.charge for each in looks),
+            variance=None,
+        )
+        for question, looks in left.items()
+    ]
 
 
 _REASONS = {
@@ -134,21 +208,13 @@ def explanation(transcript: Transcript) -> str:
         *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
         "",
     ]
-    for recorded in transcript.answers:
-        found = f"= {recorded.estimate.value:.6g} {recorded.interval}"
-        said = recorded.shown if recorded.side else found
-        lines.append(f"{recorded.number:>4}. {recorded.question} {said}")
-        lines.append(
-            f"      {recorded.status}; {_REASONS.get(recorded.status, kind.name)}; "
-            f"{recorded.leaked:.5g} nats had leaked, this answer adds {recorded.charge:.5g}"
-        )
-        if recorded.variance is not None:
-            lines.append(f"      narrower, since {recorded.variance}")
+    view = view_of(transcript, "")
+    for line in view:
+        lines += _explained(line, view.parts(line), kind)
     for asked in transcript.abandoned:
         lines.append(
-            f"{asked.offer.number:>4}. {asked.offer.question} was never answered (it could not be "
-            f"read again, or not be evaluated) and keeps its charge of "
-            f"{asked.offer.worst_charge:.5g}"
+            f"      {asked.offer.question} was never answered (it could not be read again, or not "
+            f"be evaluated) and keeps its charge of {asked.offer.worst_charge:.5g}"
         )
     if transcript.pending is not None:
         lines.append(
@@ -158,3 +224,38 @@ def explanation(transcript: Transcript) -> str:
     lines.append("")
     lines.append(f"Leakage in all: {transcript.committed.nats:.6g} nats.")
     return "\n".join(lines)
+
+
+def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -> list[str]:
+    """How a line's interval came about: by a look at the data, or from those that are its parts."""
+    number = "   -" if line.number is None else f"{line.number:>4}"
+    verdict = f"{line.verdict}: " if line.verdict else ""
+    told = [f"{number}. {verdict}{line.question} {_found(line)}"]
+    if line.look is not None:
+        return [*told, *_looked(line, line.status, kind, "      ")]
+    others = len(set(line.parts)) - len(parts)
+    known = f", and {plural(others, 'look')} known before" if others else ""
+    told.append(
+        f"      {line.status}; follows from {plural(len(parts), 'look')} asked for it{known}; "
+        f"they add {line.charge:.5g} nats"
+    )
+    for part in parts:
+        told.append(f"      look {part.look}: {part.question} {_found(part)}")
+        told += _looked(part, part.status, kind, "        ")
+    return told
+
+
+def _found(recorded: Recorded) -> str:
+    if recorded.value is None:
+        return f"in {recorded.interval}"
+    return recorded.shown if recorded.side else f"= {recorded.value:.6g} {recorded.interval}"
+
+
+def _looked(look: Recorded, status: str, kind: MechanismKind, indent: str) -> list[str]:
+    told = [
+        f"{indent}{status}; {_REASONS.get(status, kind.name)}; {look.leaked:.5g} nats had leaked, "
+        f"this answer adds {look.charge:.5g}"
+    ]
+    if look.variance is not None:
+        told.append(f"{indent}narrower, since {look.variance}")
+    return told

@@ -28,10 +28,10 @@ _MOST_CONJUNCTS = 6
 
 
 class KnownAnswer(Protocol):
-    """A finished question: its number, and its interval in its own unit."""
+    """A finished look: its number among all, and its interval in its own unit."""
 
     @property
-    def number(self) -> int: ...
+    def look(self) -> int | None: ...
 
     @property
     def interval(self) -> Interval: ...
@@ -41,7 +41,7 @@ class KnownAnswer(Protocol):
 class KnownVariance:
     """A bound on the variance, as a fraction of the squared range.
 
-    It follows from the interval of question `implied_by`, which bounds the share of a group outside
+    It follows from the interval of look `implied_by`, which bounds the share of a group outside
     which the value is constant, and from the greatest distance inside it, `reach`; or it was
     declared, and both are None.
     """
@@ -54,7 +54,7 @@ class KnownVariance:
         if self.implied_by is None:
             return f"its variance was declared to be at most {self.variance:.4g} of its range^2"
         return (
-            f"question {self.implied_by} implies a variance of at most {self.variance:.4g} of "
+            f"look {self.implied_by} implies a variance of at most {self.variance:.4g} of "
             "its range^2 (Bernstein)"
         )
 
@@ -80,7 +80,7 @@ def known_variance(
             earlier = answered.get(f"avg({text_of(condition)})")
             if earlier is not None:
                 share = min(1.0, max(0.0, earlier.interval.high))
-                found.append(KnownVariance(_implied_variance(share, reach), earlier.number, reach))
+                found.append(KnownVariance(_implied_variance(share, reach), earlier.look, reach))
     return min(found, key=lambda each: each.variance, default=None)
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import InvalidQuestion
+from holdfast.errors import HoldfastError, InvalidQuestion
 from holdfast.question.columns import bounds_pair
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue
-from holdfast.statistics.bind import read_again
+from holdfast.statistics.bind import bind, read_again
 from holdfast.statistics.mean import Mean
+from holdfast.statistics.registry import Bound
 from holdfast.statistics.scores import LogLoss
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
@@ -22,12 +24,19 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["is_named", "recorded_statistic", "require_written"]
+__all__ = ["asked_again", "is_named", "recorded_statistic", "require_written"]
 
+_GONE = "function_that_is_gone_"
 _RANGE = r"in \[(\S+), (\S+)\]"
 _OF_ROWS = re.compile(rf"avg\((function .* {_RANGE})(?:, variance <= (\S+))?\)", re.DOTALL)
 _OF_TABLE = re.compile(
     rf"statistic .* {_RANGE}, (?:change (\S+)|sigma ([^\s,]+)(?:, b (\S+))?)", re.DOTALL
+)
+
+
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_FUNCTION = re.compile(
+    rf'function {_TEXT} version {_TEXT} of \((?:[^()"]|"(?:[^"]|"")*")*\) {_RANGE}'
 )
 
 
@@ -77,6 +86,38 @@ def recorded_statistic(source: str, table: Table) -> Statistic:
         return read_again(source, table)
     except InvalidQuestion as error:
         return _by_python(source, error)
+
+
+def asked_again(source: str, table: Table) -> Bound:
+    """What a ledger's text asks for, whether one symbol answers it or it has parts."""
+    functions: dict[str, RowValue] = {}
+
+    def named(found: re.Match[str]) -> str:
+        name = f"{_GONE}{len(functions)}"
+        row = _Gone(found[0])
+        functions[name] = RowValue(row, float(found[1]), float(found[2]), row.text, False)
+        return name
+
+    try:
+        question = bind(
+            _FUNCTION.sub(named, source), _Recalled(table.schema, table.design, functions)
+        )
+        if question.text == source:
+            return question
+    except HoldfastError:
+        pass
+    return recorded_statistic(source, table)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recalled(Table):
+    """A table with functions of Python of which only the texts are left, by made-up names."""
+
+    functions: Mapping[str, RowValue] = field(default_factory=dict)
+
+    def value(self, what: Any, bounds: tuple[float, float] | None = None) -> RowValue:
+        known = self.functions.get(what) if isinstance(what, str) else None
+        return Table.value(self, what, bounds) if known is None else known
 
 
 def _by_python(source: str, otherwise: InvalidQuestion) -> Statistic:

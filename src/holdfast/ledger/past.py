@@ -1,0 +1,46 @@
+"""What a transcript did not fold itself: where the entries are, and a checkpoint of their fold."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from holdfast.ledger.chain import GENESIS, Row
+from holdfast.ledger.filing import Found, Kept
+from holdfast.ledger.recording import reading
+
+__all__ = ["CHECKPOINT", "Past", "checkpoint_of"]
+
+CHECKPOINT = "checkpoint/1"
+
+
+class Past(Protocol):
+    """Where the entries are, for what a transcript did not fold itself."""
+
+    @property
+    def guard(self) -> AbstractContextManager[Any]:
+        """Held while entries are folded: threads may share a transcript."""
+        ...
+
+    def kept(self) -> Kept | None:
+        """The newest checkpoint."""
+        ...
+
+    def found(self, question: str) -> list[Found]:
+        """The answers to a question, in order."""
+        ...
+
+    def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
+        """The entries that follow entry `after`."""
+        ...
+
+
+def checkpoint_of(kept: Kept) -> dict[str, Any] | None:
+    """What a checkpoint says; None if another version wrote it."""
+    with reading("the checkpoint"):
+        body: dict[str, Any] = json.loads(kept.text)
+        if body["kind"] != CHECKPOINT:
+            return None
+        names = ("kind", "count", "head", "first", "lines", "account")
+        return {name: body[name] for name in names}

@@ -1,0 +1,151 @@
+"""What was asked and follows from looks: a median, a difference, a share known as a part before.
+
+All of it is a function of the transcript: the play of its question, sent the answers of its looks,
+says its value and interval, and their charges and statuses its own. So it charges nothing, and an
+audit comes to the same from the looks alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from holdfast.errors import Refused
+from holdfast.ledger.entries import Recorded, Request, lies_in
+from holdfast.mechanisms.account import Terms
+from holdfast.statistics.play import Estimate, Joined, Subquestion
+from holdfast.statistics.playing import Due, is_whole, play_of, played
+from holdfast.statistics.registry import Bound
+from holdfast.theory.base.intervals import Interval
+
+__all__ = ["Followed", "read_whole", "rebuilt", "whole"]
+
+_WORST_FIRST = ("surprise", "answered", "confirmed")
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A play that has ended: what it said, and its looks in order, each with the part it is of.
+
+    What is `joined` is None where the play was not followed to its end.
+    """
+
+    joined: Joined | None
+    looks: Sequence[Recorded]
+    parts: Sequence[Subquestion]
+
+
+def whole(
+    request: Request,
+    question: Bound,
+    followed: Followed,
+    earlier: Sequence[Recorded],
+    terms: Terms,
+) -> dict[str, Any]:
+    """What is told of a question; `earlier` is what was told of it before.
+
+    Its charge is that of the looks that were asked for it, and not told under it before.
+    """
+    found = followed.joined or Joined(None, Interval(question.low, question.high))
+    paid = {look for line in earlier for look in line.parts}
+    own = {
+        each.look: each
+        for each in followed.looks
+        if each.part_of == question.text and each.look not in paid
+    }
+    low, high = found.interval
+    silent = is_whole(found.interval, question) and (found.value is None or terms.promises)
+    middle = low + (high - low) / 2  # of an interval that says something
+    return {
+        "status": "says nothing"
+        if silent
+        else _status(request, found.interval, followed, list(own.values()), terms),
+        "value": None if silent else middle if found.value is None else found.value,
+        "interval": [low, high],
+        "charge": sum(each.charge for each in own.values()),
+        "parts": [each.look for each in followed.looks],
+    }
+
+
+def _status(
+    request: Request,
+    interval: Interval,
+    followed: Followed,
+    own: Sequence[Recorded],
+    terms: Terms,
+) -> str:
+    """A check with a number is confirmed or a surprise; else what became of the looks for it."""
+    statuses = {each.status for each in own or followed.looks}
+    if "no promise" in statuses:
+        return "no promise"
+    if request.guess is None:
+        return next(each for each in _WORST_FIRST if each in statuses)
+    t = terms.tolerance if request.tolerance is None else request.tolerance
+    reach = t * (request.high - request.low)
+    about = request.guess - reach <= interval.low and interval.high <= request.guess + reach
+    claims = [
+        lies_in(look.part_of_range, part.claim or (part.guess - t, part.guess + t))
+        for part, look in zip(followed.parts, followed.looks, strict=False)
+        if part.guess is not None
+    ]
+    return "confirmed" if about or (claims and all(claims)) else "surprise"
+
+
+def rebuilt(
+    request: Request, question: Bound, looks: Sequence[Recorded], terms: Terms, *, once: bool
+) -> Followed:
+    """The play of a question, sent the answers of these looks, and refused what they leave out."""
+    left, parts = iter(looks), list[Subquestion]()
+
+    def put(due: Due) -> list[Estimate]:
+        own = list(islice(left, len(due)))
+        asked = [part for _, part in due]
+        if [each.question for each in own] != [part.statistic.text for part in asked]:
+            raise Refused("the looks of the ledger go no further")
+        parts.extend(asked)
+        return [each.estimate for each in own]
+
+    t = terms.tolerance if request.tolerance is None else request.tolerance
+    play = play_of(question, request.guess, t, once=once, side=request.side)
+    try:
+        (joined,) = played([play], put)
+    except Refused:
+        joined = None
+    return Followed(joined, looks, parts)
+
+
+def read_whole(body: dict[str, Any], at: str, receipt: str) -> Recorded:
+    """A line that an entry tells, from its body."""
+    request = Request.read(body["request"])
+    low, high = body["interval"]
+    return Recorded(
+        number=body["line"],
+        look=None,
+        parts=tuple(body["parts"]),
+        question=request.question,
+        status=body["status"],
+        value=body["value"],
+        interval=Interval(low, high),
+        range=Interval(request.low, request.high),
+        guess=request.guess,
+        claim=_claim(request),
+        tolerance=request.tolerance,
+        charge=body["charge"],
+        leaked=0.0,
+        at=at,
+        request=request,
+        mechanism=None,
+        receipt=receipt,
+        variance=None,
+        revealed=Interval(0.0, 1.0),
+    )
+
+
+def _claim(request: Request) -> tuple[float, float] | None:
+    """What was claimed of one side, as parts of the range."""
+    if request.side is None or request.guess is None:
+        return None
+    bound = (request.guess - request.low) / (request.high - request.low)
+    return (0.0, bound) if request.side == "at most" else (bound, 1.0)
