@@ -152,7 +152,7 @@ def _fault(transcript: Transcript, seq: int, text: str) -> str | None:
 def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> str | None:
     """Whether what is told follows from its looks, and what was told before is what is named."""
     opening, terms = transcript.opening, transcript.terms
-    table = Table.declared(opening.columns, opening.bounds, opening.design)
+    table = opening.table
     once = kind_of(opening.mechanism["name"]).once
     for line in lines:
         request, number = Request.read(line["request"]), line["line"]
@@ -160,7 +160,7 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
             if transcript.lines[number - 1].question != request.question:
                 return f", line {number}: it is not the one that was asked for"
             continue
-        question = asked_again(request.question, table)
+        question = asked_again(request.question, opening.table)
         if not _is_in_range(request, question):
             return f", line {number}: its range is not that of its question"
         looks = [_look(transcript, part) for part in line["parts"]]
@@ -211,7 +211,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     if fault:
         return fault
     for request in {asked.request for asked in pending.asked if asked.is_part}:
-        question = asked_again(request.question, table)
+        question = asked_again(request.question, opening.table)
         if is_single(question) or not _is_in_range(request, question):
             return ": what it is asked for has no parts, or another range"
     return None

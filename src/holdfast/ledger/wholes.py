@@ -14,7 +14,7 @@ from typing import Any
 
 from holdfast.errors import Refused
 from holdfast.ledger.entries import Recorded, Request, lies_in
-from holdfast.mechanisms.account import Terms
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.play import Estimate, Joined, Subquestion
 from holdfast.statistics.playing import Due, is_whole, play_of, played
 from holdfast.statistics.registry import Bound
