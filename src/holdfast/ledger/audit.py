@@ -152,7 +152,6 @@ def _fault(transcript: Transcript, seq: int, text: str) -> str | None:
 def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> str | None:
     """Whether what is told follows from its looks, and what was told before is what is named."""
     opening, terms = transcript.opening, transcript.terms
-    table = opening.table
     once = kind_of(opening.mechanism["name"]).once
     for line in lines:
         request, number = Request.read(line["request"]), line["line"]

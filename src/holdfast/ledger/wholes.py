@@ -82,7 +82,7 @@ def _status(
         return "no promise"
     if request.guess is None:
         return next(each for each in _WORST_FIRST if each in statuses)
-    t = terms.tolerance if request.tolerance is None else request.tolerance
+    t = terms.half_width if request.tolerance is None else request.tolerance
     reach = t * (request.high - request.low)
     about = request.guess - reach <= interval.low and interval.high <= request.guess + reach
     claims = [
@@ -107,7 +107,7 @@ def rebuilt(
         parts.extend(asked)
         return [each.estimate for each in own]
 
-    t = terms.tolerance if request.tolerance is None else request.tolerance
+    t = terms.half_width if request.tolerance is None else request.tolerance
     play = play_of(question, request.guess, t, once=once, side=request.side)
     try:
         (joined,) = played([play], put)
