@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
@@ -30,12 +30,14 @@ __all__ = [
     "log_probability",
     "mapping",
     "non_negative",
+    "one_of",
     "positive",
     "positive_integer",
     "probability",
     "surprises",
     "text",
     "texts",
+    "tolerance",
 ]
 
 # A file system's limit for one name, with room for what the ledger's other files add to theirs.
@@ -106,6 +108,13 @@ def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         _reject(name, value, "True or False")
     return value
+
+
+def one_of(name: str, allowed: Sequence[str], value: object) -> str:
+    """One of a few words."""
+    if value not in allowed:
+        _reject(name, value, " or ".join(map(repr, allowed)))
+    return str(value)
 
 
 def file(name: str, value: object) -> Path:

@@ -240,6 +240,8 @@ def test_a_changed_file_is_not_read(path: Path, change: Callable[[Path], None]) 
         with pytest.raises(DataChanged, match=r"touched since it was opened|is gone or cannot"):
             scan([row])
     with pytest.raises(DataChanged):
+        sample.histograms([(row, None)])
+    with pytest.raises(DataChanged):
         next(iter(sample.frames(["x"])))
 
 

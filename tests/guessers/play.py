@@ -105,7 +105,7 @@ class Play:
             self.gaps.append(max(known.low - guess, guess - known.high))
             assert self.gaps[-1] >= (t - said(offer.radius)) * (1 - 1e-9)
         lesson = Lesson(
-            question.text, Interval(question.low, question.high), release.value, t, known
+            question.text, Interval(question.low, question.high), release.told, t, known
         )
         self.state = self.guesser.learn(self.state, lesson)
         return release.status == "surprise"

@@ -120,7 +120,7 @@ def said(number: float | None) -> float:
 
 def reach_of(offer: Offer) -> int:
     """How far, in cells, the noise of an offer can lead; all the range if nothing is sure."""
-    return offer.grid.last if offer.grid.reach is None else offer.grid.reach
+    return offer.own_grid.last if offer.own_grid.reach is None else offer.own_grid.reach
 
 
 def audited(

@@ -52,7 +52,7 @@ from tests.mechanisms.fake import (
 
 def alphabet(mechanism: Mechanism, offer: Offer) -> list[Symbol]:
     """The symbols at the ends of the offer's public alphabet, and some inside."""
-    last, reach = offer.grid.last, reach_of(offer)
+    last, reach = offer.own_grid.last, reach_of(offer)
     cells: list[Symbol] = [-reach, 0, last // 3, last + reach]
     return cells if offer.claim is None else [CONFIRMED, *cells]
 
@@ -168,7 +168,7 @@ def test_no_symbol_is_under_charged(
     theta, alpha, G, m = (
         Fraction(place),
         Fraction(said(offer.radius)),
-        offer.grid.last,
+        offer.own_grid.last,
         reach_of(offer),
     )
     first = math.floor(max(Fraction(0), theta - alpha) * G + Fraction(1, 2))
@@ -222,7 +222,7 @@ def test_what_has_leaked_lowers_the_level(mechanism: Mechanism, question: Mean) 
         profile = (BinomialMean if question.row.is_condition else BoundedMean)(900)
         exactly = Fraction(profile.radius(said(offer.log_p))) + Fraction(computing_error(question))
         assert Fraction(said(offer.radius)) >= exactly, "a sum of two bounds is rounded up"
-        reach = Fraction(2 * reach_of(offer) + 1, 2 * offer.grid.last)
+        reach = Fraction(2 * reach_of(offer) + 1, 2 * offer.own_grid.last)
         assert reach + Fraction(said(offer.radius)) <= Fraction(wish.tolerance)
 
 
@@ -320,4 +320,4 @@ def test_noise_is_added_to_the_cell_of_the_sample(mechanism: Mechanism) -> None:
     (offer,) = mechanism.offer(terms, Account(), [wish])
     (symbol,) = mechanism.respond(terms, [offer], [CONDITION], of_count(400, 100), noise_of(SECRET))
     noise = Noise(SECRET, "1").uniform(-reach_of(offer), reach_of(offer))
-    assert symbol == math.floor(Fraction(offer.grid.last, 4) + Fraction(1, 2)) + noise
+    assert symbol == math.floor(Fraction(offer.own_grid.last, 4) + Fraction(1, 2)) + noise

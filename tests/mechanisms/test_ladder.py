@@ -91,10 +91,10 @@ def played(mechanism: Ladder, frame: pl.DataFrame) -> tuple[list[float], Account
         (symbol,) = mechanism.respond(terms, [offer], [question], sample, noise_of(b""))
         release = mechanism.settle(offer, symbol)
         assert (release.status, release.interval) == ("no promise", (0.0, 1.0))
-        least = 2 if symbol == CONFIRMED else 2 * (offer.grid.last + 1)
+        least = 2 if symbol == CONFIRMED else 2 * (offer.own_grid.last + 1)
         assert math.log(least) <= release.charge <= math.log(least) + 1e-9
         account = mechanism.advance(account, [offer], [release])
-        shown.append(release.value)
+        shown.append(release.told)
     return shown, account
 
 

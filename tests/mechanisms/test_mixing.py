@@ -109,7 +109,7 @@ def test_an_answer_with_noise_is_charged_by_its_peak(name: str) -> None:
     assert said(offer.log_p) <= math.log(0.025 / 40) - 2.0
     hoeffding = math.sqrt((math.log(2) - said(offer.log_p)) / (2 * 5_000))
     assert hoeffding + GRID_ERROR <= said(offer.radius) <= hoeffding + 2 * GRID_ERROR
-    scale = float(Fraction(offer.grid.scale, 5_000 * GRID))
+    scale = float(Fraction(offer.own_grid.scale, 5_000 * GRID))
     if name == "gaussian":
         peak = 1 / (scale * math.sqrt(2 * math.pi))
     else:
@@ -151,7 +151,7 @@ def test_checks_never_leak_more_than_was_set_aside(
             refused = True
             continue
         assert audited(mechanism, terms, account, [offer], [CONDITION]) is None
-        symbol: Symbol = CONFIRMED if is_check and not surprising else offer.grid.last // 2
+        symbol: Symbol = CONFIRMED if is_check and not surprising else offer.own_grid.last // 2
         release = mechanism.settle(offer, symbol)
         by_checks += release.charge if is_check else 0.0
         account = mechanism.advance(account, [offer], [release])
@@ -295,7 +295,7 @@ def falsely_confirmed(
     for column in agreement.T:
         sample = of_count(ROWS, int(np.count_nonzero(column)))
         release = session.put(transfer, Wish(CONDITION, terms.half_width), sample)
-        weights.append(release.value - 0.5)
+        weights.append(release.told - 0.5)
     vote = (agreement - 0.5) @ np.array(weights) > 0
     claim = (0.5 + 1e-6, 1.0)  # false: the truth is 1/2
     try:

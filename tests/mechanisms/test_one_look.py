@@ -67,7 +67,7 @@ def test_values_on_a_grid_widen_the_interval_by_its_error() -> None:
     (offer,) = LOOK.offer(terms, Account(), [Wish(NUMBER, 0.3)])
     hoeffding = BoundedMean(n).radius(said(offer.log_p))
     assert Fraction(said(offer.radius)) >= Fraction(hoeffding) + Fraction(GRID_ERROR)
-    low, high = LOOK.settle(offer, offer.grid.last // 10).interval
+    low, high = LOOK.settle(offer, offer.own_grid.last // 10).interval
     assert low <= chernoff(n, 0.1 - GRID_ERROR, said(offer.log_p))[0] + 1e-13
     assert high >= chernoff(n, 0.1 + GRID_ERROR, said(offer.log_p))[1] - 1e-13
 
@@ -217,7 +217,7 @@ def test_an_audit_finds_a_second_look_and_a_level_of_its_own() -> None:
         replace(offer, extra={**offer.extra, "rows": 500}),
         replace(offer, log_p=offer.statement[0] + 1),
         replace(offer, radius=offer.statement[1] / 2),
-        replace(offer, grid=replace(offer.grid, cells=200)),
+        replace(offer, grid=replace(offer.own_grid, cells=200)),
     ):
         assert fault(terms, Account(), [wrong, offers[1]])
     assert fault(terms, Account(), offers) is None

@@ -169,7 +169,7 @@ def _asked(mechanism: Mechanism, terms: Terms) -> int:
     try:
         for _ in range(terms.questions or 0):
             offers = mechanism.offer(terms, account, [Wish(NUMBER, terms.half_width)])
-            releases = [mechanism.settle(offer, offer.grid.last // 2) for offer in offers]
+            releases = [mechanism.settle(offer, offer.own_grid.last // 2) for offer in offers]
             account = mechanism.advance(account, offers, releases)
     except BudgetExhausted:
         pass

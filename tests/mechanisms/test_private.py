@@ -144,7 +144,7 @@ def grid_of(mechanism: Transfer, change: float) -> tuple[int, int]:
     terms = independent(20_000, tolerance=0.49)
     wish = Wish(mean_of_x(change), math.inf)
     (offer,) = mechanism.offer(terms, Account(), [wish])
-    return offer.grid.last, offer.grid.scale
+    return offer.own_grid.last, offer.own_grid.scale
 
 
 # What is promised ---------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def test_the_symbol_is_the_sum_plus_noise(law: Law) -> None:
     assert second - first == GRID
     release = mechanism.settle(offer, first)
     assert release.charge == 0.0
-    assert release.interval.low <= release.value <= release.interval.high
+    assert release.interval.low <= release.told <= release.interval.high
     after = mechanism.advance(Account(), [offer], [release])
     assert (after.nats, after.asked) == (0.0, 1)
 

@@ -29,7 +29,7 @@ def offered(mechanism: Mechanism) -> Offer:
 @every_mechanism
 def test_the_alphabet_ends_where_the_noise_ends(mechanism: Mechanism) -> None:
     offer = offered(mechanism)
-    ends = (-reach_of(offer), offer.grid.last + reach_of(offer))
+    ends = (-reach_of(offer), offer.own_grid.last + reach_of(offer))
     assert [mechanism.settle(offer, end).value for end in ends] == [0.0, 1.0]
     for beyond in (ends[0] - 1, ends[1] + 1):
         with pytest.raises(ValueError, match="outside the alphabet"):
@@ -47,9 +47,9 @@ def test_intervals_are_rounded_outwards_and_not_far(mechanism: Mechanism) -> Non
     assert offer.tolerance is not None
     tolerance = Fraction(offer.tolerance)
     for place in range(1, 200):
-        symbol = offer.grid.last * place // 200
+        symbol = offer.own_grid.last * place // 200
         low, high = mechanism.settle(offer, symbol).interval
-        answer = Fraction(symbol, offer.grid.last)
+        answer = Fraction(symbol, offer.own_grid.last)
         least, most = max(Fraction(0), answer - tolerance), min(Fraction(1), answer + tolerance)
         assert Fraction(low) <= least <= Fraction(low) + 2 * Fraction(math.ulp(1.0))
         assert Fraction(high) - 2 * Fraction(math.ulp(1.0)) <= most <= Fraction(high)
@@ -58,7 +58,7 @@ def test_intervals_are_rounded_outwards_and_not_far(mechanism: Mechanism) -> Non
 @pytest.mark.parametrize("times", [-5, 5])
 def test_an_answer_far_outside_has_an_interval_at_the_end_of_the_range(times: int) -> None:
     offer = offered(BOUNDED)
-    unbounded = replace(offer, grid=replace(offer.grid, reach=None))
-    found = released(unbounded, times * offer.grid.last, "answered", 0.0)
+    unbounded = replace(offer, grid=replace(offer.own_grid, reach=None))
+    found = released(unbounded, times * offer.own_grid.last, "answered", 0.0)
     end = 0.0 if times < 0 else 1.0
     assert (found.value, *found.interval) == (end, end, end)

@@ -58,7 +58,7 @@ def test_the_samples_value_is_where_the_answer_says(
     low, high = revealed(offer, release)
     assert low - 1e-12 <= count / N <= high + 1e-12
     assert 0.0 <= low <= high <= 1.0
-    reach = (reach_of(offer) + 0.5) / offer.grid.last
+    reach = (reach_of(offer) + 0.5) / offer.own_grid.last
     if release.status != "confirmed":
         assert high - low <= 2 * reach + 1e-12
     if release.status == "surprise" and claim is not None and claim[0] > 0 and claim[1] < 1:
@@ -93,7 +93,7 @@ def test_median_noise_reveals_no_more_than_its_whole_reach(
     assert low <= place <= high, "and so is what the sum was rounded down from:"
     assert low <= min(1.0, place + 1 / (rows * GRID)) <= high + 1e-15
     assert high - low <= 2 * reach * (1 + 1e-6)
-    narrow = replace(offer, grid=replace(offer.grid, reach=drawn))
+    narrow = replace(offer, grid=replace(offer.own_grid, reach=drawn))
     half = revealed(narrow, release)  # sabotage: half of it
     if 0 < units < GRID:
         assert not half.low <= place <= half.high
@@ -103,7 +103,7 @@ def test_what_has_no_sure_reach_reveals_nothing() -> None:
     terms = independent(N, tolerance=T)
     (offer,) = BOUNDED.offer(terms, Account(), [Wish(CONDITION, T)])
     release = BOUNDED.settle(offer, 3)
-    assert revealed(replace(offer, grid=replace(offer.grid, reach=None)), release) == (0.0, 1.0)
+    assert revealed(replace(offer, grid=replace(offer.own_grid, reach=None)), release) == (0.0, 1.0)
     assert revealed(offer, replace(release, status="no promise")) == (0.0, 1.0)
     assert revealed(offer, release).high < 1.0
 
@@ -118,7 +118,7 @@ def test_half_a_cell_is_counted_as_the_sample_was_rounded_by_it() -> None:
 def test_a_claim_of_one_side_is_refuted_from_that_side_only() -> None:
     terms, wish = independent(N, tolerance=T), Wish(CONDITION, T, (0.9, 1.0), 0.9)
     (offer,) = GuessAndCheck().offer(terms, Account(), [wish])
-    last = GuessAndCheck().settle(offer, offer.grid.last)
+    last = GuessAndCheck().settle(offer, offer.own_grid.last)
     assert revealed(offer, last).high == pytest.approx(0.9 + said(offer.radius))
 
 

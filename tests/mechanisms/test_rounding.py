@@ -41,7 +41,7 @@ def offered(terms: Terms, account: Account, tolerance: float = 0.3) -> Offer:
 
 
 def pitch(offer: Offer) -> Fraction:
-    return 1 / Fraction(offer.grid.cells)
+    return 1 / Fraction(offer.own_grid.cells)
 
 
 @given(
@@ -80,7 +80,7 @@ def test_the_answer_is_within_half_a_step_and_every_release_holds_the_radius(
     offer = offered(session.terms, session.account)
     release = session.put(ROUNDED, Wish(NUMBER, 0.3), of_units(units))
     q, alpha = Fraction(sum(units), 300 * GRID), Fraction(said(offer.radius))
-    assert abs(Fraction(release.value) - q) <= pitch(offer) / 2 + Fraction(1, 2**50)
+    assert abs(Fraction(release.told) - q) <= pitch(offer) / 2 + Fraction(1, 2**50)
     assert Fraction(release.interval.low) <= max(Fraction(0), q - alpha)
     assert Fraction(release.interval.high) >= min(Fraction(1), q + alpha)
 
@@ -173,5 +173,5 @@ def test_an_audit_finds_a_finer_grid() -> None:
     offer = offered(terms, Account())
     assert audited(ROUNDED, terms, Account(), [offer], [NUMBER]) is None
     for wrong in (8.0, 1 / 1.01):
-        tampered = replace(offer, grid=Grid(offer.grid.cells * wrong, 0, 0))
+        tampered = replace(offer, grid=Grid(offer.own_grid.cells * wrong, 0, 0))
         assert audited(ROUNDED, terms, Account(), [tampered], [NUMBER]) == "grid"

@@ -132,7 +132,7 @@ def test_every_release_contains_what_the_sample_says(
     sample = of_units(units)
     (symbol,) = mechanism.respond(terms, [offer], [question], sample, noise_of(SECRET))
     release = mechanism.settle(offer, symbol)
-    assert 0.0 <= release.interval.low <= release.value <= release.interval.high <= 1.0
+    assert 0.0 <= release.interval.low <= release.told <= release.interval.high <= 1.0
     q, alpha = Fraction(sum(units), len(units) * GRID), Fraction(said(offer.radius))
     if symbol == CONFIRMED:
         low, high = fixed_interval(terms, offer, question, units)
@@ -143,8 +143,8 @@ def test_every_release_contains_what_the_sample_says(
         assert release.interval.high == min(1.0, wish.claim[1])
     else:
         assert isinstance(symbol, int)
-        reach = Fraction(2 * reach_of(offer) + 1, 2 * offer.grid.last)
-        assert abs(Fraction(symbol, offer.grid.last) - q) <= reach
+        reach = Fraction(2 * reach_of(offer) + 1, 2 * offer.own_grid.last)
+        assert abs(Fraction(symbol, offer.own_grid.last) - q) <= reach
         assert reach + alpha <= Fraction(t)
         assert Fraction(release.interval.low) <= max(Fraction(0), q - alpha)
         assert min(Fraction(1), q + alpha) <= Fraction(release.interval.high)
@@ -290,7 +290,7 @@ def test_as_many_surprises_as_are_said_to_be_left_can_be_met() -> None:
                 (offer,) = checks.offer(terms, account, [about(NUMBER, 0.1, 0.5)])
             except Refused:
                 break
-            surprise = checks.settle(offer, offer.grid.last // 2)
+            surprise = checks.settle(offer, offer.own_grid.last // 2)
             account, met = checks.advance(account, [offer], [surprise]), met + 1
         assert met - 1 <= promised <= met, f"{n} rows"
 

@@ -65,7 +65,7 @@ def test_the_planners_half_width_is_what_is_released(rows: int, questions: int) 
         assert Fraction(said(offer.radius)) >= Fraction(hoeffding) + Fraction(
             computing_error(question)
         )
-        half = [MECHANISM.settle(offer, cell).interval for cell in (0, offer.grid.last // 2)]
+        half = [MECHANISM.settle(offer, cell).interval for cell in (0, offer.own_grid.last // 2)]
         widths = [(high - low) / 2 for low, high in half]
         assert widths[0] < widths[1] <= said(offer.tolerance) <= tolerance
         # The worst value is as wide as is promised; Clopper and Pearson's is a little narrower.
@@ -166,7 +166,7 @@ def attacked(mechanism: SampleSplitting, trial: int) -> dict[float, bool]:
 
     first = answer(Account(), [asked(f"avg({name})", schema) for name in names])
     votes = " + ".join(
-        name if release.value > 0.5 else f"(1 - {name})"
+        name if release.told > 0.5 else f"(1 - {name})"
         for name, release in zip(names, first, strict=True)
     )
     answer(leaked(0.0, asked=FEATURES), [asked(f"avg({votes} > {FEATURES / 2})", schema)])

@@ -19,6 +19,7 @@ from holdfast.mechanisms.laws.laplace import discrete_laplace
 from holdfast.mechanisms.laws.words import words_of
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.release import cell_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.thresholdout import THRESHOLDOUT, Thresholdout
 from holdfast.theory.leakage.release import RESOLUTION
@@ -103,7 +104,7 @@ def test_answers_over_the_threshold_run_out() -> None:
     for left in (2, 1):
         assert mechanism.questions_left(TERMS, account) == left
         (offer,) = mechanism.offer(TERMS, account, [Wish(CONDITION, 0.5, guess=0.25)])
-        release = mechanism.settle(offer, offer.grid.last)
+        release = mechanism.settle(offer, offer.own_grid.last)
         account = mechanism.advance(account, [offer], [release])
     with pytest.raises(BudgetExhausted, match=r"requested 1 more; remaining 0 of the 2 .* 1\."):
         mechanism.offer(TERMS, account, [Wish(CONDITION, 0.5, guess=0.25)])
@@ -113,7 +114,7 @@ def test_answers_over_the_threshold_run_out() -> None:
 def test_no_answer_is_under_charged(place: float) -> None:
     """Half of the weight on the training value, half on the cells: sums of the largest chances."""
     offer, _ = answered(UNSURE, 1, 0.25, round(place * ROWS))
-    cells = offer.grid.last
+    cells = offer.own_grid.last
     at_most = 1 + cells * math.tanh(1 / (2 * RESOLUTION))
     assert UNSURE.settle(offer, CONFIRMED).charge >= math.log(2)
     worst = UNSURE.settle(offer, 7).charge
@@ -141,7 +142,7 @@ def test_what_is_shown_has_laplace_noise_and_not_another() -> None:
     def noise(number: int) -> float:
         offer, symbol = answered(always_over, number, 0.0, 1_000)
         assert symbol != CONFIRMED
-        return float(Fraction(int(symbol), offer.grid.last)) - 1.0
+        return float(Fraction(cell_of(offer, symbol), offer.own_grid.last)) - 1.0
 
     seen = {number: noise(number) for number in range(1, DRAWS + 1)}
     assert not refuted(seen.__getitem__, 0.01)

@@ -199,12 +199,12 @@ def test_a_release_is_about_the_sum_of_the_rows(name: str, units: list[int], num
     assert Offer.from_dict(json.loads(json.dumps(offer.to_dict()))) == offer
     (symbol,) = mechanism.respond(terms, [offer], [question], of_units(units), noise_of(SECRET))
     assert isinstance(symbol, int)
-    q, answer = Fraction(sum(units), 300 * GRID), Fraction(symbol, offer.grid.last)
-    assert abs(answer - q) <= Fraction(2 * reach_of(offer) + 1, 2 * offer.grid.last)
+    q, answer = Fraction(sum(units), 300 * GRID), Fraction(symbol, offer.own_grid.last)
+    assert abs(answer - q) <= Fraction(2 * reach_of(offer) + 1, 2 * offer.own_grid.last)
     release = mechanism.settle(offer, symbol)
     assert release.charge == offer.worst_charge == 0.0
     assert release.status == "answered"
-    assert 0.0 <= release.interval.low <= release.value <= release.interval.high <= 1.0
+    assert 0.0 <= release.interval.low <= release.told <= release.interval.high <= 1.0
     assert Fraction(release.interval.low) <= max(
         Fraction(0), answer - Fraction(said(offer.tolerance))
     )
@@ -281,8 +281,12 @@ def test_an_audit_finds_a_changed_offer(name: str) -> None:
         fault = audited(mechanism, terms, account, [replace(offer, **change)], [NUMBER])
         assert fault is not None
         assert fault.startswith(words)
-    for finer in ({"scale": offer.grid.scale // 2}, {"cells": 2 * offer.grid.last}, {"reach": 7}):
-        forged = replace(offer, grid=replace(offer.grid, **finer))
+    for finer in (
+        {"scale": offer.own_grid.scale // 2},
+        {"cells": 2 * offer.own_grid.last},
+        {"reach": 7},
+    ):
+        forged = replace(offer, grid=replace(offer.own_grid, **finer))
         assert audited(mechanism, terms, account, [forged], [NUMBER]) == "grid"
     dependent = replace(terms, sampling=m_dependent(2))
     assert mechanism.fault(dependent, 5) == "its theorem needs independent rows"

@@ -14,6 +14,7 @@ from scipy.stats import norm
 
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
+from holdfast.mechanisms.release import cell_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.question.row import GRID, GRID_ERROR
@@ -36,7 +37,7 @@ def symbols(name: str, count: int) -> tuple[Offer, NDArray[np.float64]]:
         mechanism.respond(terms, [replace(offer, number=j)], [CONDITION], zeros, noise)[0]
         for j in range(1, count + 1)
     ]
-    return offer, np.array([int(symbol) / offer.grid.last for symbol in drawn])
+    return offer, np.array([cell_of(offer, symbol) / offer.own_grid.last for symbol in drawn])
 
 
 def refuted(noise: NDArray[np.float64], edges: NDArray[np.float64]) -> bool:
@@ -49,7 +50,7 @@ def refuted(noise: NDArray[np.float64], edges: NDArray[np.float64]) -> bool:
 def test_median_noise_has_the_density_of_the_theorem() -> None:
     _, mechanism = opened("median noise", rows=2_000)
     offer, noise = symbols("median noise", 6_000)
-    D, order = offer.grid.scale / (2_000 * GRID), mechanism.law.order  # type: ignore[attr-defined]
+    D, order = offer.own_grid.scale / (2_000 * GRID), mechanism.law.order  # type: ignore[attr-defined]
     levels = np.arange(1, 20) / 20
 
     def edges(a: int) -> NDArray[np.float64]:
@@ -64,7 +65,7 @@ def test_median_noise_has_the_density_of_the_theorem() -> None:
 @pytest.mark.statistical
 def test_gaussian_noise_is_normal() -> None:
     offer, noise = symbols("gaussian", 6_000)
-    edges = offer.grid.scale / (2_000 * GRID) * norm.ppf(np.arange(1, 20) / 20)
+    edges = offer.own_grid.scale / (2_000 * GRID) * norm.ppf(np.arange(1, 20) / 20)
     assert not refuted(noise, edges)
     assert refuted(noise, 0.9 * edges)
 
@@ -86,7 +87,7 @@ def attacked(terms: Terms, mechanism: Transfer, trial: int) -> bool:
         return session.put(mechanism, Wish(CONDITION, terms.half_width), sample)
 
     releases = [put(column) for column in agreement.T]
-    weights = np.array([release.value - TRUTH for release in releases])
+    weights = np.array([release.told - TRUTH for release in releases])
     releases.append(put((agreement - TRUTH) @ weights > 0))
     return any(not each.interval.low <= TRUTH <= each.interval.high for each in releases)
 
@@ -116,7 +117,7 @@ def test_the_noise_alone_stays_within_its_part(name: str, beta: float) -> None:
     questions, trials = 20, 250
     terms, mechanism = opened(name, 2_000, questions, beta=beta)
     (offer,) = mechanism.offer(terms, Account(), [Wish(CONSTANT, terms.half_width)])
-    scale = offer.grid.scale / (2_000 * GRID)
+    scale = offer.own_grid.scale / (2_000 * GRID)
     if name == "gaussian":
         largest = gaussian_max_noise(questions, math.log(beta))
     else:
@@ -130,6 +131,6 @@ def test_the_noise_alone_stays_within_its_part(name: str, beta: float) -> None:
             mechanism.respond(terms, [replace(offer, number=j)], [CONSTANT], zeros, noise)[0]
             for j in range(1, questions + 1)
         ]
-        worst.append(max(abs(int(symbol)) for symbol in drawn) / offer.grid.last)
+        worst.append(max(abs(cell_of(offer, symbol)) for symbol in drawn) / offer.own_grid.last)
     assert not too_many(np.array(worst) > bound, beta)
     assert too_many(np.array(worst) > 0.7 * bound, beta)

@@ -59,7 +59,7 @@ def typical(law: Law, calibration: Calibration | None = None) -> Leakage:
 
 
 def cells_of(offer: Offer) -> int:
-    return offer.grid.last
+    return offer.own_grid.last
 
 
 def charge_of_steps(law: Law, steps: int) -> float:
@@ -300,7 +300,7 @@ def test_an_audit_finds_less_noise_than_declared() -> None:
     mechanism = typical(LAPLACE, Calibration(2, 1.0, 0.0, 1e-6))
     terms = independent(20_000, tolerance=0.4)
     (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, 0.4)])
-    finer = replace(offer, grid=replace(offer.grid, cells=2 * cells_of(offer)))
+    finer = replace(offer, grid=replace(offer.own_grid, cells=2 * cells_of(offer)))
     assert audited(mechanism, terms, Account(), [finer], [CONDITION]) == "grid"
 
 

@@ -45,7 +45,7 @@ def by_asking(
     lies, weights = [], []
     for column in agreement.T:
         release = session.put(mechanism, wish(), agreeing(column))
-        weights.append(1 if release.value > TRUTH else -1)
+        weights.append(1 if release.told > TRUTH else -1)
         lies.append(missed(release))
     vote = agreement @ np.array(weights)
     return any(lies) or missed(session.put(mechanism, wish(), agreeing(vote)))

@@ -54,6 +54,7 @@ class Clustered:
 
     column: str
     size: float | None = None
+    largest: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str) or not self.column:

@@ -19,13 +19,25 @@ from typing import Any
 from holdfast import require
 from holdfast.data.files import require_unchanged
 from holdfast.data.sample import Sample
+from holdfast.described.question import described_again
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.budget import Budget, budget_of
 from holdfast.holdout.guess import averages, other_rows
 from holdfast.holdout.repeats import fulfilling
 from holdfast.holdout.unanswerable import given_up, is_readable, passes
-from holdfast.holdout.wishes import Body, Concluding, Conclusion, Found, Key, checks_and_asks
+from holdfast.holdout.wishes import (
+    Body,
+    Concluding,
+    Conclusion,
+    Found,
+    Key,
+    by_mechanism,
+    is_by_name,
+    is_described,
+    order_of,
+    rows_of,
+)
 from holdfast.ledger.addresses import noise_of_batch
 from holdfast.ledger.chain import chained
 from holdfast.ledger.entries import (
@@ -43,12 +55,13 @@ from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.whereabouts import recall
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish, about
 from holdfast.mechanisms.walk import Answered, answer
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.known import known_variance
-from holdfast.statistics.recorded import is_named, require_written
+from holdfast.statistics.recorded import require_written
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 
@@ -83,6 +96,7 @@ class Desk:
         self._written: set[str] = set()  # what was seen to be readable again
         # Guessers may have noise of their own, and never learn the noise of answers.
         secret = hmac.digest(store.secret, b"holdfast guessers/1", sha256)
+        self.ground = ground_of(transcript.terms, table)
         grounds = Grounds(transcript.terms, table, train, secret)
         self._guessing = Guessing(guessers, grounds) if guessers else None
 
@@ -137,6 +151,13 @@ class Desk:
     ) -> list[Wish]:
         """To ask for these, or to check what other rows or a guesser say of them."""
         t = self.half_width(tolerance)
+        if any(is_described(one) for one in statistics):
+            plain = [one for one in statistics if not is_described(one)]
+            asked = iter(self.wishes(plain, others, tolerance) if plain else ())
+            return [
+                Wish(one, t, narrow=True) if is_described(one) else next(asked)
+                for one in statistics
+            ]
         if others is not None:
             found = averages(others, statistics, self.table)
             checks = [about(one, t, guess) for one, guess in zip(statistics, found, strict=True)]
@@ -185,6 +206,9 @@ class Desk:
     def offers(self, wishes: Sequence[Wish], account: Account) -> tuple[Mechanism, list[Offer]]:
         """The public terms of answering on an account; or a refusal."""
         transcript = self.transcript
+        if transcript.describing is not None and is_described(wishes[0].question):
+            mechanism = transcript.describing
+            return mechanism, mechanism.offer(transcript.terms, account, wishes)
         for wish in wishes:
             self._require_written(wish.question)
         informed = [
@@ -266,10 +290,10 @@ class Desk:
         requests: Mapping[str, Request],
         conclude: Callable[[Mapping[Key, Recorded]], Sequence[Body]],
     ) -> dict[Key, Recorded]:
-        groups = checks_and_asks(list(wishes.values()))
+        groups = by_mechanism(list(wishes.values()))
         if len(groups) > 1:
             self._require_all(groups)
-        in_order = sorted(wishes, key=lambda key: wishes[key].claim is None)  # as the groups are
+        in_order = sorted(wishes, key=lambda key: order_of(wishes[key]))  # as the groups are
         looks: list[Recorded] = []
 
         def concluding(last: Sequence[Recorded]) -> Sequence[Body]:
@@ -294,7 +318,7 @@ class Desk:
     ) -> Sequence[Recorded]:
         mechanism, offers = self.offers(wishes, self.transcript.account)
         questions = [wish.question for wish in wishes]
-        rows = [question.row for question in questions if question.row is not None]
+        rows = [row for question in questions for row in rows_of(question)]
         self._needed_sample().prepare(rows)  # what the engine cannot take is not paid for
         asked = [
             Asked(
@@ -302,7 +326,7 @@ class Desk:
                 question.low,
                 question.high,
                 requests[offer.question],
-                secrets.token_hex(16) if is_named(question) else None,
+                secrets.token_hex(16) if is_by_name(question) else None,
             )
             for offer, question in zip(offers, questions, strict=True)
         ]
@@ -372,6 +396,9 @@ class Desk:
 
     def _again(self, text: str, wanted: Mapping[str, Wish]) -> Statistic:
         """The question that the ledger knows by this text."""
+        pending = self.transcript.pending
+        if pending is not None and pending.mechanism is self.transcript.describing:
+            return described_again(text, self.ground)
         return wanted[text].question if text in wanted else read_again(text, self.table)
 
     def _write(self, *bodies: Body) -> None:

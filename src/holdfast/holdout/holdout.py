@@ -13,6 +13,7 @@ from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said, answers_to, told_before
 from holdfast.holdout.budget import Budget, Cost
+from holdfast.holdout.describing import described_members, described_question
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import Groups
 from holdfast.holdout.guess import Guess, guessed_number, values_of
@@ -219,12 +220,16 @@ class Holdout:
         by: str | None = None,
         key: str | None = None,
     ) -> Answer | Groups:
-        """The value of a question. With a guesser, or training rows, its guess is checked first.
+        """The value of a question.
+
+        One that is described by its text is answered exactly, at the level of its length. Any other
+        one, and one for which a `tolerance` is named, is answered on the ledger; with a guesser, or
+        training rows, its guess is checked first.
 
         `why` it is asked and `by` whom is kept in the ledger, with every verb. A call made again
         with the same `key` is told the same, whatever was asked since, and looks at nothing.
         """
-        return self._put(question, Guess(), Said(why, by, key, tolerance))
+        return self._put(question, Guess(), Said(why, by, key, tolerance), describe=True)
 
     def ask_many(
         self,
@@ -236,7 +241,8 @@ class Holdout:
         key: str | None = None,
     ) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
-        return self._put_many(_several(questions), Guess(), Said(why, by, key, tolerance))
+        said = Said(why, by, key, tolerance)
+        return self._put_many(_several(questions), Guess(), said, describe=True)
 
     @overload
     def check(
@@ -308,16 +314,27 @@ class Holdout:
             guess = self._guess(guesses).each(len(asked))
         return self._put_many(asked, guess, Said(why, by, key, tolerance))
 
-    def _put_many(self, asked: list[Question], guess: Guess, said: Said) -> list[Answer]:
+    def _put_many(
+        self, asked: list[Question], guess: Guess, said: Said, *, describe: bool = False
+    ) -> list[Answer]:
         if not asked:
             return []
-        bound = [_one_of(self._bound(question, None)) for question in asked]
+        describe = describe and said.tolerance is None
+        bound = [_one_of(self._bound(question, None, describe=describe)) for question in asked]
         requests = said.requests(bound, [_better(question) for question in asked], guess)
         before = told_before(self._desk, requests)
         return answers_to(self._desk, bound, requests, guess) if before is None else before
 
-    def _put(self, question: Question | TableCall, guess: Guess, said: Said) -> Answer | Groups:
-        found = self._bound(question, guess.rows)
+    def _put(
+        self,
+        question: Question | TableCall,
+        guess: Guess,
+        said: Said,
+        *,
+        describe: bool = False,
+    ) -> Answer | Groups:
+        describe = describe and said.tolerance is None
+        found = self._bound(question, guess.rows, describe=describe)
         if isinstance(found, Labelled) and guess.side is None:
             return self._labelled(found, guess.each(len(found.members)), said)
         one = _one_of(found)
@@ -337,11 +354,20 @@ class Holdout:
         labels = [label for label, _ in found.members]
         return Groups(found.by, tuple(zip(labels, answers, strict=True)), self._frame_kind)
 
-    def _bound(self, question: Question | TableCall, others: Sample | None) -> Bound | Labelled:
-        """The question as statistics of this table; `others` are rows to take groups from."""
+    def _bound(
+        self, question: Question | TableCall, others: Sample | None, *, describe: bool = False
+    ) -> Bound | Labelled:
+        """The question as statistics of this table; `others` are rows to take groups from.
+
+        To `describe`, what has a description comes with the rule that answers it.
+        """
         call = read_question(question) if isinstance(question, str) else question
         if isinstance(call, TableCall):
-            return labelled(call, self._desk.table, lambda column: self._members(column, others))
+            several = labelled(call, self._desk.table, lambda column: self._members(column, others))
+            return described_members(self._desk, several) if describe else several
+        known = described_question(self._desk, call) if describe else None
+        if known is not None:
+            return known
         found = bind(call, self._desk.table)
         if found.text == question:
             self._desk.was_read(question)

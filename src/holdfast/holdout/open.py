@@ -29,9 +29,11 @@ from holdfast.ledger.rows import Rows
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.auto import AUTO, Choice, choose
+from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
 from holdfast.mechanisms.catalogue import checking, kind_of
+from holdfast.mechanisms.described_only import DESCRIBED_ONLY
 from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
-from holdfast.mechanisms.terms import Declarations, Terms
+from holdfast.mechanisms.terms import Declarations, Describing, Terms
 from holdfast.question.columns import Schema
 
 __all__ = ["open", "opened_again"]
@@ -49,6 +51,8 @@ def open(
     sampling: str | Sampling | None = None,
     schema: Any = None,
     design: Sequence[str] | None = None,
+    described: Describing | None = None,
+    described_share: float | None = None,
     mechanism: str | None = None,
     options: Mapping[str, Any] | None = None,
     private: bool = False,
@@ -74,9 +78,14 @@ def open(
       or a TOML file with all that (see docs/bits.md);
     * `design`: columns that somebody decided (arm, site, category, label): they become public, so
       that their groups have known sizes, and every promise is for the design as it is;
-    * `mechanism`: how questions without a guess are answered, by its name in `holdfast mechanisms`
-      (default: bounded noise), with its `options`; "auto" takes bounded or median noise, whichever
-      the planner says is narrower, and says why;
+    * `described`: how questions are answered that are text over the table's own columns: "exact"
+      (default), with an interval that pays for their length, any number of them; "rounded", which
+      leaves more for all others; or "off", like all others (always if `private`, and the default if
+      a `mechanism` is named), with `described_share` of the failure probability (default 0.4; with
+      1 nothing else is answered);
+    * `mechanism`: how questions without a guess and without a description are answered, by its name
+      in `holdfast mechanisms` (default: bounded noise), with its `options`; "auto" takes bounded or
+      median noise, whichever the planner says is narrower, and says why;
     * `private`: everything released is differentially private (default mechanism then: private
       gaussian); checks are refused, and the budget shows the privacy spent.
 
@@ -98,6 +107,8 @@ def open(
             confidence_level,
             None if sampling is None else sampling_of(sampling),
             None if design is None else tuple(require.texts("design", design)),
+            described,
+            described_share,
         ),
         schema,
         None if mechanism is None else require.text("mechanism", mechanism),
@@ -197,7 +208,7 @@ def _opening(path: Path, said: _Said, sample: Sample) -> Opening:
     sampling = _measured(declared.sampling or Independent(), sample)
     unit = sampling.column if isinstance(sampling, Clustered) else None
     design = design_of(sample, declared.design or (), unit)
-    wanted = declared.terms(sample.n, sampling, design)
+    wanted = declared.terms(sample.n, sampling, design, _describing(said))
     kind, why = _choice(said, wanted)
     planned = kind.plan(wanted, said.options)
     terms = planned.terms(wanted)
@@ -220,15 +231,37 @@ def _opening(path: Path, said: _Said, sample: Sample) -> Opening:
 def _choice(said: _Said, wanted: Terms) -> Choice:
     """The mechanism that was named, or the one that is chosen for what was declared."""
     name = _mechanism_name(said)
+    if wanted.described_share == 1.0:
+        if name not in (None, AUTO):
+            raise InvalidArgument(
+                f"mechanism is {name!r}, and described_share 1 leaves it nothing; leave one out."
+            )
+        return Choice(DESCRIBED_ONLY, None)
     if name == AUTO:
         return choose(wanted, said.options)
-    return Choice(kind_of(name or "bounded noise"), None)
+    kind = kind_of(name or BOUNDED_NOISE.name)
+    if wanted.describes and not kind.beside_described:
+        raise InvalidArgument(
+            f"mechanism is {kind.name!r} and described {wanted.described!r}; {kind.name} must know "
+            "all that will leak beforehand. Leave described out, or choose 'bounded noise'."
+        )
+    return Choice(kind, None)
+
+
+def _describing(_said: _Said) -> Describing:
+    """How described questions are answered where nobody says: who names a mechanism gets it."""
+    return "off"
 
 
 def _mechanism_name(said: _Said) -> str | None:
     """The mechanism that was named; a private holdout has a private one."""
     if not said.private:
         return said.mechanism
+    described = said.declarations.described
+    if described not in (None, "off") or said.declarations.described_share:
+        raise InvalidArgument(
+            "private=True with described answers: exact answers are not private. Leave one out."
+        )
     if said.mechanism is None:
         return PRIVATE_GAUSSIAN.name
     if said.mechanism == AUTO or not kind_of(said.mechanism).private:
@@ -278,6 +311,8 @@ def _comparable(
     yield "questions", declared.questions, terms.questions
     yield "surprises", declared.surprises, terms.surprises
     yield "confidence_level", declared.confidence_level, terms.confidence_level
+    yield "described", declared.described, terms.described
+    yield "described_share", declared.described_share, terms.described_share
     if declared.sampling is not None and sample is not None:
         sampling = _measured(declared.sampling, sample)
         yield "sampling", sampling_to_dict(sampling), sampling_to_dict(terms.sampling)

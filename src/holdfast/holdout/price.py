@@ -11,7 +11,7 @@ from holdfast.holdout.budget import Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.plays import claimed, wish_of
-from holdfast.holdout.wishes import checks_and_asks
+from holdfast.holdout.wishes import by_mechanism
 from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
@@ -60,7 +60,7 @@ class _Rehearsal:
     def _put(self, due: Due) -> list[Estimate]:
         fresh: list[Wish] = []
         found = [self._found(place, part, fresh) for place, part in due]
-        self.batches.extend(checks_and_asks(fresh))
+        self.batches.extend(by_mechanism(fresh))
         return found
 
     def _found(self, place: int, part: Subquestion, fresh: list[Wish]) -> Estimate:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from holdfast.described.question import DescribedQuestion
 from holdfast.ledger.entries import Recorded, lies_in
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.theory.base.intervals import Interval
@@ -29,6 +30,8 @@ def fulfilling(looks: Iterable[Recorded], wish: Wish) -> Recorded | None:
 def _fulfils(look: Recorded, wish: Wish) -> bool:
     if look.status == "no promise" or look.range.low == look.range.high:
         return True  # there is nothing more to be told
+    if isinstance(wish.question, DescribedQuestion):
+        return look.bits is not None  # it has one answer
     inside = look.part_of_range
     if wish.claim is not None:
         if _same_claim(look, wish) or lies_in(inside, wish.claim):

@@ -131,7 +131,7 @@ def _answered(value: float, part: Statistic, offered: tuple[Mechanism, Offer] | 
     width = part.high - part.low
     place = (value - part.low) / width if width else 0.0
     if offer.claim is None:
-        cell = offer.grid.cell(*place.as_integer_ratio())
+        cell = offer.own_grid.cell(*place.as_integer_ratio())
         return _in_unit(part, *mechanism.settle(offer, cell).interval)
     if offer.tolerance is None:
         raise TypeError(f"a check of {part.text} promises a half-width")

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
+from holdfast.described.question import DescribedQuestion
 from holdfast.ledger.entries import Recorded
 from holdfast.mechanisms.mechanism import Wish
+from holdfast.question.row import RowValue
+from holdfast.statistics.recorded import is_named
+from holdfast.statistics.statistic import Statistic
 
-__all__ = ["Body", "Concluding", "Conclusion", "Found", "Key", "checks_and_asks"]
+__all__ = [
+    "Body",
+    "Concluding",
+    "Conclusion",
+    "Found",
+    "Key",
+    "by_mechanism",
+    "is_by_name",
+    "is_described",
+    "order_of",
+    "rows_of",
+]
 
 # What makes wishes of one batch the same: the question, and what the analyst claims of it.
 Key: TypeAlias = tuple[str, tuple[float, float] | None]
@@ -27,8 +42,31 @@ Conclusion: TypeAlias = Callable[[Sequence[Found]], Sequence[Body]]
 Concluding: TypeAlias = Callable[[Sequence[Recorded]], Sequence[Body]]
 
 
-def checks_and_asks(wishes: Sequence[Wish]) -> list[list[Wish]]:
-    """The wishes that claim something, and those that do not: other mechanisms answer them."""
-    checks = [wish for wish in wishes if wish.claim is not None]
-    asks = [wish for wish in wishes if wish.claim is None]
-    return [group for group in (checks, asks) if group]
+def by_mechanism(wishes: Sequence[Wish]) -> list[list[Wish]]:
+    """Those that claim something, those that do not, and those that are described."""
+    groups: list[list[Wish]] = [[], [], []]
+    for wish in wishes:
+        groups[order_of(wish)].append(wish)
+    return [group for group in groups if group]
+
+
+def order_of(wish: Wish) -> int:
+    """Which of the groups a wish belongs to: each is answered by another mechanism."""
+    return 2 if is_described(wish.question) else int(wish.claim is None)
+
+
+def is_described(question: Statistic) -> TypeGuard[DescribedQuestion]:
+    """Whether a rule of its own answers it."""
+    return isinstance(question, DescribedQuestion)
+
+
+def is_by_name(question: Statistic) -> bool:
+    """Whether it is known by its name alone, whatever it does."""
+    return not is_described(question) and is_named(question)
+
+
+def rows_of(question: Statistic) -> tuple[RowValue, ...]:
+    """What an engine has to compute for a question."""
+    if is_described(question):
+        return question.look.rows
+    return () if question.row is None else (question.row,)

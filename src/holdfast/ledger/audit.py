@@ -23,6 +23,7 @@ from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered
+from holdfast.described.question import described_again
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike
 from holdfast.ledger.chain import Row, canonical
@@ -35,6 +36,7 @@ from holdfast.ledger.recording import Pending, reading
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.wholes import rebuilt, whole
 from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.known import known_variance
@@ -196,10 +198,14 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
         fault = unsound(transcript.terms, opening.mechanism["parameters"], last)
         if fault:
             return f": {fault}"
-    statistics = []
+    statistics: list[Statistic] = []
+    ground = ground_of(transcript.terms, opening.table)
     for place, asked in enumerate(pending.asked, start=1):
         try:
-            statistic = recorded_statistic(asked.offer.question, opening.table)
+            if asked.offer.bits is None:
+                statistic = recorded_statistic(asked.offer.question, opening.table)
+            else:
+                statistic = described_again(asked.offer.question, ground)
             fault = _question_fault(transcript, asked, statistic)
         except HoldfastError:
             fault = "its question cannot be read, or has no interval here"

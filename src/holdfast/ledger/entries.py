@@ -184,7 +184,8 @@ class Recorded:
     `value` is None where nothing is said. `claim` is what a check claimed, as parts of the range.
     `leaked` is what had leaked (nats) before its batch, `charge` what its own answer added, or the
     looks that were asked for it; `variance` is the bound that made its interval narrower;
-    `revealed` is where the answer says that the sample's value is, as a part of the range.
+    `revealed` is where the answer says that the sample's value is, as a part of the range. A
+    described answer has `bits`, and the least and the greatest number of `rows` it may be about.
     """
 
     number: int | None
@@ -206,6 +207,8 @@ class Recorded:
     receipt: str
     variance: KnownVariance | None
     revealed: Interval
+    bits: float | None = None
+    rows: tuple[int, int] | None = None
 
     @property
     def why(self) -> str | None:
@@ -307,6 +310,7 @@ def settlement(
             "low": release.interval.low,
             "high": release.interval.high,
             "charge": release.charge,
+            "rows": None if release.rows is None else list(release.rows),
         }
         for release in releases
     ]
@@ -314,7 +318,7 @@ def settlement(
         "kind": "settle/2",
         "at": at,
         "reserve": reserved,
-        "symbols": list(symbols),
+        "symbols": [list(each) if isinstance(each, tuple) else each for each in symbols],
         "answers": answers,
     }
 

@@ -47,14 +47,14 @@ def recorded(
     number: int | None,
 ) -> Recorded:
     """One answer of a batch, as the ledger tells it; `number` is that of its line."""
-    low, high, guess = asked.low, asked.high, asked.offer.guess
+    low, high, guess, value = asked.low, asked.high, asked.offer.guess, release.value
     return Recorded(
         number=number,
         look=release.number,
         parts=(),
         question=asked.offer.question,
         status=release.status,
-        value=in_unit(release.value, low, high),
+        value=None if value is None else in_unit(value, low, high),
         interval=in_unit_outwards(release.interval, low, high),
         range=Interval(low, high),
         guess=None if guess is None else in_unit(guess, low, high),
@@ -68,6 +68,8 @@ def recorded(
         receipt=receipt,
         variance=asked.offer.variance,
         revealed=revealed(asked.offer, release),
+        bits=asked.offer.bits,
+        rows=release.rows,
     )
 
 

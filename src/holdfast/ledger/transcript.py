@@ -23,6 +23,7 @@ from holdfast.ledger.recording import Pending, at_worst, reading, recorded, rele
 from holdfast.ledger.wholes import read_whole
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import built, checking
+from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Release
 from holdfast.mechanisms.terms import Terms
 
@@ -50,6 +51,7 @@ class Transcript:
         self._opening: Opening | None = None
         self._mechanism: Mechanism | None = None
         self.checker: Checker | None = None  # what checks guesses, if anything does
+        self.describing: Mechanism | None = None  # what answers described questions, if anything
         self.account = Account()
         self._numbered = 0  # the last line's number
         self._answers: list[Recorded] = []
@@ -253,7 +255,8 @@ class Transcript:
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Those that may have written to this ledger, by the names it calls them."""
-        return {each.name: each for each in (self.mechanism, self.checker) if each is not None}
+        found = (self.mechanism, self.checker, self.describing)
+        return {each.name: each for each in found if each is not None}
 
     def apply(self, entries: Iterable[tuple[int, str, str]]) -> None:
         """Fold (seq, text, hash) entries that follow those already seen."""
@@ -291,6 +294,7 @@ class Transcript:
         self._opening = opening = Opening.read(body)
         self.checker = checking(opening.mechanism, opening.terms)
         self._mechanism = built(opening.mechanism, opening.terms)
+        self.describing = DESCRIBED if opening.terms.describes else None
 
     def _reserve(self, seq: int, body: dict[str, Any]) -> None:
         if self.pending is not None:
@@ -300,7 +304,7 @@ class Transcript:
             )
         pending = self._batch(seq, body)
         numbers = [each.offer.number for each in pending.asked]
-        first = self.account.asked + 1
+        first = self.account.looks + 1
         if not numbers or numbers != list(range(first, first + len(numbers))):
             raise LedgerTampered(
                 f"entry {seq} of the ledger reserves questions {numbers}; the next is {first}."

@@ -14,7 +14,7 @@ __all__ = ["Account"]
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Questions asked, nats leaked, checks made and surprises met so far.
+    """Questions asked, nats leaked, described answers, checks made and surprises met so far.
 
     `memory` is what mechanisms remember beside that, each under its own name: folded from offers
     and releases in `advance`, never written to. Its values are plain, as JSON has them, so that an
@@ -22,6 +22,7 @@ class Account:
     """
 
     leakage: LeakageAccount = field(default_factory=LeakageAccount)
+    described: int = 0
     checks: int = 0
     surprises: int = 0
     memory: Mapping[str, Any] = field(default_factory=dict)
@@ -36,6 +37,7 @@ class Account:
             "asked": self.leakage.asked,
             "nats": self.leakage.nats,
             "log_beta_spent": None if spent == -math.inf else spent,
+            "described": self.described,
             "checks": self.checks,
             "surprises": self.surprises,
             "memory": dict(self.memory),
@@ -45,11 +47,18 @@ class Account:
     def from_dict(cls, body: Mapping[str, Any]) -> Account:
         spent = body["log_beta_spent"]
         leakage = LeakageAccount(body["asked"], body["nats"], -math.inf if spent is None else spent)
-        return cls(leakage, body["checks"], body["surprises"], dict(body["memory"]))
+        described, checks, surprises = (body[name] for name in ("described", "checks", "surprises"))
+        return cls(leakage, described, checks, surprises, dict(body["memory"]))
 
     @property
     def asked(self) -> int:
+        """Questions that took a share of the ledger's failure probability, or had none to take."""
         return self.leakage.asked
+
+    @property
+    def looks(self) -> int:
+        """Everything that was answered, the described ones too."""
+        return self.asked + self.described
 
     @property
     def nats(self) -> float:

@@ -27,6 +27,12 @@ class Choice(NamedTuple):
 def choose(wanted: Terms, options: Mapping[str, Any]) -> Choice:
     """The mechanism for what was declared; a function of declarations alone."""
     no_options(AUTO, options)
+    if wanted.describes:
+        return Choice(
+            BOUNDED_NOISE,
+            "bounded noise: described answers leak what is not known beforehand, and median noise "
+            "has to know; with described='off' it is looked at",
+        )
     if wanted.questions is None:
         return Choice(
             BOUNDED_NOISE,

@@ -61,4 +61,5 @@ BOUNDED_NOISE = MechanismKind(
     colour="#0b6e4f",
     plan=_plan,
     build=lambda _terms, _parameters: BOUNDED,
+    beside_described=True,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
+from holdfast.mechanisms.described_only import DESCRIBED_ONLY
 from holdfast.mechanisms.exact import EXACT
 from holdfast.mechanisms.gaussian import GAUSSIAN
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
@@ -35,6 +36,7 @@ CATALOGUE: Mapping[str, MechanismKind] = {
         ROUNDING,
         SAMPLE_SPLITTING,
         ONE_LOOK,
+        DESCRIBED_ONLY,
         THRESHOLDOUT,
         LADDER,
         PARAMETER_FREE_LADDER,

@@ -48,7 +48,7 @@ def exact_symbols(
 ) -> list[Symbol]:
     """The exact values of all questions, from one scan: numerators over the offers' cells."""
     return [
-        offer.grid.cell(found.numerator, found.denominator)
+        offer.own_grid.cell(found.numerator, found.denominator)
         for offer, found in zip(offers, measure(sample, questions), strict=True)
     ]
 

@@ -94,7 +94,7 @@ class GuessAndCheck:
             charge = confirmed_log_charge(offer.prior)
             return Release(offer.number, "confirmed", value, interval, charge)
         _, radius = offer.statement
-        charge = surprise_log_charge(offer.prior, UNIFORM.log_charge(radius, offer.grid))
+        charge = surprise_log_charge(offer.prior, UNIFORM.log_charge(radius, offer.own_grid))
         return released(offer, symbol, "surprise", charge)
 
     def advance(

@@ -71,6 +71,7 @@ class MechanismKind:
     trained: bool = False
     colour: str | None = None  # of its line in charts of plans; None: it has none of its own
     once: bool = False  # whether it answers one batch, and no more
+    beside_described: bool = False  # whether its levels count what described answers leak
     private: bool = False  # whether all that it releases is differentially private
     checker: Callable[[Terms, Mapping[str, Any]], Checker | None] | None = None
     fault: Callable[[Terms, Mapping[str, Any], int], str | None] | None = None

@@ -168,7 +168,7 @@ class Ladder:
         ):
             loss = self._loss(measured)
             if self._improves(offer, question, loss, sample):
-                symbols.append(offer.grid.cell(*loss.as_integer_ratio()))
+                symbols.append(offer.own_grid.cell(*loss.as_integer_ratio()))
             else:
                 symbols.append(CONFIRMED)
         return symbols
@@ -180,9 +180,9 @@ class Ladder:
     def _improves(self, offer: Offer, question: Statistic, loss: Fraction, sample: Sample) -> bool:
         if offer.extra is None:
             return True
-        gain = offer.grid.place(offer.extra["best"]) - loss
+        gain = offer.own_grid.place(offer.extra["best"]) - loss
         if self.step is not None:
-            return gain > offer.grid.place(1)
+            return gain > offer.own_grid.place(1)
         best = self.recall.row(offer.extra["reached_by"], sample)
         variance = _paired_variance(averaged(question), best, sample)
         return gain > 0 and gain * gain * sample.n > variance
@@ -196,7 +196,7 @@ class Ladder:
         return self._at(offer, cell_of(offer, symbol))
 
     def _at(self, offer: Offer, level: int) -> Release:
-        loss = min(Fraction(1), offer.grid.place(level))
+        loss = min(Fraction(1), offer.own_grid.place(level))
         return unpromised_release(offer, float(1 - loss if self.higher else loss))
 
     def advance(
@@ -213,9 +213,9 @@ class Ladder:
 
     def _level(self, offer: Offer, release: Release) -> int:
         """The level that a value stands for: the inverse of `_at`."""
-        loss = Fraction(release.value)
+        loss = Fraction(release.told)
         loss = 1 - loss if self.higher else loss
-        return offer.grid.cell(*loss.as_integer_ratio())
+        return offer.own_grid.cell(*loss.as_integer_ratio())
 
     def questions_left(self, terms: Terms, account: Account) -> int:
         return max(0, declared_left(terms, account))

@@ -86,7 +86,7 @@ class Leakage:
                 "with a larger eta, or none."
             )
         _, radius = plain.statement
-        tolerance = half_width_on(self.law, grid, radius, terms.log_share(plain.number))
+        tolerance = half_width_on(self.law, grid, radius, terms.log_share(account.asked + position))
         if tolerance > wish.tolerance:
             raise ToleranceTooTight(
                 f"requested half-width {wish.tolerance:.6g} of the range; eta="
@@ -151,8 +151,8 @@ def half_width_on(law: Law, grid: Grid, radius: float, log_share: float) -> floa
 
 def noisy_cell(law: Law, offer: Offer, measured: Measured, noise: Noise) -> int:
     """The symbol of a release: the sample's cell plus noise, both whole numbers."""
-    cell = offer.grid.cell(measured.numerator, measured.denominator)
-    return cell + law.draw(noise, offer.grid.scale)
+    cell = offer.own_grid.cell(measured.numerator, measured.denominator)
+    return cell + law.draw(noise, offer.own_grid.scale)
 
 
 def noisy_cells(
@@ -183,8 +183,8 @@ def plain_offer(
     `level` is the part of the question's failure probability that the radius may use,
     `narrowed_level` (default: the same) the part that it may use if a known variance narrows it.
     """
-    number = account.asked + position
-    log_share = terms.log_share(number)
+    number = account.looks + position
+    log_share = terms.log_share(account.asked + position)
     log_p, log_narrowed = (
         round_down(log_share - account.nats + math.log(part))
         for part in (level, narrowed_level or level)
@@ -238,14 +238,20 @@ def _too_wide(account: Account, tolerance: float, radius: float) -> Refused:
 
 
 def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float]) -> Account:
-    """All questions of a batch are asked on one account, then all are charged."""
-    leakage = account.leakage
+    """All questions of a batch are asked on one account, then all are charged.
+
+    A described question takes no share and is none of the number declared.
+    """
+    leakage, described = account.leakage, account.described
     for offer in offers:
-        leakage = leakage.ask(offer.log_share)
+        if offer.bits is None:
+            leakage = leakage.ask(offer.log_share)
+        else:
+            described += 1
     for charge in charges:
         if charge > 0.0:  # nothing is added exactly
             leakage = leakage.charge(charge)
-    return replace(account, leakage=leakage)
+    return replace(account, leakage=leakage, described=described)
 
 
 def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Release]) -> Account:

@@ -30,11 +30,12 @@ __all__ = [
     "about",
 ]
 
-# What may cross the door: "confirmed", or the number of a cell on the public grid.
-Symbol = int | Literal["confirmed"]
+# What may cross the door: "confirmed", the number of a cell on the public grid, or the few numbers
+# of a described answer.
+Symbol = int | Literal["confirmed"] | tuple[int, ...]
 CONFIRMED: Literal["confirmed"] = "confirmed"
 # "no promise" is the status of what baselines show; its interval is the whole range.
-Status = Literal["answered", "confirmed", "surprise", "no promise"]
+Status = Literal["answered", "confirmed", "surprise", "no promise", "says nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +79,14 @@ class Offer:
     the sample and `radius` what follows; None where none is made. `claim` is the interval of a
     check, None for an ask; `prior` the public weight of a surprise. `profile` is the concentration
     of the statistic where it is not that of a mean of all rows, `variance` the bound that narrowed
-    the radius. `extra` holds plain values that only the mechanism itself reads.
+    the radius. `bits` is the length of a described question, which takes no share. `extra` holds
+    plain values that only the mechanism itself reads.
     """
 
     number: int
     question: str
     tolerance: float | None
-    grid: Grid
+    grid: Grid | None
     worst_charge: float
     log_share: float | None = None
     log_p: float | None = None
@@ -94,7 +96,15 @@ class Offer:
     prior: float | None = None
     profile: dict[str, Any] | None = None
     variance: KnownVariance | None = None
+    bits: float | None = None
     extra: dict[str, Any] | None = None
+
+    @property
+    def own_grid(self) -> Grid:
+        """The grid that its symbol is a cell of."""
+        if self.grid is None:
+            raise TypeError(f"the answer to question {self.number} is no cell of a grid")
+        return self.grid
 
     @property
     def statement(self) -> tuple[float, float]:
@@ -108,14 +118,14 @@ class Offer:
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> Offer:
-        claim, variance = body["claim"], body["variance"]
+        grid, claim, variance = body["grid"], body["claim"], body["variance"]
         for name in ("profile", "extra"):
             if not isinstance(body[name], dict | None):
                 raise TypeError(f"{name} of an offer is {body[name]!r}, not named values")
         return cls(
             **{
                 **body,
-                "grid": Grid(**body["grid"]),
+                "grid": None if grid is None else Grid(**grid),
                 "claim": None if claim is None else (claim[0], claim[1]),
                 "variance": None if variance is None else KnownVariance(**variance),
             }
@@ -124,13 +134,25 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What the analyst gets: a function of the offer and the symbol alone."""
+    """What the analyst gets: a function of the offer and the symbol alone.
+
+    `value` is None where nothing is said. `rows` are, for a described answer, the least and the
+    greatest number of rows that it may be about.
+    """
 
     number: int
     status: Status
-    value: float
+    value: float | None
     interval: Interval
     charge: float
+    rows: tuple[int, int] | None = None
+
+    @property
+    def told(self) -> float:
+        """The value of an answer that has one."""
+        if self.value is None:
+            raise TypeError(f"the answer to question {self.number} says nothing")
+        return self.value
 
 
 class Mechanism(Protocol):

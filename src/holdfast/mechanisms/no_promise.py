@@ -53,7 +53,7 @@ def unpromised_offer(
 ) -> Offer:
     """The offer of an answer without a promise, `position` places after the account."""
     return Offer(
-        number=account.asked + position,
+        number=account.looks + position,
         question=wish.question.text,
         tolerance=None,
         grid=grid,

@@ -24,7 +24,7 @@ from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import alphabet_log_charge
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import recorded_profile
-from holdfast.mechanisms.release import value_of
+from holdfast.mechanisms.release import cell_of, value_of
 from holdfast.mechanisms.room import declared_or_least, too_tight
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.question.row import GRID_ERROR
@@ -126,10 +126,10 @@ def ordinary_interval(offer: Offer, symbol: Symbol) -> tuple[float, Interval]:
     rows = extra["rows"]
     match extra["by"]:
         case "binomial":
-            found = clopper_pearson(rows, int(symbol), log_p)
+            found = clopper_pearson(rows, cell_of(offer, symbol), log_p)
         case "chernoff":
             # The mean of the values themselves is in [below, above], for they were rounded.
-            error = 0.0 if offer.grid.cells == rows else GRID_ERROR
+            error = 0.0 if offer.own_grid.cells == rows else GRID_ERROR
             below, above = max(0.0, value - error), min(1.0, value + error)
             found = Interval(
                 kl_interval(rows, below, log_p).low,

@@ -21,10 +21,14 @@ def revealed(offer: Offer, release: Release) -> Interval:
     if release.status == "confirmed" and offer.claim is not None:
         low, high = offer.claim
         return Interval(max(0.0, low), min(1.0, high))
-    if offer.grid.reach is None or release.status not in ("answered", "surprise"):
+    if (
+        offer.grid is None
+        or offer.grid.reach is None
+        or release.status not in ("answered", "surprise")
+    ):
         return Interval(0.0, 1.0)
     reach = float(Fraction(2 * offer.grid.reach + 1, 2) / Fraction(offer.grid.cells))
-    low, high = max(0.0, release.value - reach), min(1.0, release.value + reach)
+    low, high = max(0.0, release.told - reach), min(1.0, release.told + reach)
     if release.status == "surprise" and offer.claim is not None:
         _, radius = offer.statement
         return _outside(Interval(low, high), offer.claim, radius)

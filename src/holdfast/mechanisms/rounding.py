@@ -60,4 +60,5 @@ ROUNDING = MechanismKind(
     colour="#bc8f00",
     plan=_plan,
     build=lambda _terms, _parameters: ROUNDED,
+    beside_described=True,
 )

@@ -99,7 +99,7 @@ class SampleSplitting:
         ]
         rows = _part_rows(terms)
         return [
-            offer.grid.cell(total, rows * GRID)
+            offer.own_grid.cell(total, rows * GRID)
             for offer, total in zip(
                 offers, part_sums(sample, asked, terms.questions or 1, key), strict=True
             )

@@ -41,7 +41,7 @@ class StableSteps:
         """With these answers."""
         found = {key: (cells, scale) for key, cells, scale in self.finest}
         for offer in offers:
-            key, cells, scale = _key(offer.profile), int(offer.grid.cells), offer.grid.scale
+            key, cells, scale = _key(offer.profile), int(offer.own_grid.cells), offer.own_grid.scale
             before = found.get(key)
             if before is None or Fraction(cells, scale) > Fraction(*before):
                 found[key] = (cells, scale)
@@ -70,7 +70,7 @@ def steps_of(account: Account) -> StableSteps:
 
 def remembering_steps(account: Account, offers: Sequence[Offer]) -> Account:
     """The account that knows of these answers too; those with bounded noise are not stable."""
-    if any(offer.grid.reach is not None for offer in offers):
+    if any(offer.own_grid.reach is not None for offer in offers):
         return account
     after = steps_of(account).after(offers)
     finest = [[None if key is None else dict(key), *noisy] for key, *noisy in after.finest]

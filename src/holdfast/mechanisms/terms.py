@@ -11,19 +11,25 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
 from holdfast.data.sampling import Independent, Sampling, sampling_from_dict, sampling_to_dict
+from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.base.safeside import round_down
 from holdfast.theory.leakage.checks import declared_surprise_prior, surprise_prior
 from holdfast.theory.leakage.nats import fixed_share, open_ended_share
 
-__all__ = ["WHOLE_RANGE", "Declarations", "Terms"]
+__all__ = ["WHOLE_RANGE", "Declarations", "Describing", "Terms"]
+
+# How described questions are answered: exactly, rounded to a few symbols, or like all the others.
+Describing = Literal["exact", "rounded", "off"]
 
 WHOLE_RANGE = 0.5  # the half-width of an interval that says nothing
 _CONFIDENCE_LEVEL = 0.95
+_DESCRIBED_SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,8 @@ class Terms:
     `tolerance` is None where no half-width is promised, or none is planned yet. `surprises` is how
     many of the `questions` may be refuted guesses: it sets their prior, and no promise rests on it.
     With a `design` (public columns) rows are still independent, but no longer alike. `assumes` is
-    what the mechanism's promise rests on beside that, in words.
+    what the mechanism's promise rests on beside that, in words. `described_share` is the part of
+    the failure probability for described questions; the ledger has the rest.
     """
 
     rows: int
@@ -44,6 +51,8 @@ class Terms:
     design: Design = NO_DESIGN
     surprises: int | None = None
     assumes: str | None = None
+    described: Describing = "off"
+    described_share: float = 0.0
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
@@ -53,6 +62,12 @@ class Terms:
         if self.questions is not None:
             require.positive_integer("questions", self.questions)
         require.surprises(self.surprises, self.questions)
+        require.between("described_share", self.described_share, 0.0, 1.0)
+        if self.describes != (self.described_share > 0.0):
+            raise InvalidArgument(
+                f"described is {self.described!r} and described_share {self.described_share:g}; "
+                "described questions need a part of the failure probability, and nothing else does."
+            )
 
     @property
     def promises(self) -> bool:
@@ -91,9 +106,23 @@ class Terms:
         return isinstance(self.sampling, Independent)
 
     @property
+    def describes(self) -> bool:
+        """Whether described questions are answered at the level of their length."""
+        return self.described != "off"
+
+    @property
     def log_beta(self) -> float:
-        """ln of the failure probability of all intervals together."""
-        return math.log1p(-self.confidence_level)
+        """ln of the failure probability of all intervals of the ledger together."""
+        whole = math.log1p(-self.confidence_level)
+        if not self.describes:
+            return whole
+        rest = 1.0 - self.described_share
+        return round_down(whole + math.log(rest)) if rest else -math.inf
+
+    @property
+    def log_beta_described(self) -> float:
+        """ln of the failure probability of all described intervals together."""
+        return round_down(math.log1p(-self.confidence_level) + math.log(self.described_share))
 
     def log_share(self, number: int) -> float:
         """ln beta_j of question `number`: an equal part, or a falling one when open-ended."""
@@ -127,6 +156,8 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "questions": partial(require.positive_integer, "questions"),
     "surprises": lambda value: require.integer_at_least("surprises", value, 0),
     "confidence_level": require.confidence_level,
+    "described": partial(require.one_of, "described", get_args(Describing)),
+    "described_share": lambda value: require.between("described_share", value, 0.0, 1.0),
 }
 
 
@@ -140,6 +171,8 @@ class Declarations:
     confidence_level: float | None = None
     sampling: Sampling | None = None
     design: tuple[str, ...] | None = None
+    described: Describing | None = None
+    described_share: float | None = None
 
     def __post_init__(self) -> None:
         for name, checked in _CHECKS.items():
@@ -152,9 +185,23 @@ class Declarations:
         """The confidence level, or the usual one."""
         return _CONFIDENCE_LEVEL if self.confidence_level is None else self.confidence_level
 
-    def terms(self, rows: int, sampling: Sampling, design: Design) -> Terms:
+    def terms(
+        self, rows: int, sampling: Sampling, design: Design, described: Describing = "exact"
+    ) -> Terms:
         """The terms on a table with this sampling and design; a half-width that was left open is
-        still to be planned."""
+        still to be planned. `described` is how, if that was left open."""
+        how = self.described or ("off" if self.described_share == 0.0 else described)
+        share = self.described_share
+        if share is None:
+            share = 0.0 if how == "off" else _DESCRIBED_SHARE
         return Terms(
-            rows, self.tolerance, self.level, self.questions, sampling, design, self.surprises
+            rows,
+            self.tolerance,
+            self.level,
+            self.questions,
+            sampling,
+            design,
+            self.surprises,
+            described=how,
+            described_share=share,
         )

@@ -295,7 +295,7 @@ class Transfer:
         part = round_down(min(0.0, epoch.log_beta + beside.nats) - math.log(epoch.questions))
         return replace(
             offer,
-            worst_charge=self.law.log_charge(radius, offer.grid),
+            worst_charge=self.law.log_charge(radius, offer.own_grid),
             log_share=log_add(part, own.log_share(number)),
             log_p=log_p,
             radius=radius,

@@ -16,7 +16,7 @@ from holdfast.statistics.statistic import Measured, measure
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.base.dependence import ClusteredRows, MDependentMean
 
-__all__ = ["Average", "GroupMean", "Mean", "expression_of", "group_mean"]
+__all__ = ["Average", "GroupMean", "Mean", "expression_of", "group_mean", "within_group"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +119,15 @@ def group_mean(value: RowValue, condition: Expression, group: Group) -> GroupMea
         raise InvalidQuestion(
             f"No row of the design has {text_of(condition)}, so there is no group to ask about."
         )
+    return GroupMean(value, condition, within_group(value, condition), group)
+
+
+def within_group(value: RowValue, condition: Expression) -> RowValue:
+    """The value where a condition holds, nothing elsewhere: its sum is the group's."""
     if value.is_condition:
-        row = row_value(build.conjunction([condition, expression_of(value)]))
-    else:
-        inside = build.coalesce([expression_of(value), build.constant(value.missing)])
-        row = row_value(build.case([(condition, inside)], build.constant(value.low)))
-    return GroupMean(value, condition, row, group)
+        return row_value(build.conjunction([condition, expression_of(value)]))
+    inside = build.coalesce([expression_of(value), build.constant(value.missing)])
+    return row_value(build.case([(condition, inside)], build.constant(value.low)))
 
 
 def expression_of(value: RowValue) -> Expression:

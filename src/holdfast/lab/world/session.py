@@ -342,14 +342,14 @@ class _ProtectedSession:
         )
         self.account = account if self.settings.charging else _free(account)
         told = revealed(offer, release)
-        lesson = Lesson(offer.question, Interval(0.0, 1.0), release.value, offer.tolerance, told)
+        lesson = Lesson(offer.question, Interval(0.0, 1.0), release.told, offer.tolerance, told)
         self.best = _LADDER.learn(self.best, lesson)
         return self._shown(offer, release, self.sample.work - before)
 
     def _shown(self, offer: Offer, release: Release, work: int) -> Shown:
         """What is seen; the stretching of the sample by a scale is undone."""
-        scale, middle = self.settings.scale, release.value if self.sample.in_rows else 0.5
-        ends = (release.value, *release.interval)
+        scale, middle = self.settings.scale, release.told if self.sample.in_rows else 0.5
+        ends = (release.told, *release.interval)
         value, low, high = (_shrunk(each, scale, middle) for each in ends)
         if release.status == "no promise":
             return Shown(value, status=release.status, work=work)

@@ -28,9 +28,14 @@ from holdfast.theory.base.nuisances import StakeLadder, log_least_capital
 from holdfast.theory.base.propagation import difference_interval
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.direct.mean import bounded_mean_interval
+from holdfast.theory.direct.mean import bounded_mean_interval, enclosed_mean_interval
 
-__all__ = ["group_difference_interval", "group_difference_lower"]
+__all__ = [
+    "Enclosed",
+    "enclosed_difference_interval",
+    "group_difference_interval",
+    "group_difference_lower",
+]
 
 # What of a side's level goes to the box of theta2, and what is left for the bet.
 _BOX, _BET = 0.1, 0.9
@@ -97,21 +102,32 @@ def group_difference_interval(
     times_x: ArrayLike | None = None,
     times_y: ArrayLike | None = None,
 ) -> Interval:
+    """The interval of theta1 - theta2 for values that are known exactly."""
+    return enclosed_difference_interval((x, x, times_x), (y, y, times_y), log_p)
+
+
+# Values known only to lie between the first and the second, and how often each of them occurred.
+Enclosed = tuple[ArrayLike, ArrayLike, ArrayLike | None]
+
+
+def enclosed_difference_interval(first: Enclosed, second: Enclosed, log_p: float) -> Interval:
     """`group_difference_lower` of (x, y), and of (1 - x, 1 - y) mirrored, at e^{log_p}/2 each.
 
-    Where the groups are so small that the joint bets' stakes are too high (a rule in n1, n2 and the
-    level only), the box of both means at e^{log_p}/2 each is narrower and takes their place.
+    For the lower end x is taken at its least and y at its most, for the upper one the other way
+    round. Where the groups are so small that the joint bets' stakes are too high (a rule in n1, n2
+    and the level only), the box of both means at e^{log_p}/2 each is narrower and takes their
+    place.
     """
     side = level_share(log_p)
-    groups = ((x, times_x), (y, times_y))
-    n1, n2 = (counted(times, exact_values(values))[1].sum() for values, times in groups)
+    n1, n2 = (counted(times, exact_values(low))[1].sum() for low, _, times in (first, second))
     if n1 == 0 or n2 == 0:
         return Interval(-1.0, 1.0)
     if n1 * n2 < _FEW * (n1 + n2) * (2.5 - log_p):
-        first, second = (bounded_mean_interval(values, side, times) for values, times in groups)
-        return difference_interval(*first, *second)
-    x_mirrored, y_mirrored = 1.0 - unit_values(x, up=True), 1.0 - unit_values(y)
+        boxes = (enclosed_mean_interval(*group[:2], side, group[2]) for group in (first, second))
+        return difference_interval(*next(boxes), *next(boxes))
+    (x_low, x_high, times_x), (y_low, y_high, times_y) = first, second
+    x_mirrored, y_mirrored = 1.0 - unit_values(x_high, up=True), 1.0 - unit_values(y_low)
     return Interval(
-        group_difference_lower(x, y, side, times_x, times_y),
+        group_difference_lower(x_low, y_high, side, times_x, times_y),
         -group_difference_lower(x_mirrored, y_mirrored, side, times_x, times_y),
     )

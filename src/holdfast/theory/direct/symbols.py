@@ -74,20 +74,24 @@ def step_interval(value: float, symbol: StepSymbol, alpha: float) -> Interval:
     return Interval(float_below(centre - below * step), float_above(centre + above * step))
 
 
-def grid_symbol(value: float, interval: Interval, declared: Interval) -> GridSymbol:
+def grid_symbol(
+    value: float, interval: Interval, declared: Interval, points: int = POINTS
+) -> GridSymbol:
     """The nearest point to the value, the next one below the low end and above the high end."""
     return GridSymbol(
-        math.floor(_place(value, declared) + Fraction(1, 2)),
-        math.floor(_place(interval.low, declared)),
-        math.ceil(_place(interval.high, declared)),
+        math.floor(_place(value, declared, points) + Fraction(1, 2)),
+        math.floor(_place(interval.low, declared, points)),
+        math.ceil(_place(interval.high, declared, points)),
     )
 
 
-def grid_answer(symbol: GridSymbol, declared: Interval) -> tuple[float, Interval]:
+def grid_answer(
+    symbol: GridSymbol, declared: Interval, points: int = POINTS
+) -> tuple[float, Interval]:
     """The value and interval that a symbol stands for, the interval rounded outwards."""
     low, width = Fraction(declared.low), _width(declared)
-    places = [require.integer_between("place", place, 0, POINTS - 1) for place in symbol]
-    value, first, last = (low + width * place / (POINTS - 1) for place in places)
+    places = [require.integer_between("place", place, 0, points - 1) for place in symbol]
+    value, first, last = (low + width * place / (points - 1) for place in places)
     return float(value), Interval(float_below(first), float_above(last))
 
 
@@ -100,7 +104,7 @@ def _width(declared: Interval) -> Fraction:
     return Fraction(declared.high) - Fraction(declared.low)
 
 
-def _place(number: float, declared: Interval) -> Fraction:
-    """Where a number is among the points, 0 to 4,095; one outside the range is at its end."""
+def _place(number: float, declared: Interval, points: int) -> Fraction:
+    """Where a number is among the points, from 0; one outside the range is at its end."""
     share = (Fraction(number) - Fraction(declared.low)) / _width(declared)
-    return min(max(share, Fraction(0)), Fraction(1)) * (POINTS - 1)
+    return min(max(share, Fraction(0)), Fraction(1)) * (points - 1)

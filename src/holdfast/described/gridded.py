@@ -1,0 +1,305 @@
+"""Statistics whose window is not known in public: value and both ends on a grid of the range.
+
+Quantiles by order statistics, spread and relation by bets on deviations, AUC by bets on blocks, and
+means of rows that depend on each other. Each is computed inside the door; what crosses it are three
+places on the grid, and the size of a group of alike rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from holdfast import require
+from holdfast.data.ranking import class_scores
+from holdfast.data.units import unit_sums
+from holdfast.data.values import distinct_unit_values, unit_values_of
+from holdfast.described.rule import UNKNOWN, Evidence, Look, Symbols, Told, within
+from holdfast.question.expression import Expression
+from holdfast.question.row import GRID_ERROR, RowValue, condition_row
+from holdfast.theory.base.bets import level_share
+from holdfast.theory.base.concentration import BoundedMean, Concentration
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import (
+    largest_integer,
+    round_down,
+    round_up,
+    smallest_integer,
+)
+from holdfast.theory.direct.correlation import correlation_by_bets
+from holdfast.theory.direct.quantile import quantile_ranks, threshold_interval
+from holdfast.theory.direct.ranking import (
+    area_under_curve,
+    auc_interval,
+    block_areas,
+    block_counts,
+)
+from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets
+from holdfast.theory.direct.symbols import POINTS, GridSymbol, grid_answer, grid_symbol
+from holdfast.theory.direct.units import (
+    group_mean_interval,
+    m_dependent_mean_interval,
+    unit_mean_interval,
+)
+from holdfast.theory.length.coexistence import count_symbols, whole_grid_symbols
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from holdfast.data.histogram import Histogram
+
+    _Array = NDArray[np.float64]
+
+__all__ = [
+    "Gridded",
+    "auc_look",
+    "m_dependent_look",
+    "profile_look",
+    "quantile_look",
+    "relation_look",
+    "spread_look",
+    "unit_look",
+    "unlike_group_look",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Gridded:
+    """Three places on `points` points of the range; of what, and at which level, `by` says.
+
+    With `log_share`, the level of a group's size, that size is a symbol too. `squared`: the places
+    are those of a standard deviation, and its square is told.
+    """
+
+    by: str
+    rows: int
+    log_p: float
+    log_free: float | None = None
+    log_share: float | None = None
+    points: int = POINTS
+    squared: bool = False
+
+    @property
+    def symbols(self) -> int:
+        sizes = 1
+        if self.log_share is not None:
+            sizes = count_symbols(self.rows, BoundedMean(self.rows).radius(self.log_share))
+        return sizes * whole_grid_symbols(self.points)
+
+    def found(self, symbols: Symbols) -> Told:
+        size, *places = symbols if self.log_share is not None else (self.rows, *symbols)
+        size = require.integer_between("size", size, 0, self.rows)
+        value, interval = grid_answer(GridSymbol(*places), UNKNOWN, self.points)
+        if self.squared:
+            low, high = (end * end for end in interval)
+            value, interval = value * value, Interval(max(0.0, round_down(low)), round_up(high))
+        return Told(value if size else None, interval, (size, size))
+
+    def seen(self, size: int, value: float | None, interval: Interval) -> Symbols:
+        """The symbols of a value with its interval, both as fractions of the range."""
+        if value is None:
+            value, interval = 0.5, UNKNOWN
+        places = grid_symbol(value, interval, UNKNOWN, self.points)
+        return tuple(places) if self.log_share is None else (size, *places)
+
+
+def quantile_look(
+    value: RowValue, where: Expression | None, level: float, rule: Gridded, *, alike: bool
+) -> Look:
+    """The quantile of a value at a level: order statistics, known up to a bin."""
+
+    def symbols_of(found: Evidence) -> Symbols:
+        (histogram,) = found.histograms
+        size = histogram.rows
+        if size == 0:
+            return rule.seen(0, None, UNKNOWN)
+        ranks = [quantile_ranks(size, level, rule.log_p, alike=alike)]
+        if rule.log_free is not None:
+            ranks.append(_free_ranks(size, level, rule.log_free, alike=alike))
+        interval = within([_between(histogram, *each) for each in ranks])
+        low, high = histogram.between(max(1, min(size, _rank(size, level))))
+        return rule.seen(size, (low + high) / 2, interval)
+
+    return Look(rule, symbols_of, histograms=((value, where),))
+
+
+def _rank(size: int, level: float) -> int:
+    """The least number of rows that is at least this part of all."""
+    return smallest_integer(lambda count: count >= level * size, most=size) or size
+
+
+def _free_ranks(size: int, level: float, log_p: float, *, alike: bool) -> tuple[int, int]:
+    """Ranks around a quantile by what is known of all thresholds at once.
+
+    Below X_(r) at most r - 1 rows lie; if F is surely below the level there, the quantile is not.
+    """
+
+    def share(count: int) -> Interval:
+        return threshold_interval(size, count, log_p, alike=alike)
+
+    low = largest_integer(lambda r: share(r - 1).high < level, most=size)
+    high = smallest_integer(lambda s: share(s).low >= level, most=size)
+    return low, size + 1 if high is None else high
+
+
+def _between(histogram: Histogram, low: int, high: int) -> Interval:
+    """The interval of two order statistics; ranks beyond the rows are ends of the range."""
+    return Interval(
+        histogram.between(low)[0] if low >= 1 else 0.0,
+        histogram.between(high)[1] if high <= histogram.rows else 1.0,
+    )
+
+
+def _read(values: tuple[RowValue, ...], where: Expression | None) -> tuple[RowValue, ...]:
+    return values if where is None else (*values, condition_row(where))
+
+
+def spread_look(value: RowValue, where: Expression | None, rule: Gridded) -> Look:
+    """The standard deviation of a value: a half of the range at most."""
+
+    def symbols_of(found: Evidence) -> Symbols:
+        (histogram,) = found.histograms
+        low, high, times = histogram.low, histogram.high, histogram.counts
+        if not histogram.rows:
+            return rule.seen(0, None, UNKNOWN)
+        least, most = enclosed_std_by_bets(low, high, rule.log_p, times)
+        middle = (low + high) / 2
+        around = (middle - np.average(middle, weights=times)) ** 2
+        spread = 2 * float(np.average(around, weights=times)) ** 0.5
+        return rule.seen(histogram.rows, spread, Interval(2 * least, min(1.0, 2 * most)))
+
+    return Look(rule, symbols_of, histograms=((value, where),))
+
+
+def relation_look(
+    values: tuple[RowValue, RowValue], where: Expression | None, form: str, rule: Gridded
+) -> Look:
+    """The covariance of two values, a quarter of both ranges at most; or their correlation."""
+    interval_of, scale = {
+        "covariance": (covariance_by_bets, 4.0),
+        "correlation": (correlation_by_bets, 1.0),
+    }[form]
+
+    def symbols_of(found: Evidence) -> Symbols:
+        (x, y), times = distinct_unit_values(found.sample, values, where)
+        rows = int(times.sum())
+        together = _together(x, y, times, form) if rows else None
+        if together is None:
+            return rule.seen(rows, None, UNKNOWN)
+        low, high = interval_of(x, y, rule.log_p, times)
+        interval = _outwards(scale * low - 8 * GRID_ERROR, scale * high + 8 * GRID_ERROR)
+        return rule.seen(rows, _around_half(scale * together), interval)
+
+    return Look(rule, symbols_of, others=_read(values, where))
+
+
+def _together(x: _Array, y: _Array, times: NDArray[np.int64], form: str) -> float | None:
+    """The sample's covariance, or its correlation where both values differ among rows."""
+    X, Y = (each - np.average(each, weights=times) for each in (x, y))
+    covariance, first, second = (
+        float(np.average(each, weights=times)) for each in (X * Y, X * X, Y * Y)
+    )
+    if form == "covariance":
+        return covariance
+    return covariance / (first * second) ** 0.5 if first > 0.0 and second > 0.0 else None
+
+
+def auc_look(score: Expression, positive: Expression, rule: Gridded) -> Look:
+    """P[score of a positive row > score of a negative one]."""
+
+    def symbols_of(found: Evidence) -> Symbols:
+        classes = class_scores(found.sample, score, positive, found.key)
+        n1, n0 = classes.positives.size, classes.negatives.size
+        if n1 == 0 or n0 == 0:
+            return rule.seen(n1, None, UNKNOWN)
+        area = area_under_curve(classes.positives, classes.negatives)
+        few, many = (
+            block_areas(
+                classes.positives,
+                classes.negatives,
+                classes.positive_orders,
+                classes.negative_orders,
+                blocks,
+            )
+            for blocks in block_counts(n1, n0)
+        )
+        return rule.seen(n1, area, auc_interval(area, n1, n0, few, many, rule.log_p))
+
+    return Look(rule, symbols_of, others=(condition_row(positive),))
+
+
+def unit_look(
+    value: RowValue, where: Expression | None, column: str, largest: int, rule: Gridded
+) -> Look:
+    """The mean of rows in independent units: the ratio of the expected sums."""
+
+    def symbols_of(found: Evidence) -> Symbols:
+        sums, sizes = unit_sums(found.sample, value, where, column)
+        rows = float(sizes.sum())
+        if rows == 0.0:
+            return rule.seen(0, None, UNKNOWN)
+        interval = unit_mean_interval(sums, sizes, largest, rule.log_p)
+        return rule.seen(rule.rows, float(sums.sum()) / rows, interval)
+
+    return Look(rule, symbols_of, others=_read((value,), where))
+
+
+def unlike_group_look(value: RowValue, where: Expression, rule: Gridded) -> Look:
+    """The mean in a group of independent rows that are not alike: one bet on all rows."""
+
+    def symbols_of(found: Evidence) -> Symbols:
+        (x,) = unit_values_of(found.sample, (value,), where)
+        if not x.size:
+            return rule.seen(0, None, UNKNOWN)
+        return rule.seen(rule.rows, float(x.mean()), group_mean_interval(x, rule.rows, rule.log_p))
+
+    return Look(rule, symbols_of, others=_read((value,), where))
+
+
+def m_dependent_look(
+    value: RowValue, where: tuple[RowValue, RowValue] | None, m: int, rule: Gridded
+) -> Look:
+    """The mean of m-dependent rows; in a group, the two means of all rows, divided.
+
+    `where` is the value inside the group, 0 elsewhere, and the group.
+    """
+    values = (value,) if where is None else where
+
+    def symbols_of(found: Evidence) -> Symbols:
+        inside, *group = unit_values_of(found.sample, values, None)
+        if not group:
+            interval = m_dependent_mean_interval(inside, m, rule.log_p)
+            return rule.seen(rule.rows, float(inside.mean()), interval)
+        half = level_share(rule.log_p, 0.5)
+        sums, shares = (m_dependent_mean_interval(each, m, half) for each in (inside, *group))
+        share = float(group[0].mean())
+        if share == 0.0 or shares.low == 0.0:
+            return rule.seen(rule.rows, None, UNKNOWN)
+        low, high = round_down(sums.low / shares.high), round_up(sums.high / shares.low)
+        interval = Interval(max(0.0, low), min(1.0, high))
+        return rule.seen(rule.rows, float(inside.mean()) / share, interval)
+
+    return Look(rule, symbols_of, others=values)
+
+
+def profile_look(value: RowValue, profile: Concentration, rule: Gridded) -> Look:
+    """The mean of all rows, by a concentration that was declared."""
+
+    def symbols_of(found: Evidence) -> Symbols:
+        (x,) = unit_values_of(found.sample, (value,), None)
+        mean, radius = float(x.mean()), profile.radius(rule.log_p)
+        interval = Interval(max(0.0, mean - radius), min(1.0, mean + radius))
+        return rule.seen(rule.rows, mean, interval)
+
+    return Look(rule, symbols_of, others=(value,))
+
+
+def _around_half(place: float) -> float:
+    """A number of [-1, 1] as a fraction of it."""
+    return (place + 1.0) / 2.0
+
+
+def _outwards(low: float, high: float) -> Interval:
+    return Interval(max(0.0, round_down(_around_half(low))), min(1.0, round_up(_around_half(high))))

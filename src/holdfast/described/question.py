@@ -1,0 +1,357 @@
+"""A described question: its parts, their levels, and the one rule it is answered by.
+
+Which rule is public: it depends on the question's words and on what was declared. Where no theorem
+covers the way the rows came about there is none, and the question goes to the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from holdfast.data.design import NO_DESIGN, Design
+from holdfast.data.sample import Sample
+from holdfast.data.sampling import Clustered, Declared, Independent, MDependent, Sampling
+from holdfast.described import means, shares
+from holdfast.described.disjoint import are_disjoint
+from holdfast.described.gridded import (
+    Gridded,
+    auc_look,
+    m_dependent_look,
+    profile_look,
+    quantile_look,
+    relation_look,
+    spread_look,
+    unit_look,
+    unlike_group_look,
+)
+from holdfast.described.rounded import RoundedGroupMean, RoundedMean
+from holdfast.described.rule import Look, Rule
+from holdfast.errors import InvalidQuestion, NotDescribed
+from holdfast.question import build
+from holdfast.question.expression import Expression, Op, ValueKind
+from holdfast.question.row import RowValue, row_value
+from holdfast.statistics.derived import Conditional, as_counted
+from holdfast.statistics.mean import GroupMean, Mean, within_group
+from holdfast.statistics.moments import Variance
+from holdfast.statistics.registry import Bound
+from holdfast.statistics.statistic import Measured
+from holdfast.theory.base.concentration import BoundedMean, Concentration
+from holdfast.theory.direct.symbols import POINTS
+from holdfast.theory.length.described import described_log_level
+from holdfast.words.parts import Part, Use, parts_of
+from holdfast.words.prior import Prior
+
+__all__ = ["DescribedQuestion", "Ground", "described", "described_again"]
+
+_ROUNDED_POINTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What rules rest on: the rows, how they came about, and the level of all of them together."""
+
+    rows: int
+    sampling: Sampling
+    prior: Prior
+    log_beta: float
+    design: Design = NO_DESIGN
+    rounded: bool = False
+
+    @property
+    def alike(self) -> bool:
+        """Whether the rows are draws from one population."""
+        return isinstance(self.sampling, Independent) and self.design is NO_DESIGN
+
+    @property
+    def points(self) -> int:
+        return _ROUNDED_POINTS if self.rounded else POINTS
+
+    def log_level(self, part: Part) -> float:
+        """ln of the probability with which the rule of a part may fail."""
+        return described_log_level(self.log_beta, self.prior.millibits(part))
+
+    def log_share(self, condition: Expression) -> float:
+        """The level of a group's size: that of its share."""
+        return self.log_level(Part("mean", (condition,)))
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedQuestion:
+    """A question with its rule; asked like any statistic, and answered exactly."""
+
+    question: Bound
+    look: Look = field(compare=False)
+    bits: float
+    turned: bool
+
+    @property
+    def text(self) -> str:
+        return self.question.text
+
+    @property
+    def low(self) -> float:
+        return self.question.low
+
+    @property
+    def high(self) -> float:
+        return self.question.high
+
+    @property
+    def rule(self) -> Rule:
+        return self.look.rule
+
+    @property
+    def reach(self) -> float:
+        """How far a mean of all rows may be from the truth at its level, by Hoeffding."""
+        return min(1.0, BoundedMean(self.rule.rows).radius(self.rule.log_p))
+
+    @property
+    def row(self) -> RowValue | None:
+        """It is measured by its rule, whatever it averages."""
+        return None
+
+    def rows(self, n: int) -> int:
+        return n
+
+    def concentration(self, n: int, sampling: Sampling) -> Concentration:  # noqa: ARG002
+        raise TypeError(f"{self.text} is answered by its rule")
+
+    def read(self, sample: Sample) -> Measured:  # noqa: ARG002
+        raise TypeError(f"{self.text} is answered by its rule")
+
+
+def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
+    """The question with its rule; None if none covers it, or it is refused a description."""
+    try:
+        uses = parts_of(question)
+        bits = ground.prior.of(question).best
+    except NotDescribed:
+        return None
+    look = _look(question, uses, ground)
+    if look is None:
+        return None
+    turned = uses[0].turned and uses[0].part.kind not in _AS_ASKED
+    return DescribedQuestion(question, look, bits, turned)
+
+
+def described_again(text: str, ground: Ground | None) -> DescribedQuestion:
+    """The described question that a ledger knows by this text."""
+    found = None
+    if ground is not None:
+        question = ground.prior.read(text)
+        found = described(question, ground) if question.text == text else None
+    if found is None:
+        raise InvalidQuestion("The text in the ledger is not that of a described question.")
+    return found
+
+
+def _look(question: Bound, uses: Sequence[Use], ground: Ground) -> Look | None:
+    """The rule of the part that answers the question, and what is read for it."""
+    main, *others = uses
+    free = tuple(ground.log_level(use.part) for use in others if use.role == "free")
+    if any(use.role == "plain" for use in others):
+        return None  # two means of different values: asked one by one
+    make = _LOOKS.get(main.part.kind)
+    return None if make is None else make(question, main.part, free, ground)
+
+
+_Maker = Callable[[Any, Part, tuple[float, ...], Ground], Look | None]
+# Parts whose rule reads the question's own value; it is the same rule turned over.
+_AS_ASKED = frozenset({"brier", "log_loss"})
+
+
+def _mean(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:
+    value = row_value(part.trees[0]) if part.kind == "mean" else _row_of(question)
+    return _mean_of(value, part, free, ground)
+
+
+def _row_of(question: Any) -> RowValue:
+    """The value that a question averages: what its part says of it is another spelling."""
+    match question:
+        case Mean():
+            return question.row
+        case GroupMean() | Conditional():
+            return question.value
+    return _row_of(question.mean)
+
+
+def _mean_of(value: RowValue, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:
+    """The mean of a value, of all rows or of a group, by what is assumed of the rows."""
+    where, n = part.where, ground.rows
+    gridded = partial(Gridded, rows=n, log_p=ground.log_level(part), points=ground.points)
+    match ground.sampling:
+        case Independent():
+            return _of_independent(value, part, free, ground)
+        case Clustered(column=column, largest=int(largest)):
+            return unit_look(value, where, column, largest, gridded("units"))
+        case MDependent(m):
+            group = None if where is None else (within_group(value, where), row_value(where))
+            return m_dependent_look(value, group, m, gridded("m-dependent rows"))
+        case Clustered() | Declared() as other if where is None:
+            return profile_look(value, other.profile(n), gridded("concentration"))
+    return None
+
+
+def _of_independent(
+    value: RowValue, part: Part, free: tuple[float, ...], ground: Ground
+) -> Look | None:
+    """The mean of independent rows: a group's size may be used where they are alike, or public."""
+    where, n = part.where, ground.rows
+    if where is None:
+        return _of_rows(value, None, n, part, free, ground)
+    if ground.design.covers(where):
+        size = ground.design.group(where).size
+        return _of_rows(value, where, size, part, free, ground) if size else None
+    if not ground.alike:
+        rule = Gridded("unlike group", n, ground.log_level(part), points=ground.points)
+        return unlike_group_look(value, where, rule)
+    return _of_group(value, where, part, free, ground)
+
+
+def _of_rows(
+    value: RowValue,
+    where: Expression | None,
+    rows: int,
+    part: Part,
+    free: tuple[float, ...],
+    ground: Ground,
+) -> Look:
+    """A mean of so many rows, whose number is public."""
+    log_p = ground.log_level(part)
+    summed = value if where is None else within_group(value, where)
+    if ground.rounded:
+        rounded = RoundedMean(rows, log_p)
+        return Look(rounded, rounded.seen, (summed,))
+    if value.is_condition:
+        return shares.share_look(summed, shares.Share(rows, log_p, free, ground.alike))
+    return means.mean_look(value, where, means.MeanRule(rows, log_p))
+
+
+def _of_group(
+    value: RowValue, where: Expression, part: Part, free: tuple[float, ...], ground: Ground
+) -> Look:
+    """A mean inside a group of alike rows, whose size is told."""
+    n, log_p, log_share = ground.rows, ground.log_level(part), ground.log_share(where)
+    if ground.rounded:
+        rounded = RoundedGroupMean(n, log_p, log_share)
+        return Look(rounded, rounded.seen, (within_group(value, where), row_value(where)))
+    if value.is_condition:
+        return shares.group_share_look(value, where, shares.GroupShare(n, log_p, free, log_share))
+    return means.mean_look(value, where, means.GroupMeanRule(n, log_p, log_share))
+
+
+def _contrast(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
+    if not ground.alike:
+        return None
+    tree, *groups = part.trees
+    shared = [] if part.where is None else [part.where]
+    first, second = (build.conjunction([*shared, group]) for group in groups)
+    rule = means.Contrast(
+        ground.rows,
+        ground.log_level(part),
+        (ground.log_share(first), ground.log_share(second)),
+        are_disjoint(first, second),
+    )
+    return means.contrast_look(row_value(tree), (first, second), rule)
+
+
+def _paired(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
+    """Two conditions by the rows in which they differ; other values by the mean difference."""
+    if not isinstance(ground.sampling, Independent) or not _two_conditions(part):
+        value = _difference(*part.trees)
+        return _mean_of(value, part, free, ground)
+    first, second = (build.coalesce([tree, build.FALSE]) for tree in part.trees)
+    first_alone, second_alone = (
+        row_value(build.conjunction([one, build.negation(other)]))
+        for one, other in ((first, second), (second, first))
+    )
+    rule = means.PairedRule(ground.rows, ground.log_level(part), ground.alike)
+    return means.paired_look(first_alone, second_alone, rule)
+
+
+def _two_conditions(part: Part) -> bool:
+    return part.where is None and all(tree.kind is ValueKind.BOOLEAN for tree in part.trees)
+
+
+def _difference(first: Expression, second: Expression) -> RowValue:
+    """The first value minus the second, missing values counted."""
+    return row_value(
+        build.arithmetic(Op.SUBTRACT, *(as_counted(row_value(each)) for each in (first, second)))
+    )
+
+
+def _quantile(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:
+    if not isinstance(ground.sampling, Independent) or (part.where and not ground.alike):
+        return None
+    (level,) = part.numbers
+    rule = _gridded("quantile", part, ground, log_free=free[0] if free else None)
+    return quantile_look(question.value, part.where, level, rule, alike=ground.alike)
+
+
+def _gridded(by: str, part: Part, ground: Ground, **more: Any) -> Gridded:
+    share = None if part.where is None else ground.log_share(part.where)
+    return Gridded(
+        by,
+        ground.rows,
+        ground.log_level(part),
+        log_share=share,
+        points=ground.points,
+        **more,
+    )
+
+
+def _spread(question: Variance, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
+    if not ground.alike:
+        return None
+    rule = _gridded("spread", part, ground, squared=not question.root)
+    return spread_look(question.value, part.where, rule)
+
+
+def _relation(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
+    if not ground.alike:
+        return None
+    covariance = getattr(question, "covariance", question)
+    values = (covariance.first, covariance.second)
+    rule = _gridded(part.form, part, ground)
+    return relation_look(values, part.where, part.form, rule)
+
+
+def _auc(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
+    if not ground.alike:
+        return None
+    score, positive = part.trees
+    rule = Gridded(
+        "auc",
+        ground.rows,
+        ground.log_level(part),
+        log_share=ground.log_share(positive),
+        points=ground.points,
+    )
+    return auc_look(score, positive, rule)
+
+
+def _ratio(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
+    if not ground.alike or part.form != "f1":
+        return None
+    first, second = part.trees
+    either = build.disjunction([first, second])
+    within = either if part.where is None else build.conjunction([part.where, either])
+    rule = shares.Overlap(ground.rows, ground.log_level(part), ground.log_share(within))
+    return shares.overlap_look(row_value(first), row_value(second), part.where, rule)
+
+
+_LOOKS: dict[str, _Maker] = {
+    "mean": _mean,
+    "brier": _mean,
+    "log_loss": _mean,
+    "contrast": _contrast,
+    "paired": _paired,
+    "quantile": _quantile,
+    "spread": _spread,
+    "relation": _relation,
+    "auc": _auc,
+    "ratio": _ratio,
+}

@@ -1,0 +1,56 @@
+"""Which questions are answered at the level of their description, and which go to the ledger.
+
+The choice is public: it depends on the question's words, on what was declared, and on what the
+ledger can still answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holdfast.described.question import DescribedQuestion, described
+from holdfast.errors import InvalidQuestion, Refused
+from holdfast.holdout.desk import Desk
+from holdfast.mechanisms.mechanism import Wish
+from holdfast.statistics.bind import Labelled, Question
+from holdfast.statistics.derived import is_single
+from holdfast.statistics.registry import Bound
+
+__all__ = ["described_members", "described_question"]
+
+
+def described_question(desk: Desk, question: Question) -> DescribedQuestion | None:
+    """The question with the rule that answers it exactly; None if it goes to the ledger."""
+    if desk.ground is None:
+        return None
+    try:
+        return _ruled(desk, desk.ground.prior.read(question))
+    except InvalidQuestion:
+        return None  # what is wrong with it is said where it is bound to the table
+
+
+def described_members(desk: Desk, found: Labelled) -> Labelled:
+    """The same statistics, each with its rule where it has one."""
+    members = ((label, _ruled(desk, one) or one) for label, one in found.members)
+    return replace(found, members=tuple(members))
+
+
+def _ruled(desk: Desk, question: Bound) -> DescribedQuestion | None:
+    if desk.ground is None:
+        return None
+    found = described(question, desk.ground)
+    if found is None or desk.ground.prior.read(found.text).text != found.text:
+        return None
+    return None if _is_long(desk, found, question) else found
+
+
+def _is_long(desk: Desk, found: DescribedQuestion, question: Bound) -> bool:
+    """Whether the ledger has a narrower answer to a question with a long description."""
+    t = desk.transcript.terms.tolerance
+    if t is None or found.reach <= t or not is_single(question):
+        return False
+    try:
+        desk.offers([Wish(question, t)], desk.transcript.committed)
+    except Refused:
+        return False
+    return True

@@ -1,0 +1,168 @@
+"""Described questions, answered exactly at the level of their own length (Theorem O).
+
+No noise, no share of the ledger's failure probability and no number of questions: the level of a
+question follows from its words, and its answer is a function of symbols of a public alphabet. What
+is not described and comes later pays for the symbols (coexistence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from holdfast.data.sample import Sample
+from holdfast.described.gridded import Gridded
+from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
+from holdfast.described.question import DescribedQuestion, Ground
+from holdfast.described.rounded import RoundedGroupMean, RoundedMean
+from holdfast.described.rule import Evidence, Rule
+from holdfast.described.shares import GroupShare, Overlap, Share
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.leakage import charged
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
+from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.terms import Terms
+from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.table import Table
+from holdfast.theory.length.coexistence import coexistence_log_charge
+from holdfast.words.prior import Prior
+
+__all__ = ["DESCRIBED", "Described", "ground_of", "recorded_rule", "rule_from"]
+
+# What ledgers call the rules: a name's meaning never changes.
+_RULES: Mapping[str, type[Any]] = {
+    "share/1": Share,
+    "group share/1": GroupShare,
+    "overlap/1": Overlap,
+    "mean/1": MeanRule,
+    "group mean/1": GroupMeanRule,
+    "contrast/1": Contrast,
+    "paired/1": PairedRule,
+    "grid/1": Gridded,
+    "rounded mean/1": RoundedMean,
+    "rounded group mean/1": RoundedGroupMean,
+}
+_NAMES = {rule: name for name, rule in _RULES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Answers to described questions."""
+
+    @property
+    def name(self) -> str:
+        return "described/1"
+
+    def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:  # noqa: ARG002
+        return [
+            _offer(account.looks + position, _described(wish.question))
+            for position, wish in enumerate(wishes, start=1)
+        ]
+
+    def respond(
+        self,
+        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
+        offers: Sequence[Offer],  # noqa: ARG002
+        questions: Sequence[Statistic],
+        sample: Sample,
+        noise: Callable[[int], Noise],
+    ) -> list[Symbol]:
+        looks = [_described(question).look for question in questions]
+        rows = [row for look in looks for row in look.sums]
+        asked = [pair for look in looks for pair in look.histograms]
+        sums = iter(sample.sums(rows) if rows else [])
+        histograms = iter(sample.histograms(asked) if asked else [])
+        key = noise(_SHARED).uniform(0, 2**256 - 1).to_bytes(32, "big")
+        found = [
+            Evidence(
+                [next(sums) for _ in look.sums],
+                [next(histograms) for _ in look.histograms],
+                sample,
+                key,
+            )
+            for look in looks
+        ]
+        return [look.symbols_of(each) for look, each in zip(looks, found, strict=True)]
+
+    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+        if not isinstance(symbol, list | tuple) or offer.extra is None:
+            raise TypeError(f"a described answer needs whole numbers, not {symbol!r}")
+        found = rule_from(offer.extra["rule"]).found(tuple(symbol))
+        if offer.extra["turned"]:
+            found = found.turned()
+        silent = found.value is None or tuple(found.interval) == (0.0, 1.0)
+        return Release(
+            offer.number,
+            "says nothing" if silent else "answered",
+            None if silent else found.value,
+            found.interval,
+            offer.worst_charge,
+            found.rows,
+        )
+
+    def advance(
+        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
+    ) -> Account:
+        return charged(account, offers, [release.charge for release in releases])
+
+    def questions_left(self, terms: Terms, account: Account) -> int:  # noqa: ARG002
+        """Any number; what is counted elsewhere are the others."""
+        return 0
+
+
+DESCRIBED = Described()
+
+
+def ground_of(terms: Terms, table: Table) -> Ground | None:
+    """What the rules of a ledger rest on; None where nothing is described."""
+    if not terms.describes:
+        return None
+    return Ground(
+        terms.rows,
+        terms.sampling,
+        Prior(table.schema),
+        terms.log_beta_described,
+        table.design,
+        rounded=terms.described == "rounded",
+    )
+
+
+_SHARED = 0  # no question has this number: what is drawn there is the same for all of them
+
+
+def _described(question: object) -> DescribedQuestion:
+    if isinstance(question, DescribedQuestion):
+        return question
+    raise TypeError(f"{question!r} has no description")
+
+
+def _offer(number: int, question: DescribedQuestion) -> Offer:
+    return Offer(
+        number=number,
+        question=question.text,
+        tolerance=None,
+        grid=None,
+        worst_charge=coexistence_log_charge(question.rule.symbols),
+        bits=question.bits,
+        extra={"rule": recorded_rule(question.rule), "turned": question.turned},
+    )
+
+
+def recorded_rule(rule: Rule) -> dict[str, Any]:
+    """The rule as plain values."""
+    facts = {
+        name: list(fact) if isinstance(fact, tuple) else fact
+        for name, fact in asdict(rule).items()  # type: ignore[call-overload]
+    }
+    return {"name": _NAMES[type(rule)], **facts}
+
+
+def rule_from(body: Mapping[str, Any]) -> Rule:
+    """The rule that a ledger tells of."""
+    made = _RULES[body["name"]]
+    facts = {each.name: body[each.name] for each in fields(made)}
+    rule: Rule = made(
+        **{name: tuple(fact) if isinstance(fact, list) else fact for name, fact in facts.items()}
+    )
+    return rule

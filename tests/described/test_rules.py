@@ -1,0 +1,192 @@
+"""What symbols stand for, how many of them the described events leave, and that none is lost."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from holdfast.data.histogram import Histogram
+from holdfast.described.gridded import Gridded
+from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule, StepWindow
+from holdfast.described.rounded import RoundedGroupMean, RoundedMean
+from holdfast.described.rule import UNKNOWN, Evidence, Rule
+from holdfast.described.shares import GroupShare, Overlap, Share
+from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.described import recorded_rule, rule_from
+from holdfast.question.row import GRID
+from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.base.intervals import Interval, clopper_pearson
+from holdfast.theory.direct.mean import bounded_mean_interval
+from holdfast.theory.direct.symbols import STEPS
+
+LOG_P = -12.0
+RULES: list[Rule] = [
+    Share(100, LOG_P, (-9.0, -11.0), True),
+    GroupShare(100, LOG_P, (), -8.0),
+    Overlap(100, LOG_P, -8.0),
+    MeanRule(100, LOG_P),
+    GroupMeanRule(100, LOG_P, -8.0),
+    Contrast(100, LOG_P, (-8.0, -9.0), True),
+    PairedRule(100, LOG_P, True),
+    Gridded("quantile", 100, LOG_P, log_free=-9.0, log_share=-8.0),
+    RoundedMean(100, LOG_P),
+    RoundedGroupMean(100, LOG_P, -8.0),
+]
+NAMES = [type(rule).__name__ for rule in RULES]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_a_rule_is_read_again_from_what_the_ledger_keeps(rule: Rule) -> None:
+    assert rule_from(recorded_rule(rule)) == rule
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_what_is_not_of_the_alphabet_is_refused(rule: Rule) -> None:
+    size = {"Share": 1, "RoundedMean": 1, "MeanRule": 3, "PairedRule": 3, "Contrast": 5}
+    length = size.get(type(rule).__name__, 2 if "Share" in type(rule).__name__ else 4)
+    if type(rule).__name__ in ("Overlap", "RoundedGroupMean"):
+        length = 2
+    for wrong in (-(10**9), 10**9):
+        with pytest.raises((InvalidArgument, ValueError)):
+            rule.found((wrong,) * length)
+
+
+@given(st.integers(1, 300), st.data())
+def test_a_share_is_the_exact_interval_inside_the_free_ones(rows: int, data: st.DataObject) -> None:
+    count = data.draw(st.integers(0, rows))
+    found = Share(rows, LOG_P, (-9.0,), True).found((count,))
+    exact = clopper_pearson(rows, count, LOG_P)
+    assert found.value == count / rows
+    assert exact.low <= found.interval.low <= count / rows <= found.interval.high <= exact.high
+
+
+@given(st.integers(2, 200), st.floats(0, 1), st.floats(-30, -1))
+def test_no_more_counts_are_possible_than_are_paid_for(
+    rows: int, theta: float, log_p: float
+) -> None:
+    alpha = BoundedMean(rows).radius(log_p)
+    counts = [k for k in range(rows + 1) if abs(k / rows - theta) <= alpha]
+    assert len(counts) <= Share(rows, log_p, (), True).symbols
+
+
+@given(st.floats(1e-4, 1.0), st.floats(0, 1), st.lists(st.floats(-1, 1), min_size=1))
+def test_a_window_has_no_more_values_than_are_paid_for(
+    radius: float, theta: float, offsets: list[float]
+) -> None:
+    window = StepWindow.of(radius)
+    ends = np.linspace(-1, 1, 2051)
+    seen = {
+        window.seen(Fraction(min(1.0, max(0.0, theta + radius * float(each)))), UNKNOWN)[0]
+        for each in [*ends, *offsets]
+    }
+    assert len(seen) * STEPS**2 <= window.symbols
+
+
+@given(st.floats(1e-4, 1.0), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_a_window_loses_nothing_of_an_interval_inside_its_radius(
+    radius: float, value: float, below: float, above: float
+) -> None:
+    window = StepWindow.of(radius)
+    low, high = max(0.0, value - below * radius), min(1.0, value + above * radius)
+    found = window.found(window.seen(Fraction(value), Interval(low, high)), 7)
+    assert found.interval.low <= low
+    assert found.interval.high >= high
+    assert found.rows == (7, 7)
+    # Both ends at their own step, and the value at the next cell.
+    step = window.alpha / STEPS + window.alpha / 256
+    assert found.interval.high - high <= step
+    assert low - found.interval.low <= step
+
+
+def histogram(values: list[float]) -> Histogram:
+    ends = np.array(sorted(set(values)))
+    counts = np.array([values.count(end) for end in ends], dtype=np.int64)
+    return Histogram(counts, ends, ends)
+
+
+@given(st.lists(st.integers(0, 64), min_size=1, max_size=60))
+def test_a_mean_says_no_more_than_its_bets(numerators: list[int]) -> None:
+    values = [each / 64 for each in numerators]
+    rule = MeanRule(len(values), LOG_P)
+    total = sum(numerators) * GRID // 64
+    found = rule.found(rule.seen(total, histogram(values)))
+    bets = bounded_mean_interval(values, LOG_P)
+    hoeffding = BoundedMean(len(values)).radius(LOG_P)
+    mean = sum(values) / len(values)
+    assert found.interval.low <= max(bets.low, mean - hoeffding) + 1e-12
+    assert found.interval.high >= min(bets.high, mean + hoeffding) - 1e-12
+    assert found.value == pytest.approx(mean, abs=rule.window.alpha / 1000)
+
+
+def test_an_empty_group_says_nothing() -> None:
+    for rule in (GroupShare(9, LOG_P, (), -8.0), Overlap(9, LOG_P, -8.0)):
+        assert rule.found((0, 0)).value is None
+        assert rule.found((0, 0)).interval == UNKNOWN
+    assert GroupMeanRule(9, LOG_P, -8.0).found((0, 0, 0, 0)).value is None
+    assert Contrast(9, LOG_P, (-8.0, -8.0), True).found((0, 3, 0, 0, 0)).value is None
+
+
+@given(st.integers(2, 400), st.floats(0, 1), st.floats(-20, -1))
+def test_rounded_answers_are_one_of_five(rows: int, theta: float, log_p: float) -> None:
+    rule = RoundedMean(rows, log_p)
+    alpha = BoundedMean(rows).radius(log_p)
+    near = [k for k in range(rows + 1) if abs(k / rows - theta) <= alpha]
+    found = {k: rule.found(rule.seen(Evidence([k * GRID], [], None, b""))) for k in near}  # type: ignore[arg-type]
+    assert len({each.value for each in found.values()}) <= 5
+    for k, each in found.items():
+        assert each.interval.low <= max(0.0, k / rows - alpha)
+        assert each.interval.high >= min(1.0, k / rows + alpha)
+
+
+@given(st.integers(2, 60), st.floats(-9, -1))
+def test_a_rounded_group_is_never_smaller_than_it_is_told(rows: int, log_p: float) -> None:
+    rule = RoundedGroupMean(rows, log_p, log_p)
+    for size in range(rows + 1):
+        for count in {0, size // 2, size}:
+            symbols = rule.seen(Evidence([count * GRID, size * GRID], [], None, b""))  # type: ignore[arg-type]
+            found = rule.found(symbols)
+            least, most = found.rows
+            assert least <= size <= most
+            if found.value is None:
+                assert found.interval == UNKNOWN
+                continue
+            alpha = BoundedMean(size).radius(log_p)
+            assert found.interval.low <= max(0.0, count / size - alpha)
+            assert found.interval.high >= min(1.0, count / size + alpha)
+
+
+@given(st.integers(1, 40), st.data())
+def test_paired_symbols_hold_the_interval_of_their_counts(rows: int, data: st.DataObject) -> None:
+    from holdfast.theory.direct.paired import paired_difference_interval
+
+    first = data.draw(st.integers(0, rows))
+    second = data.draw(st.integers(0, rows - first))
+    rule = PairedRule(rows, LOG_P, True)
+    found = rule.found(rule.seen(first, second))
+    interval = paired_difference_interval(rows, first, second, LOG_P, alike=True)
+    reach = 2 * BoundedMean(rows).radius(LOG_P)
+    more = (first - second) / rows
+    assert 2 * found.interval.low - 1 <= max(interval.low, more - reach) + 1e-12
+    assert 2 * found.interval.high - 1 >= min(interval.high, more + reach) - 1e-12
+
+
+def test_a_grid_holds_value_and_ends() -> None:
+    rule = Gridded("std", 50, LOG_P, squared=True)
+    found = rule.found(rule.seen(50, 0.31, Interval(0.2, 0.4)))
+    assert found.interval.low <= 0.04
+    assert found.interval.high >= 0.16
+    assert found.value == pytest.approx(0.31**2, abs=1e-3)
+    assert rule.symbols == 4096**3
+
+
+def test_sizes_are_counted_among_the_symbols() -> None:
+    for rows, log_share in product((10, 1000), (-3.0, -30.0)):
+        alone = Gridded("auc", rows, LOG_P).symbols
+        sized = Gridded("auc", rows, LOG_P, log_share=log_share).symbols
+        sizes = min(rows, math.floor(2 * rows * BoundedMean(rows).radius(log_share))) + 1
+        assert sized == alone * sizes
