@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from holdfast.statistics import NAMES
+from holdfast.statistics import call as _call
 
 if TYPE_CHECKING:
     from holdfast.data.sampling import (
@@ -78,7 +78,7 @@ _OTHERS = {
     "split": "data.split",
     "statistic": "statistics.whole",
 }
-_HOMES = dict(sorted({**_OTHERS, **dict.fromkeys(NAMES, "statistics.call")}.items()))
+_HOMES = dict(sorted({**_OTHERS, **dict.fromkeys(_call.__all__, "statistics.call")}.items()))
 __all__ = list(_HOMES)
 
 

@@ -12,10 +12,10 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Difference, Paired, as_counted
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance, product_of, square_of
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.registry import Bound
 from holdfast.statistics.scores import F1Score, LogLoss, squared_distance
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc

@@ -16,7 +16,7 @@ from holdfast.holdout.vacuous import is_silent, require_telling
 from holdfast.ledger.entries import Request
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.named import Better
-from holdfast.statistics.registry import Bound
+from holdfast.statistics.entry import Bound
 
 __all__ = ["Said", "answers_to", "told_before"]
 

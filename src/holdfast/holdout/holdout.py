@@ -23,8 +23,8 @@ from holdfast.ledger.entries import Opening
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
 from holdfast.statistics.bind import Labelled, Question, bind, labelled, read_question
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.named import Better, Call, TableCall
-from holdfast.statistics.registry import Bound
 from holdfast.wording import plural
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from holdfast.mechanisms.mechanism import Wish, about
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.play import Subquestion
 from holdfast.statistics.playing import Due, Plays, play_of
-from holdfast.statistics.registry import Bound
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.statistic import Statistic
 
 __all__ = ["answered", "claimed", "wish_of"]

@@ -18,10 +18,10 @@ from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Release, Status, Wish
 from holdfast.statistics.bind import Labelled
 from holdfast.statistics.derived import is_single
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.play import Estimate, Subquestion
 from holdfast.statistics.playing import Due, play_of, played
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer

@@ -16,9 +16,9 @@ from holdfast.holdout.plays import claimed, wish_of
 from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
 from holdfast.statistics.derived import Derived, batches, is_derived, staged
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.play import Estimate, Subquestion
 from holdfast.statistics.playing import is_whole
-from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 

@@ -16,12 +16,12 @@ from holdfast.question.calls import read_call
 from holdfast.question.expression import Column, ColumnType, Expression, Op
 from holdfast.question.row import row_value
 from holdfast.question.text import numeral, text_of
-from holdfast.statistics.derived import (
-    Derived,
-)
+from holdfast.statistics.averages import MEANS
+from holdfast.statistics.derived import Derived
+from holdfast.statistics.entry import MOST_WHOLE, Bound, number_of
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.named import Call, TableCall
-from holdfast.statistics.registry import MEANS, STATISTICS, WHOLE, Bound, number_of
+from holdfast.statistics.registry import STATISTICS
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import TableFunction
@@ -152,7 +152,7 @@ def _equals(column: Column, member: DesignValue) -> Expression:
         return column
     if member is None:
         return build.is_null(column)
-    if isinstance(member, int) and abs(member) > WHOLE:
+    if isinstance(member, int) and abs(member) > MOST_WHOLE:
         raise InvalidQuestion(
             f"by={column.name!r} has the group {member}, and whole numbers beyond 2^53 are not "
             "told apart in questions; give the column as text."

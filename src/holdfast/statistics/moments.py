@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Stages, as_counted
+from holdfast.statistics.entry import Entry
 from holdfast.statistics.mean import Average
+from holdfast.statistics.named import Bounds, Call, What, pair_of
 from holdfast.statistics.play import Estimate, Joined
+from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import (
     correlation_interval,
@@ -25,7 +29,18 @@ from holdfast.theory.base.propagation import (
 )
 from holdfast.theory.base.safeside import round_up
 
-__all__ = ["Correlation", "Covariance", "Variance", "product_of", "square_of"]
+__all__ = [
+    "MOMENTS",
+    "Correlation",
+    "Covariance",
+    "Variance",
+    "correlation",
+    "covariance",
+    "product_of",
+    "square_of",
+    "std",
+    "variance",
+]
 
 
 def square_of(value: RowValue) -> RowValue:
@@ -207,3 +222,74 @@ class Correlation:
             for square, mean, value in zip(parts[:2], parts[2:4], values, strict=True)
         )
         return x, y
+
+
+def variance(what: What, *, bounds: Bounds = None, where: str | None = None) -> Call:
+    """The variance of a value."""
+    return Call("variance", (what,), where, pair_of(bounds))
+
+
+def std(what: What, *, bounds: Bounds = None, where: str | None = None) -> Call:
+    """The standard deviation of a value."""
+    return Call("std", (what,), where, pair_of(bounds))
+
+
+def covariance(first: What, second: What, *, where: str | None = None) -> Call:
+    """The covariance of two bounded values."""
+    return Call("covariance", (first, second), where)
+
+
+def correlation(first: What, second: What, *, where: str | None = None) -> Call:
+    """The correlation of two bounded values."""
+    return Call("correlation", (first, second), where)
+
+
+def _bind_variance(call: Call, table: Table) -> Variance:
+    (what,) = call.arguments
+    value = table.value(what, call.bounds)
+    average = partial(table.average, where=table.where(call.where))
+    return Variance(value, average(value), average(square_of(value)), call.name == "std")
+
+
+def _bind_covariance(call: Call, table: Table) -> Covariance | Correlation:
+    values = [table.value(what) for what in call.arguments]
+    first, second = sorted(values, key=lambda value: value.text)
+    average = partial(table.average, where=table.where(call.where))
+    covariance = Covariance(
+        first, second, (average(first), average(second)), average(product_of(first, second))
+    )
+    if call.name == "covariance":
+        return covariance
+    return Correlation(covariance, (average(square_of(first)), average(square_of(second))))
+
+
+MOMENTS = (
+    Entry(
+        "variance",
+        "variance(value)",
+        "the population's variance",
+        (1, 1),
+        _bind_variance,
+    ),
+    Entry(
+        "std",
+        "std(value)",
+        "the root of the variance",
+        (1, 1),
+        _bind_variance,
+    ),
+    Entry(
+        "covariance",
+        "covariance(first, second)",
+        "the covariance of two values",
+        (2, 2),
+        _bind_covariance,
+    ),
+    Entry(
+        "correlation",
+        "correlation(first, second)",
+        "the covariance over both standard deviations",
+        (2, 2),
+        _bind_covariance,
+    ),
+)

@@ -1,14 +1,26 @@
-"""Statistics by name that have not met their table yet: what `call` makes and texts are read as."""
+"""Statistics by name that have not met their table yet: what people and texts ask for.
+
+Wherever a value of a row is wanted, text (``"arr_delay > 15"``), a Polars expression or a
+`row_function` will do; with `bounds` it is cut to them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-__all__ = ["Better", "Bounds", "Call", "TableCall"]
+from holdfast.question.columns import bounds_pair
+from holdfast.question.expression import Expression
+from holdfast.question.functions import RowFunction
 
-Bounds: TypeAlias = tuple[float, float] | None
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Better", "Bounds", "Call", "TableCall", "What", "pair_of"]
+
 Better: TypeAlias = Literal["higher", "lower"]
+Bounds: TypeAlias = tuple[float, float] | None
+What: TypeAlias = "str | Expression | RowFunction | pl.Expr"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,3 +44,11 @@ class TableCall:
     where: str | None = None
     bounds: Bounds = None
     by: str | None = None
+
+
+def pair_of(bounds: Bounds) -> Bounds:
+    """The bounds that were given, if any, as two numbers in order."""
+    if bounds is None:
+        return None
+    low, high = bounds_pair(bounds)
+    return low, high

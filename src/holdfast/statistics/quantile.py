@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
-from holdfast.errors import Refused
+from holdfast import require
+from holdfast.errors import InvalidQuestion, Refused
 from holdfast.question import build
-from holdfast.question.expression import Op
+from holdfast.question.expression import Column, ColumnType, Expression, Op, Operation
+from holdfast.question.functions import RowFunction
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral
 from holdfast.statistics.derived import as_counted
+from holdfast.statistics.entry import Entry, number_of
 from holdfast.statistics.mean import Average
+from holdfast.statistics.named import Bounds, Call, What, pair_of
 from holdfast.statistics.play import Estimate, Joined, Play, Subquestion
+from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import quantile_interval
 
-__all__ = ["Quantile"]
+__all__ = ["QUANTILE", "Quantile", "median", "quantile"]
 
 _Search = Generator[float, Interval, None]
+
+_STEPS = 1_000
+_FINEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,3 +173,72 @@ class Quantile:
 def _half(gap: int) -> int:
     """The larger part of a gap, so that its halves again are whole: a power of two."""
     return 1 << ((gap - 1).bit_length() - 1)
+
+
+def quantile(
+    what: What,
+    level: float,
+    *,
+    bounds: Bounds = None,
+    where: str | None = None,
+    step: float | None = None,
+) -> Call:
+    """The least v such that at least the share `level` of the population has a value up to v.
+
+    Looked for on thresholds `step` apart: 1 for a column of whole numbers, otherwise a thousandth
+    of the range.
+    """
+    steps = () if step is None else (step,)
+    return Call("quantile", (what, level, *steps), where, pair_of(bounds))
+
+
+def median(
+    what: What, *, bounds: Bounds = None, where: str | None = None, step: float | None = None
+) -> Call:
+    """The quantile at level 1/2."""
+    return quantile(what, 0.5, bounds=bounds, where=where, step=step)
+
+
+def _bind_quantile(call: Call, table: Table) -> Quantile:
+    what, level, *step = call.arguments
+    value = table.value(what, call.bounds)
+    whole = not isinstance(what, RowFunction) and _is_whole(table.expression(what))
+    usual = 1.0 if whole else (value.high - value.low) / _STEPS
+    if value.high == value.low:
+        raise InvalidQuestion(f"{value.text} is always {numeral(value.low)}; it needs no quantile.")
+    size = require.positive("step", number_of("step", step[0])) if step else usual
+    require.at_least("step", size, _FINEST * (value.high - value.low))
+    average = partial(table.average, where=table.where(call.where))
+    share = require.probability("level", number_of("level", level))
+    quantile = Quantile(value, share, size, average)
+    quantile.threshold(value.low)  # whether it can be asked shows in any of them
+    return quantile
+
+
+def _bind_median(call: Call, table: Table) -> Quantile:
+    what, *step = call.arguments
+    return _bind_quantile(replace(call, arguments=(what, 0.5, *step)), table)
+
+
+def _is_whole(expression: Expression) -> bool:
+    if isinstance(expression, Operation) and expression.op is Op.CLIP:
+        expression = expression.args[0]
+    return isinstance(expression, Column) and expression.type is ColumnType.INTEGER
+
+
+QUANTILE = (
+    Entry(
+        "median",
+        "median(value)",
+        "the quantile at level 1/2",
+        (1, 2),
+        _bind_median,
+    ),
+    Entry(
+        "quantile",
+        "quantile(value, level)",
+        "the least v that this share of the population does not exceed",
+        (2, 3),
+        _bind_quantile,
+    ),
+)

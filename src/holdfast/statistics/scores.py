@@ -1,19 +1,24 @@
-"""Scores of predictions: log loss, which no row expression can spell, and F1."""
+"""Scores of predictions: accuracy, error, F1, Brier's, and log loss, which no expression spells."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from holdfast import require
 from holdfast.data.evaluate import evaluate
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, column_names
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral, text_of
-from holdfast.statistics.derived import Stages, as_counted, ratio_value
-from holdfast.statistics.mean import Mean, expression_of
+from holdfast.statistics.derived import Conditional, Stages, as_counted, ratio_value
+from holdfast.statistics.entry import Entry, number_of, positive_label, require_all_rows
+from holdfast.statistics.mean import Average, Mean, expression_of
+from holdfast.statistics.named import Call, What
 from holdfast.statistics.play import Estimate, Joined
+from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import ratio_interval
 
@@ -22,7 +27,17 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["F1Score", "LogLoss", "squared_distance"]
+__all__ = [
+    "SCORES",
+    "F1Score",
+    "LogLoss",
+    "accuracy",
+    "brier",
+    "error",
+    "f1",
+    "log_loss",
+    "squared_distance",
+]
 
 
 def squared_distance(probability: RowValue, outcome: RowValue) -> RowValue:
@@ -108,3 +123,100 @@ class F1Score:
     def last_guess(self, guess: float, others: Sequence[float]) -> float:
         (total,) = others
         return (guess - 0.5) * total
+
+
+def accuracy(prediction: What, label: str, *, where: str | None = None) -> Call:
+    """The share of rows whose prediction is the label."""
+    return Call("accuracy", (prediction, label), where)
+
+
+def error(prediction: What, label: str, *, where: str | None = None) -> Call:
+    """The share of rows whose prediction is not the label."""
+    return Call("error", (prediction, label), where)
+
+
+def f1(prediction: str, label: str) -> Call:
+    """2 P(predicted and labelled)/(P(predicted) + P(labelled))."""
+    return Call("f1", (prediction, label))
+
+
+def brier(probability: str, label: str, *, where: str | None = None) -> Call:
+    """The mean squared distance of a probability from the label."""
+    return Call("brier", (probability, label), where)
+
+
+def log_loss(probability: str, label: str, *, floor: float = 0.01) -> Call:
+    """The mean of -ln(probability of the label), with probabilities not below `floor`."""
+    return Call("log_loss", (probability, label, floor))
+
+
+def _bind_agreement(call: Call, table: Table) -> Average | Conditional:
+    prediction, label = (table.expression(each) for each in call.arguments)
+    right = build.comparison(Op.EQUAL, prediction, label)
+    if call.name == "error":
+        # A row without a prediction or a label is not right.
+        right = build.negation(build.coalesce([right, build.FALSE]))
+    return table.mean(row_value(right), table.where(call.where))
+
+
+def _bind_brier(call: Call, table: Table) -> Average | Conditional:
+    probability, label = call.arguments
+    share = table.value(probability, (0.0, 1.0))
+    square = squared_distance(share, row_value(positive_label(label, table)))
+    return table.mean(square, table.where(call.where))
+
+
+def _bind_log_loss(call: Call, table: Table) -> Mean:
+    require_all_rows(call)
+    probability, label, *floor = call.arguments
+    least = require.between(
+        "floor", number_of("floor", floor[0] if floor else 0.01), 0.0, 0.5, open_low=True
+    )
+    chance = as_counted(table.value(probability, (0.0, 1.0)))
+    source = LogLoss(chance, positive_label(label, table), least)
+    return Mean(RowValue(source, 0.0, -math.log(least), source.text, is_condition=False))
+
+
+def _bind_f1(call: Call, table: Table) -> F1Score:
+    require_all_rows(call)
+    prediction, label = (row_value(positive_label(each, table)) for each in call.arguments)
+    return F1Score(prediction, label)
+
+
+SCORES = (
+    Entry(
+        "accuracy",
+        "accuracy(prediction, label)",
+        "the share of rows whose prediction is the label",
+        (2, 2),
+        _bind_agreement,
+    ),
+    Entry(
+        "error",
+        "error(prediction, label)",
+        "the share of rows whose prediction is not the label",
+        (2, 2),
+        _bind_agreement,
+    ),
+    Entry(
+        "f1",
+        "f1(prediction, label)",
+        "2 P(both)/(P(predicted) + P(labelled))",
+        (2, 2),
+        _bind_f1,
+    ),
+    Entry(
+        "brier",
+        "brier(probability, label)",
+        "the mean squared distance from the label",
+        (2, 2),
+        _bind_brier,
+    ),
+    Entry(
+        "log_loss",
+        "log_loss(probability, label)",
+        "the mean of -ln of the probability given to the label",
+        (2, 3),
+        _bind_log_loss,
+    ),
+)

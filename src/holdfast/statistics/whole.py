@@ -14,12 +14,16 @@ from holdfast.data.ranking import scores_by_class
 from holdfast.data.sample import Sample, reading, silent
 from holdfast.data.sampling import Clustered, Independent, Sampling
 from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.question import build
 from holdfast.question.bounds import Range
 from holdfast.question.expression import Expression, column_names
 from holdfast.question.functions import row_function
 from holdfast.question.row import RowValue
 from holdfast.question.text import identifier, numeral, string, text_of
+from holdfast.statistics.entry import Entry, positive_label, require_all_rows
+from holdfast.statistics.named import Call, What
 from holdfast.statistics.statistic import Measured
+from holdfast.statistics.table import Table
 from holdfast.theory.base.concentration import (
     BoundedDifferences,
     Concentration,
@@ -32,7 +36,7 @@ from holdfast.theory.base.dependence import ClusteredDifferences
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Auc", "TableFunction", "statistic"]
+__all__ = ["WHOLE", "Auc", "TableFunction", "auc", "statistic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +200,38 @@ def statistic(
     known = {k: None if v is None else require.positive(k, v) for k, v in scales.items()}
     named = row_function(function, columns=columns, bounds=bounds, name=name, version=version)
     return TableFunction(function, named.columns, named.bounds, name, version, **known)
+
+
+def auc(score: What, label: str) -> Call:
+    """The area under the ROC curve of a score; the label must be a design column."""
+    return Call("auc", (score, label))
+
+
+def _bind_auc(call: Call, table: Table) -> Auc:
+    require_all_rows(call)
+    score, label = call.arguments
+    positive = positive_label(label, table)
+    if not table.design.covers(positive):
+        raise InvalidQuestion(
+            f"An AUC needs to know how many rows are positive, and {text_of(positive)} is not "
+            "about design columns; declare its columns with design=[...] when the ledger is opened."
+        )
+    positives = table.design.group(positive).size
+    negatives = sum(table.design.counts) - positives
+    if not positives or not negatives:
+        raise InvalidQuestion(
+            f"All rows of the design are of one class by {text_of(positive)}; an AUC needs two."
+        )
+    ranked = build.as_number(table.expression(score), "an AUC")
+    return Auc(ranked, positive, positives, negatives)
+
+
+WHOLE = (
+    Entry(
+        "auc",
+        "auc(score, label)",
+        "how often a positive row has the higher score, ties 1/2",
+        (2, 2),
+        _bind_auc,
+    ),
+)

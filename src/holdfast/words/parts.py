@@ -17,10 +17,10 @@ from holdfast.question.expression import Expression, Op, Operation, ValueKind
 from holdfast.question.row import RowValue
 from holdfast.question.text import numeral, text_of
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.registry import Bound
 from holdfast.statistics.scores import F1Score, LogLoss
 from holdfast.statistics.whole import Auc
 from holdfast.words.atoms import holes

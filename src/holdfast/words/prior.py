@@ -11,7 +11,7 @@ from holdfast.errors import InvalidArgument, NotDescribed
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Expression
 from holdfast.statistics.bind import Question, bind
-from holdfast.statistics.registry import Bound
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.table import Table
 from holdfast.theory.length.bits import any_order_millibits, option_millibits
 from holdfast.theory.length.words import NAME, option

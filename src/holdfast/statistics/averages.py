@@ -1,0 +1,175 @@
+"""Averages by name, and what is said of averages: totals, differences, the bins of a histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import overload
+
+from holdfast import require
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.question import build
+from holdfast.question.expression import Op
+from holdfast.question.row import row_value
+from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
+from holdfast.statistics.entry import MOST_WHOLE, Entry, number_of, require_all_rows
+from holdfast.statistics.mean import Average, Mean
+from holdfast.statistics.named import Better, Bounds, Call, TableCall, What, pair_of
+from holdfast.statistics.table import Table
+
+__all__ = [
+    "AVERAGES",
+    "MEANS",
+    "count",
+    "difference",
+    "histogram",
+    "mean",
+    "proportion",
+    "sum",
+]
+
+MEANS = ("avg", "mean", "proportion")  # three words for one statistic
+
+
+@overload
+def mean(
+    what: What,
+    *,
+    bounds: Bounds = None,
+    where: str | None = None,
+    variance: float | None = None,
+) -> Call: ...
+@overload
+def mean(what: What, *, bounds: Bounds = None, where: str | None = None, by: str) -> TableCall: ...
+def mean(
+    what: What,
+    *,
+    bounds: Bounds = None,
+    where: str | None = None,
+    by: str | None = None,
+    variance: float | None = None,
+) -> Call | TableCall:
+    """The average of a value of the rows.
+
+    `where` asks for the mean among the rows where a condition holds, `by` for each value of a
+    column. `variance` declares that the value's variance is at most this, in its own unit squared:
+    the interval is then narrower, and rests on the declaration.
+    """
+    if by is not None:
+        if variance is not None:
+            raise InvalidArgument("variance= is declared for a mean of all rows, without by=.")
+        return TableCall("avg", (what,), where, pair_of(bounds), require.text("by", by))
+    return Call("avg", (what,), where, pair_of(bounds), variance)
+
+
+def proportion(condition: What, *, where: str | None = None) -> Call:
+    """The share of rows for which a condition holds: the mean of the condition."""
+    return Call("avg", (condition,), where)
+
+
+def sum(what: What, *, population: int, bounds: Bounds = None, where: str | None = None) -> Call:
+    """The total over a population of known size."""
+    return Call("sum", (what, population), where, pair_of(bounds))
+
+
+def count(condition: What, *, population: int, where: str | None = None) -> Call:
+    """How many members of a population of known size fulfil a condition."""
+    return Call("count", (condition, population), where)
+
+
+def difference(
+    first: What | Call,
+    second: What | Call,
+    *,
+    where: str | None = None,
+    better: Better | None = None,
+) -> Call:
+    """The first minus the second.
+
+    Two values are paired on the same rows: ``difference("new = label", "old = label")``. Two means
+    of groups are not: ``difference(mean(x, where=...), mean(x, where=...))``. With `better`
+    ("higher" or "lower") the answer says whether the first is better, worse, or cannot be told.
+    """
+    if better is not None and (not isinstance(better, str) or better not in ("higher", "lower")):
+        raise InvalidArgument(f"better is {better!r}; it must be 'higher' or 'lower'.")
+    return Call("difference", (first, second), where, better=better)
+
+
+def histogram(what: What, edges: Sequence[float], *, where: str | None = None) -> TableCall:
+    """The share of rows in each bin between neighbouring edges; the last bin has both its ends."""
+    allowed = "the ends of all bins in order, such as [0, 10, 20]"
+    given: object = edges
+    ends = [] if isinstance(given, str) else require.items("edges", given, allowed)
+    if not ends:
+        raise InvalidArgument(f"edges is {edges!r}; it must be {allowed}.")
+    return TableCall("histogram", (what, *ends), where)
+
+
+def _bind_average(call: Call, table: Table) -> Average | Conditional:
+    (what,) = call.arguments
+    value = table.value(what, call.bounds)
+    where = table.where(call.where)
+    if call.variance is None:
+        return table.mean(value, where)
+    if where is not None:
+        raise InvalidQuestion("A variance is declared for a mean of all rows, without where=.")
+    return Mean(value, require.non_negative("variance", call.variance))
+
+
+def _bind_total(call: Call, table: Table) -> Total:
+    what, population = call.arguments
+    value = table.value(what, call.bounds)
+    if call.name == "count" and not value.is_condition:
+        raise InvalidQuestion("count needs a condition; sum adds up numbers.")
+    size = require.between("population", number_of("population", population), 1, MOST_WHOLE - 1)
+    members = require.positive_integer("population", int(size) if size == int(size) else size)
+    return Total(call.name, value, table.average(value, table.where(call.where)), members)
+
+
+def _bind_difference(call: Call, table: Table) -> Difference | Paired | Average | Conditional:
+    first, second = call.arguments
+    if isinstance(first, Call) and isinstance(second, Call):
+        require_all_rows(call)
+        sides = [_bind_average(side, table) for side in (first, second) if side.name == "avg"]
+        if len(sides) < 2:
+            raise InvalidQuestion("The difference of two groups is that of two means.")
+        return Difference(*sides)
+    if isinstance(first, Call) or isinstance(second, Call):
+        raise InvalidQuestion("A difference is of two values of the same rows, or of two means.")
+    values = [table.value(what) for what in (first, second)]
+    where = table.where(call.where)
+    if where is None and all(value.is_condition for value in values):
+        return Paired(*values)
+    value = row_value(build.arithmetic(Op.SUBTRACT, *map(as_counted, values)))
+    return table.mean(value, where)
+
+
+AVERAGES = (
+    Entry(
+        "avg",
+        "avg(delay > 15)",
+        "the mean of a value, or the share of rows with a condition; also mean or proportion",
+        (1, 1),
+        _bind_average,
+    ),
+    Entry(
+        "sum",
+        "sum(value, size of the population)",
+        "the total over a population of known size",
+        (2, 2),
+        _bind_total,
+    ),
+    Entry(
+        "count",
+        "count(condition, size of the population)",
+        "how many members of a population of known size",
+        (2, 2),
+        _bind_total,
+    ),
+    Entry(
+        "difference",
+        "difference(first, second)",
+        "of two values of the same rows, or of the means of two groups",
+        (2, 2),
+        _bind_difference,
+    ),
+)
