@@ -239,8 +239,20 @@ def test_what_was_declared_is_in_one_record() -> None:
     assert repeating == []
 
 
+def loaded(code: str, heavy: set[str]) -> str:
+    """Which of the heavy libraries a fresh process has loaded after some code."""
+    told = f"import sys\n{code}\nsys.exit(str(sorted({heavy} & sys.modules.keys()) or ''))"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=False)
+    return done.stderr.strip()
+
+
 def test_import_is_light() -> None:
-    heavy = "{'numpy', 'scipy', 'polars', 'sqlglot', 'altair', 'typer', 'rich', 'duckdb'}"
-    code = f"import sys, holdfast; sys.exit(str(sorted({heavy} & sys.modules.keys()) or ''))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.strip() == ""
+    heavy = {"numpy", "scipy", "polars", "sqlglot", "altair", "typer", "rich", "duckdb"}
+    assert loaded("import holdfast", heavy) == ""
+
+
+def test_a_plan_loads_no_engine() -> None:
+    """Engines are loaded where a sample is opened; a plan has none."""
+    plan = "['plan', '--rows', '1000', '--questions', '10']"
+    code = f"from holdfast.cli import whole_app\nwhole_app()({plan}, standalone_mode=False)"
+    assert loaded(code, {"polars", "duckdb", "pandas", "pyarrow", "sqlglot", "altair"}) == ""

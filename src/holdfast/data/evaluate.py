@@ -1,4 +1,8 @@
-"""Row expressions over a frame in memory: for what needs the values themselves, not their sums."""
+"""Row expressions over a frame in memory: for what needs the values themselves, not their sums.
+
+Mechanisms and statistics that plan, price or audit import this and have no frame: only whoever has
+one loads Polars.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
-from holdfast.data.plain import cleaned, plain
-from holdfast.data.polars_code import PolarsLanguage
-from holdfast.data.sample import reading, steps_of_batch
+from holdfast.data.sample import plain_frames, reading, steps_of_batch
 from holdfast.question.expression import Expression, column_names
 from holdfast.question.row import RowValue
 from holdfast.question.writing import Writer
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["evaluate", "steps_of_frame"]
@@ -23,6 +25,9 @@ __all__ = ["evaluate", "steps_of_frame"]
 
 def evaluate(frame: pl.DataFrame, expressions: Sequence[Expression]) -> list[pl.Series]:
     """The values of each expression, one for each row of the frame; NULL where it is missing."""
+    from holdfast.data.plain import cleaned
+    from holdfast.data.polars_code import PolarsLanguage
+
     columns = sorted({name for each in expressions for name in column_names(each)})
     names = {column: f"c{place}" for place, column in enumerate(columns)}
     writer = Writer(PolarsLanguage(names))
@@ -55,13 +60,12 @@ def steps_of_frame(frame: pl.DataFrame, rows: Sequence[RowValue]) -> list[NDArra
 
 def _steps(row: RowValue, values: pl.Series) -> NDArray[np.int64]:
     if row.is_condition:
-        return values.fill_null(value=False).cast(pl.Int64).to_numpy()
+        return values.fill_null(value=False).cast(int).to_numpy()
     grid = row.grid
-    numbers = values.cast(pl.Float64).fill_null(row.missing).to_numpy()
+    numbers = values.cast(float).fill_null(row.missing).to_numpy()
     return np.rint((numbers - grid.origin) / grid.step).astype(np.int64) - grid.first
 
 
 def _of_batch(row: RowValue, frame: pl.DataFrame) -> NDArray[np.int64]:
-    columns = frame.select(row.columns)
-    named = columns.schema.items()
-    return steps_of_batch(row, columns.select(plain(name, dtype) for name, dtype in named))
+    (batch,) = plain_frames([frame.select(row.columns)])
+    return steps_of_batch(row, batch)

@@ -28,6 +28,7 @@ __all__ = [
     "Sample",
     "check_names",
     "complete",
+    "plain_frames",
     "prepare",
     "reading",
     "row_moments",
@@ -176,7 +177,7 @@ def row_moments(
 def _batch_moments(rows: Sequence[RowValue], sample: Sample) -> list[Moments]:
     columns = sorted({column for row in rows for column in row.columns})
     totals = [(0, 0)] * len(rows)
-    for frame in _plain_frames(sample.frames(columns)):
+    for frame in plain_frames(sample.frames(columns)):
         for place, row in enumerate(rows):
             steps = steps_of_batch(row, frame)
             high, low = steps >> 16, steps & 0xFFFF
@@ -186,7 +187,8 @@ def _batch_moments(rows: Sequence[RowValue], sample: Sample) -> list[Moments]:
     return totals
 
 
-def _plain_frames(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+def plain_frames(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The frames as functions of Python see them, with plain types."""
     from holdfast.data.plain import plain
 
     for frame in frames:

@@ -9,9 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from holdfast import require
-from holdfast.data.plain import plain
-from holdfast.data.ranking import scores_by_class
-from holdfast.data.sample import Sample, reading, silent
+from holdfast.data.sample import Sample, plain_frames, reading, silent
 from holdfast.data.sampling import Clustered, Independent, Sampling
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
@@ -86,6 +84,8 @@ class Auc:
     def read(self, sample: Sample) -> Measured:
         import numpy as np
 
+        from holdfast.data.ranking import scores_by_class
+
         above, below = scores_by_class(sample, self.score, self.positive)
         sides = (np.searchsorted(below, above, side=side) for side in ("left", "right"))
         doubled = sum(int(side.sum()) for side in sides)
@@ -157,12 +157,8 @@ class TableFunction:
     def read(self, sample: Sample) -> Measured:
         import polars as pl
 
-        frames = [
-            frame.select(plain(name, dtype) for name, dtype in frame.schema.items())
-            for frame in sample.frames(self.columns)
-        ]
         with reading():
-            table = pl.concat(frames)
+            table = pl.concat(plain_frames(sample.frames(self.columns)))
         try:
             with silent():
                 value = float(self.function(table))
