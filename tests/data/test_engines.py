@@ -40,6 +40,18 @@ POLARS_TYPES: dict[str, Any] = {
 }
 
 
+def samples_of(
+    frame: pl.DataFrame, path: Path, connection: duckdb.DuckDBPyConnection
+) -> list[Sample]:
+    """The frame in every engine: in memory, or from the file that is written."""
+    frame.write_parquet(path)
+    return [
+        PolarsSample(frame),
+        PolarsSample(pl.scan_parquet(path)),
+        DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
+    ]
+
+
 def engines(
     table: list[dict[str, Any]],
     references: list[list[Any]],
@@ -52,10 +64,7 @@ def engines(
     for place, (values, expression) in enumerate(zip(references, expressions, strict=True)):
         dtype = pl.Boolean if expression.kind is ValueKind.BOOLEAN else pl.Float64
         frame = frame.with_columns(pl.Series(f"r{place}", values, dtype=dtype))
-    path = folder / "table.parquet"
-    frame.write_parquet(path)
-    relation = connection.sql(f"SELECT * FROM '{path}'")
-    return [PolarsSample(frame), PolarsSample(pl.scan_parquet(path)), DuckDBSample(relation)]
+    return samples_of(frame, folder / "table.parquet", connection)
 
 
 def equals_column(expression: Expression, name: str) -> RowValue:
@@ -152,13 +161,7 @@ def test_arithmetic_rounds_as_ieee_doubles_do(
         name = f"r{len(rows)}"
         frame = frame.with_columns(pl.Series(name, does[op](a_values, b_values)))
         rows.append(equals_column(build.arithmetic(op, a, b), name))
-    path = folder / "numbers.parquet"
-    frame.write_parquet(path)
-    for sample in (
-        PolarsSample(frame),
-        PolarsSample(pl.scan_parquet(path)),
-        DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
-    ):
+    for sample in samples_of(frame, folder / "numbers.parquet", connection):
         assert sample.sums(rows) == [frame.height * GRID] * len(rows)
 
 
@@ -172,16 +175,10 @@ def test_ranges_far_from_zero_and_tiny_and_huge_ones(
     low, high = bounds
     values = np.random.default_rng(1).uniform(0, 1, 500) * (high / 2 - low / 2) * 2 + low
     frame = pl.DataFrame({"x": [*values, None, low, high]})
-    path = folder / "far.parquet"
-    frame.write_parquet(path)
     row = asked(mean("x", bounds=bounds), Schema({"x": ColumnType.FLOAT})).row
     known = [row.missing if each is None else min(max(each, low), high) for each in frame["x"]]
     expected = [moments(row, known)]
-    for sample in (
-        PolarsSample(frame),
-        PolarsSample(pl.scan_parquet(path)),
-        DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
-    ):
+    for sample in samples_of(frame, folder / "far.parquet", connection):
         assert sample.moments([row]) == expected
         assert sample.sums([row]) == [expected[0][0]]
 
@@ -198,11 +195,7 @@ def test_half_steps_and_sums_of_more_than_64_bits(
     few = values[:200].tolist()
     assert [grid.steps(value) for value in few] == steps[:200].tolist()
     frame = pl.DataFrame({"x": values})
-    path = folder / "halves.parquet"
-    frame.write_parquet(path)
-    samples: list[Sample] = [PolarsSample(frame), PolarsSample(pl.scan_parquet(path))]
-    samples.append(DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")))
-    for sample in samples:
+    for sample in samples_of(frame, folder / "halves.parquet", connection):
         assert sample.sums([row]) == [grid.moments(int(steps.sum()), 0)[0]]
     assert PolarsSample(frame.head(200)).moments([row]) == [moments(row, few)]
 
@@ -279,16 +272,9 @@ TYPED = pl.DataFrame(
 def test_every_type_has_one_meaning(
     question: str, expected: int, folder: Path, connection: duckdb.DuckDBPyConnection
 ) -> None:
-    path = folder / "typed.parquet"
-    if not path.exists():
-        TYPED.write_parquet(path)
-    samples: list[Sample] = [
-        PolarsSample(TYPED),
-        PolarsSample(pl.scan_parquet(path)),
-        DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
-    ]
-    assert samples[0].types == samples[2].types
+    samples = samples_of(TYPED, folder / "typed.parquet", connection)
     for sample in samples:
+        assert sample.types == samples[0].types
         row = row_value(parse_row(question, Schema(sample.types)))
         assert sample.sums([row]) == [expected * GRID]
 
@@ -353,17 +339,14 @@ def test_settings_of_a_connection_change_no_answer(setting: str, folder: Path) -
 def test_names_are_only_names(folder: Path, connection: duckdb.DuckDBPyConnection) -> None:
     names = ['qu"ote', "it's", "a b", "select", "é", "c0", "s0_0", "u0", "rows", "x.y", "$1", ";--"]
     frame = pl.DataFrame({name: [place, place + 1] for place, name in enumerate(names)})
-    path = folder / "names.parquet"
-    frame.write_parquet(path)
     schema = Schema(PolarsSample(frame).types)
     rows = [
         asked(mean(f"{identifier(name)} / {identifier('c0')} * {place} > 1e-9"), schema).row
         for place, name in enumerate(names)
     ]
     expected = [2 * GRID * (place > 0) for place in range(len(names))]
-    assert PolarsSample(frame).sums(rows) == expected
-    relation = connection.sql(f"SELECT * FROM '{path}'")
-    assert DuckDBSample(relation).sums(rows) == expected
+    for sample in samples_of(frame, folder / "names.parquet", connection):
+        assert sample.sums(rows) == expected
     for pattern in ("*", "^x$"):
         with pytest.raises(InvalidArgument, match="pattern"):
             PolarsSample(pl.DataFrame({pattern: [1]}))
@@ -374,23 +357,17 @@ def test_functions_and_polars_expressions_are_the_same_on_every_engine(
 ) -> None:
     rng = np.random.default_rng(3)
     frame = pl.DataFrame({"x": rng.normal(size=200_000), "k": rng.integers(-5, 5, 200_000)})
-    path = folder / "function.parquet"
-    frame.write_parquet(path)
     double = row_function(
         lambda rows: np.where(rows["k"] == 3, np.nan, rows["x"].to_numpy() * 2),
         columns=["x", "k"], bounds=(-3, 3), name="double",
     )  # fmt: skip
     questions = [mean(double), mean(pl.col("x") * pl.col("k") > 1), mean("x", bounds=(-1, 1))]
     found = []
-    for sample in (
-        PolarsSample(frame),
-        PolarsSample(pl.scan_parquet(path)),
-        DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
-    ):
+    for sample in samples_of(frame, folder / "function.parquet", connection):
         rows = [asked(question, Schema(sample.types)).row for question in questions]
         found.append(sample.moments(rows))
         assert sample.sums(rows) == [total for total, _ in found[-1]]
-    assert found[0] == found[1] == found[2]
+    assert all(each == found[0] for each in found)
     values = np.where(frame["k"] == 3, 0.0, np.clip(frame["x"].to_numpy() * 2, -3, 3))
     assert found[0][0][0] / (frame.height * GRID) == pytest.approx(
         (values.mean() + 3) / 6, abs=1e-8

@@ -1,4 +1,8 @@
-"""One suite over the catalogue, as a user meets it: a ledger opened with each mechanism by name."""
+"""One suite over the catalogue, as a user meets it: a ledger opened with each mechanism by name.
+
+What a mechanism needs is what its entry says; only one that takes other questions than the usual
+has a row here, in `ASKED`.
+"""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from holdfast.question.row import RowValue
 from holdfast.question.writing import Writer
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 

@@ -30,7 +30,6 @@ from holdfast.data.sample import Sample
 from holdfast.question.row import RowValue
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["part_sums"]

@@ -26,6 +26,7 @@ __all__ = [
     "BATCH_ROWS",
     "Moments",
     "Sample",
+    "added",
     "check_names",
     "complete",
     "plain_frames",
@@ -179,12 +180,16 @@ def _batch_moments(rows: Sequence[RowValue], sample: Sample) -> list[Moments]:
     totals = [(0, 0)] * len(rows)
     for frame in plain_frames(sample.frames(columns)):
         for place, row in enumerate(rows):
-            steps = steps_of_batch(row, frame)
-            high, low = steps >> 16, steps & 0xFFFF
-            sums = (int((a * b).sum()) for a, b in ((high, high), (high, low), (low, low)))
-            total, total_squares = totals[place]
-            totals[place] = (total + int(steps.sum()), total_squares + split_squares(*sums))
+            totals[place] = added(totals[place], steps_of_batch(row, frame))
     return totals
+
+
+def added(before: Moments, steps: NDArray[np.int64]) -> Moments:
+    """Moments with those of the steps of some more rows, exactly."""
+    total, squares = before
+    high, low = steps >> 16, steps & 0xFFFF
+    sums = (int((a * b).sum()) for a, b in ((high, high), (high, low), (low, low)))
+    return total + int(steps.sum()), squares + split_squares(*sums)
 
 
 def plain_frames(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:

@@ -25,9 +25,6 @@ from holdfast.theory.leakage.release import DiscreteUniform
 from tests.theory.coverage import counts_refute, most_failures
 
 SECRET = bytes(range(32))
-LAWS: list[Law] = [UNIFORM, NO_NOISE, LAPLACE, NORMAL, Median(2), Median(3)]
-UNBOUNDED: list[Law] = [LAPLACE, NORMAL]
-every_law = pytest.mark.parametrize("law", LAWS, ids=repr)
 
 
 class Known(NamedTuple):
@@ -60,7 +57,10 @@ KNOWN = [
     Known(Median(2), 5, median_cell(2, 5)),
     Known(Median(3), 5, median_cell(3, 5)),
 ]
+LAWS = [known.law for known in KNOWN]
+UNBOUNDED = [law for law in LAWS if law.reach(law.resolution) is None]
 every_known = pytest.mark.parametrize("known", KNOWN, ids=lambda known: repr(known.law))
+every_law = pytest.mark.parametrize("law", LAWS, ids=repr)
 
 
 @pytest.mark.statistical
