@@ -1,7 +1,7 @@
 """How each mechanism of the catalogue is opened on one table of 20,000 rows, and what it is asked.
 
-A new mechanism adds a row to `OPENED` if it needs more than the usual declarations, to `ASKED` if
-it takes other questions, and to `TOGETHER` if all must be asked at once.
+What a mechanism needs is what its entry says; only one that takes other questions than the usual
+has a row here, in `ASKED`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from typing import Any
 
 import polars as pl
 
+from holdfast.mechanisms.catalogue import CATALOGUE
 from tests.holdout.tables import table
 
 # The usual: 20 questions, whatever half-width.
-OPENED: Mapping[str, dict[str, Any]] = {"thresholdout": {"train": table(2_000, seed=2)}}
+OPENED: Mapping[str, dict[str, Any]] = {
+    name: {"train": table(2_000, seed=2)} for name, kind in CATALOGUE.items() if kind.trained
+}
 TABLE = table(20_000)
 VALUES = {
     "avg(late)": pl.col("late").mean(),
@@ -25,7 +28,7 @@ VALUES = {
 QUESTIONS = list(VALUES)
 CONDITIONS = ["avg(late)", "avg(x > 20)", "avg(x < 3)", "avg(x < -20)"]
 ASKED = {"ladder": CONDITIONS, "parameter-free ladder": CONDITIONS}
-TOGETHER = {"one look"}
+TOGETHER = {name for name, kind in CATALOGUE.items() if kind.once}
 CHECKED: dict[str, Any] = {"options": {"leakage_nats": 12.0}}
 # And with what checks take beside a transfer theorem.
 DECLARED: Mapping[str, dict[str, Any]] = {"median noise": CHECKED, "gaussian": CHECKED, **OPENED}

@@ -1,0 +1,91 @@
+"""Skeleton of a statistic: the root of the mean squared error, from the answer to one mean.
+
+It follows from others (a `Derived`): it names its parts, and one theorem turns their intervals into
+its own. One that is measured by itself has the `Statistic` protocol: see `statistics/mean.py`.
+No engine and no mechanism changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.statistics.derived import Stages
+from holdfast.statistics.entry import Entry
+from holdfast.statistics.mean import Average
+from holdfast.statistics.named import Call, What
+from holdfast.statistics.play import Estimate, Joined
+from holdfast.statistics.scores import squared_distance
+from holdfast.statistics.table import Table
+from holdfast.theory.base.propagation import std_interval
+
+__all__ = ["RMSE", "RootMeanSquare", "rmse"]
+
+
+@dataclass(frozen=True, slots=True)
+class RootMeanSquare:
+    """The root of a mean of squares."""
+
+    of: str  # what is written between the brackets
+    square: Average
+
+    @property
+    def text(self) -> str:
+        # Its identity: two spellings of one statistic must come to one text.
+        return f"rmse({self.of}){self.square.among}"
+
+    @property
+    def low(self) -> float:
+        return 0.0
+
+    @property
+    def high(self) -> float:
+        # Rounded outwards, as every end is.
+        return std_interval(0.0, self.square.high).high
+
+    @property
+    def stages(self) -> Stages:
+        # The parts of a stage are asked together, a later stage after it.
+        return ((self.square,),)
+
+    def join(self, parts: Sequence[Estimate]) -> Joined:
+        # A theorem of `holdfast.theory` makes the interval; nothing here may be narrower.
+        (square,) = parts
+        return Joined.within(
+            math.sqrt(max(0.0, square.value)),
+            std_interval(max(0.0, square.interval.low), max(0.0, square.interval.high)),
+            self.low,
+            self.high,
+        )
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
+        # Values of the parts by which most would be said: if even those say nothing, it is refused.
+        return [(self.square.low,), (self.square.high,)]
+
+    def last_guess(self, guess: float, others: Sequence[float]) -> float:  # noqa: ARG002
+        # What a guess of the whole says about the last part, given the values of the others.
+        return guess * guess
+
+
+def rmse(prediction: What, label: What, *, where: str | None = None) -> Call:
+    """The root of the mean squared distance of a prediction from the label."""
+    return Call("rmse", (prediction, label), where)
+
+
+def _bind_rmse(call: Call, table: Table) -> RootMeanSquare:
+    # `table.average` takes a where about design columns; `require_all_rows(call)` refuses any.
+    prediction, label = (table.value(what) for what in call.arguments)
+    square = table.average(squared_distance(prediction, label), table.where(call.where))
+    return RootMeanSquare(f"{prediction.text}, {label.text}", square)
+
+
+RMSE = (
+    Entry(
+        "rmse",
+        "rmse(prediction, label)",  # how it is written, in the docs and in refusals
+        "the root of the mean squared distance from the label",
+        (2, 2),  # the least and the most number of arguments
+        _bind_rmse,
+    ),
+)
