@@ -13,6 +13,7 @@ from holdfast import require
 from holdfast.cli.app import Json, app, read_number, sampling_of_text, show_json
 from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
 from holdfast.errors import InvalidArgument, SecondLedger
+from holdfast.statistics import call
 
 if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
@@ -179,7 +180,11 @@ def _first_question(holdout: Holdout) -> str:
     return quote(question) if '"' in question else f'"{question}"'
 
 
-@app.command(epilog='Example: holdfast ask flights "avg(arr_delay)" --bounds -60 180 --by origin')
+@app.command(
+    help="Ask a question without a guess.\n\n"
+    f'Statistics: {", ".join(["avg", *call.__all__])}; add "where ..." for rows like these.',
+    epilog='Example: holdfast ask flights "avg(arr_delay)" --bounds -60 180 --by origin',
+)
 def ask(
     name: Name,
     question: _QuestionText,
@@ -200,12 +205,7 @@ def ask(
     table: TableName = None,
     as_json: Json = False,
 ) -> None:
-    """Ask a question without a guess.
-
-    Statistics: avg, sum, count, variance, std, covariance, correlation, quantile, median,
-    histogram, difference, auc, accuracy, error, log_loss, brier and f1; add "where ..." for rows
-    like these.
-    """
+    """Ask a question without a guess."""
     from holdfast.cli.asked import question_of
 
     asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
