@@ -1,7 +1,7 @@
 """Skeleton of an engine: a table that comes in batches, each a Polars frame.
 
 An engine counts rows and sums row values exactly, to the last bit as all others do. This one lets
-`steps_of_frame` compute the steps of each row; one with a language of its own writes row expressions
+`steps_of_frame` compute the steps of each row; one with a language of its own writes expressions
 in it (`question/writing.py`; `data/duckdb.py` and `data/polars.py` do).
 """
 
@@ -53,9 +53,7 @@ class BatchSample:
                 totals[place] = added(totals[place], steps)
         return [row.grid.moments(*total) for row, total in zip(rows, totals, strict=True)]
 
-    def histograms(
-        self, asked: Sequence[tuple[RowValue, Expression | None]]
-    ) -> list[Histogram]:
+    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
         return histograms(self, asked)
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

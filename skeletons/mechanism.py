@@ -17,8 +17,8 @@ from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.account import Account, Terms
-from holdfast.mechanisms.kind import MechanismKind, Planned, Wanted, no_options
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
@@ -27,6 +27,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of, recorded_profile
 from holdfast.mechanisms.release import released
 from holdfast.mechanisms.room import declared_left, declared_or_least, require_room, too_tight
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic, computing_error, measure
 from holdfast.theory.base.concentration import BoundedMean, Concentration
@@ -59,8 +60,7 @@ class ThreeDigits:
         ]
 
     def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
-        number = account.asked + position
-        log_share = terms.log_share(number)
+        log_share = terms.log_share(account.asked + position)
         log_p = round_down(log_share - account.nats)
         profile = profile_of(wish.question, terms)
         radius = round_up(profile.radius(log_p) + computing_error(wish.question))
@@ -68,7 +68,7 @@ class ThreeDigits:
         if tolerance > wish.tolerance:
             raise too_tight(wish.tolerance, tolerance)
         return Offer(
-            number=number,
+            number=account.looks + position,
             question=wish.question.text,
             tolerance=tolerance,
             grid=Grid(_CELLS, scale=0, reach=0),
@@ -89,7 +89,7 @@ class ThreeDigits:
     ) -> list[Symbol]:
         # The one door: one scan, and for each question one symbol of the offer's public alphabet.
         return [
-            offer.grid.cell(measured.numerator, measured.denominator)
+            offer.own_grid.cell(measured.numerator, measured.denominator)
             for offer, measured in zip(offers, measure(sample, questions), strict=True)
         ]
 
@@ -108,7 +108,7 @@ class ThreeDigits:
         def fits(count: int) -> bool:
             leaked = account.nats + (count - 1) * _CHARGE
             log_p = min(0.0, terms.log_share(account.asked + count) - leaked)
-            return _width_at(terms.concentration, log_p) <= terms.tolerance
+            return _width_at(terms.concentration, log_p) <= terms.half_width
 
         return largest_integer(fits, most=max(0, declared_left(terms, account)))
 
@@ -123,7 +123,7 @@ def _half_width(profile: Concentration, questions: int, log_beta: float) -> floa
     return _width_at(profile, fixed_share(log_beta, questions) - leaked)
 
 
-def _plan(wanted: Wanted, options: Mapping[str, Any]) -> Planned:
+def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     # Once, when a ledger is opened: the half-width, and plain values that `build` makes it of.
     no_options(_NAME, options)
     if wanted.questions is None:

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, cast
 from holdfast.data.sample import Sample
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.reading import bound_to
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.laws import normal
-from holdfast.question.expression import Expression
+from holdfast.question.expression import Expression, Op
 from holdfast.statistics.bind import Labelled
-from holdfast.statistics.registry import Bound
+from holdfast.statistics.entry import Bound
 from holdfast.theory.transfer import shift_composition
 from holdfast.words import grammar
 from holdfast.words.prior import Prior
@@ -77,7 +78,7 @@ def timeout_of(holdout: Holdout) -> float:
 
 def bound(holdout: Holdout, question: str) -> Bound | Labelled:
     """A question as the holdout reads it, against its columns."""
-    return holdout._bound(question, None)
+    return bound_to(desk_of(holdout), question, None)
 
 
 def write_entry(holdout: Holdout, body: dict[str, Any]) -> None:
@@ -162,3 +163,10 @@ def millibits(prior: Prior, context: str, weights: str, tree: Expression) -> int
     """What the grammar charges a condition in a context."""
     rule = partial(prior.grammar._condition, context, weights)
     return grammar._total([(rule, tree)])
+
+
+def polars_spelling() -> dict[Op, Any]:
+    """How Polars spells each operation; what is not there it cannot compute."""
+    from holdfast.data import polars_code
+
+    return polars_code._SPELLING

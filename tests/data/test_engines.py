@@ -17,54 +17,15 @@ from numpy.typing import NDArray
 
 from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.polars import PolarsSample
-from holdfast.data.sample import Sample
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_function
-from holdfast.question.bounds import range_of
 from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.question.text import identifier
 from holdfast.statistics.call import mean
+from tests.data.engines import bounded, engines, samples_of
 from tests.question.interpreter import conditions, evaluate, numbers, tables
 from tests.statistics.asked import asked
-
-POLARS_TYPES: dict[str, Any] = {
-    "f": pl.Float64,
-    "g": pl.Float64,
-    "i": pl.Int64,
-    "b": pl.Boolean,
-    "t": pl.String,
-    "u": pl.String,
-    "d": pl.Date,
-    "s": pl.Datetime("us"),
-}
-
-
-def samples_of(
-    frame: pl.DataFrame, path: Path, connection: duckdb.DuckDBPyConnection
-) -> list[Sample]:
-    """The frame in every engine: in memory, or from the file that is written."""
-    frame.write_parquet(path)
-    return [
-        PolarsSample(frame),
-        PolarsSample(pl.scan_parquet(path)),
-        DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
-    ]
-
-
-def engines(
-    table: list[dict[str, Any]],
-    references: list[list[Any]],
-    expressions: Sequence[Expression],
-    folder: Path,
-    connection: duckdb.DuckDBPyConnection,
-) -> list[Sample]:
-    """The table, with the expected values as columns r0, r1, ..., in every engine."""
-    frame = pl.DataFrame(table, schema=POLARS_TYPES)
-    for place, (values, expression) in enumerate(zip(references, expressions, strict=True)):
-        dtype = pl.Boolean if expression.kind is ValueKind.BOOLEAN else pl.Float64
-        frame = frame.with_columns(pl.Series(f"r{place}", values, dtype=dtype))
-    return samples_of(frame, folder / "table.parquet", connection)
 
 
 def equals_column(expression: Expression, name: str) -> RowValue:
@@ -87,15 +48,6 @@ def test_values_are_those_of_the_interpreter_to_the_last_bit(
     rows = [equals_column(each, f"r{place}") for place, each in enumerate(expressions)]
     for sample in engines(table, references, expressions, folder, connection):
         assert sample.sums(rows) == [len(table) * GRID] * len(rows), [row.text for row in rows]
-
-
-def bounded(expression: Expression) -> RowValue | None:
-    if expression.kind is ValueKind.NUMBER and not range_of(expression).finite:
-        expression = build.clip(expression, -7.3, 1e6)
-    try:
-        return row_value(expression)
-    except InvalidQuestion:  # uses no column, or its range is too wide or too narrow
-        return None
 
 
 def moments(row: RowValue, values: Sequence[float]) -> tuple[int, int]:

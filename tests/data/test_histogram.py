@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from holdfast.data import polars_code
 from holdfast.data.clusters import cluster_sizes
 from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.histogram import Histogram, histograms
@@ -29,9 +28,10 @@ from holdfast.question import Schema, build, parse_row, row_value
 from holdfast.question.expression import Column, ColumnType, Expression, Op
 from holdfast.question.functions import bind_function, row_function
 from holdfast.question.row import RowValue
-from tests.data.test_engines import bounded, engines
+from tests.data.engines import bounded, engines
 from tests.holdout.tables import Watched
 from tests.question.interpreter import conditions, evaluate, numbers, tables
+from tests.seam import polars_spelling
 
 Asked = list[tuple[RowValue, Expression | None]]
 
@@ -210,7 +210,7 @@ def test_what_cannot_be_counted_is_refused_before_it_is_paid_for(
     every = samples(FRAME, folder, connection)
     for sample in every:
         sample.prepare([row])
-    monkeypatch.delitem(polars_code._SPELLING, Op.MULTIPLY)
+    monkeypatch.delitem(polars_spelling(), Op.MULTIPLY)
     for sample in every:
         with pytest.raises(InvalidQuestion, match="Nothing was spent"):
             sample.prepare([row])

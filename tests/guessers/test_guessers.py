@@ -18,6 +18,7 @@ from holdfast.guessers.median import MedianMechanism
 from holdfast.guessers.multiplicative_weights import MultiplicativeWeights
 from holdfast.guessers.training import NoisyTraining
 from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.wishing import wishes_for
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.statistics.statistic import Statistic
@@ -110,7 +111,7 @@ def test_the_state_is_a_fold_of_the_ledger_alone(tmp_path: Path, name: str) -> N
             wishes = []
             for each in (holdout, blind):
                 statistic = bound(each, last)
-                wishes.append(desk_of(each).wishes([statistic], None, None))  # type: ignore[list-item]
+                wishes.append(wishes_for(desk_of(each), [statistic], None, None))  # type: ignore[list-item]
             assert wishes[0] == wishes[1]
         answered.append(holdout.ask(last))
     with opened(ledger.parent, name) as resumed:

@@ -34,9 +34,9 @@ from holdfast.question import build
 from holdfast.question.expression import Expression, Op, ValueKind
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Conditional, as_counted
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean, within_group
 from holdfast.statistics.moments import Variance
-from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Measured
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.direct.symbols import POINTS

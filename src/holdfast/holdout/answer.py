@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.holdout.budget import Budget
-    from holdfast.ledger.entries import Recorded, Verdict
+    from holdfast.ledger.entries import Judgement, Recorded
     from holdfast.statistics.named import Better
     from holdfast.theory.base.intervals import Interval
 
@@ -74,7 +74,7 @@ class Answer(float):
         return "repeated" if self.repeated and not silent else self.recorded.status
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> Judgement | None:
         """For a difference with `better=`: better, worse, or cannot tell."""
         return verdict_of(self.interval, self.better)
 

@@ -15,8 +15,8 @@ from holdfast.holdout.retelling import retold
 from holdfast.holdout.vacuous import is_silent, require_telling
 from holdfast.ledger.entries import Request
 from holdfast.statistics.derived import is_single
-from holdfast.statistics.named import Better
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.named import Better
 
 __all__ = ["Said", "answers_to", "told_before"]
 

@@ -14,7 +14,7 @@ from holdfast.holdout.desk import Desk
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.statistics.bind import Labelled, Question
 from holdfast.statistics.derived import is_single
-from holdfast.statistics.registry import Bound
+from holdfast.statistics.entry import Bound
 
 __all__ = ["described_members", "described_question"]
 

@@ -23,15 +23,15 @@ from holdfast.described.question import described_again
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.budget import Budget, budget_of
-from holdfast.holdout.guess import averages, other_rows
+from holdfast.holdout.guess import other_rows
 from holdfast.holdout.repeats import fulfilling
 from holdfast.holdout.unanswerable import given_up, is_readable, passes
 from holdfast.holdout.wishes import (
     Body,
     Concluding,
     Conclusion,
-    Found,
     Key,
+    LookFound,
     by_mechanism,
     is_by_name,
     is_described,
@@ -57,7 +57,7 @@ from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish, about
+from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish
 from holdfast.mechanisms.walk import Answered, answer
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.known import known_variance
@@ -146,55 +146,12 @@ class Desk:
             return self.transcript.terms.half_width
         return require.tolerance(tolerance)
 
-    def wishes(
-        self, statistics: Sequence[Statistic], others: Sample | None, tolerance: float | None
-    ) -> list[Wish]:
-        """To ask for these, or to check what other rows or a guesser say of them."""
-        t = self.half_width(tolerance)
-        if any(is_described(one) for one in statistics):
-            plain = [one for one in statistics if not is_described(one)]
-            asked = iter(self.wishes(plain, others, tolerance) if plain else ())
-            return [
-                Wish(one, t, narrow=True) if is_described(one) else next(asked)
-                for one in statistics
-            ]
-        if others is not None:
-            found = averages(others, statistics, self.table)
-            checks = [about(one, t, guess) for one, guess in zip(statistics, found, strict=True)]
-            return [replace(wish, narrow=tolerance is None) for wish in checks]
-        if kind_of(self.opening.mechanism["name"]).trained:
-            return self._by_training(statistics, t)
-        if self._guessing is not None:
-            self.refresh()  # what others were answered meanwhile teaches the guessers too
-        guessing = self._taught()
-        if guessing is None:
-            wishes = [Wish(statistic, t) for statistic in statistics]
-        else:
-            wishes = guessing.wishes(statistics, t)
-        return [replace(wish, narrow=tolerance is None) for wish in wishes]
-
-    def _by_training(self, statistics: Sequence[Statistic], t: float) -> list[Wish]:
-        """To ask for these with the training rows' values; what was asked before needs none."""
-        self.refresh()
-        if all(statistic.text in self.transcript.by_question for statistic in statistics):
-            return [Wish(statistic, t) for statistic in statistics]
-        if self.train is None:
-            raise InvalidArgument(
-                f"this ledger answers by {self.opening.mechanism['name']}, which needs other rows "
-                "to guess from; open it with train=. Nothing was spent."
-            )
-        found = averages(self.train, statistics, self.table)
-        return [
-            Wish(statistic, t, guess=guess)
-            for statistic, guess in zip(statistics, found, strict=True)
-        ]
-
     def guesses(self, statistic: Statistic) -> bool:
         """Whether asking for it would check a guess."""
-        guessing = self._taught()
+        guessing = self.taught()
         return guessing is not None and guessing.covers(statistic)
 
-    def _taught(self) -> Guessing | None:
+    def taught(self) -> Guessing | None:
         """The guessers after every answer read so far; None where nothing is guessed."""
         if self._guessing is None or self.transcript.checker is None:
             return None
@@ -230,7 +187,7 @@ class Desk:
 
     def answer(
         self, wishes: Sequence[Wish], requests: Mapping[str, Request], conclude: Conclusion
-    ) -> list[Found]:
+    ) -> list[LookFound]:
         """The looks that fulfil the wishes; what stored ones fulfil is not asked again.
 
         `requests` tells, by its text, what each is asked for. If something is asked afresh,
@@ -241,7 +198,7 @@ class Desk:
         wanted = dict(zip(keys, wishes, strict=True))
         unknown = partial(self._unknown, wanted)
 
-        def found(fresh: Mapping[Key, Recorded]) -> list[Found]:
+        def found(fresh: Mapping[Key, Recorded]) -> list[LookFound]:
             return self._found(keys, wishes, fresh)
 
         if not unknown():
@@ -257,13 +214,13 @@ class Desk:
 
     def _found(
         self, keys: Sequence[Key], wishes: Sequence[Wish], fresh: Mapping[Key, Recorded]
-    ) -> list[Found]:
+    ) -> list[LookFound]:
         found, new = [], set(fresh)
         for key, wish in zip(keys, wishes, strict=True):
             look = fresh.get(key) or self.stored(wish)
             if look is None:
                 raise LedgerTampered("the ledger has lost an answer; open it again.")
-            found.append(Found(look, key in new))
+            found.append(LookFound(look, key in new))
             new.discard(key)
         return found
 

@@ -7,23 +7,19 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from holdfast import require
-from holdfast.data.design import DesignValue
-from holdfast.data.sample import Sample
-from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerUnavailable
+from holdfast.errors import InvalidArgument, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said, answers_to, told_before
 from holdfast.holdout.budget import Budget, Cost
-from holdfast.holdout.describing import described_members, described_question
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import Groups
-from holdfast.holdout.guess import Guess, guessed_number, values_of
+from holdfast.holdout.guess import Guess, guessed_number
 from holdfast.holdout.price import cost_of, require_groups_covered
+from holdfast.holdout.reading import bound_to, one_of
 from holdfast.holdout.vacuous import require_telling
 from holdfast.ledger.entries import Opening
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Column
-from holdfast.statistics.bind import Labelled, Question, bind, labelled, read_question
-from holdfast.statistics.entry import Bound
+from holdfast.statistics.bind import Labelled, Question
 from holdfast.statistics.named import Better, Call, TableCall
 from holdfast.wording import plural
 
@@ -108,9 +104,9 @@ class Holdout:
         if at_most is not None or at_least is not None:
             _require_one_claim(guess, at_most, at_least)
         read = self._guess(guess, at_most, at_least)
-        found = self._bound(question, read.rows)
+        found = bound_to(self._desk, question, read.rows)
         if read.side is not None:
-            return cost_of(self._desk, _one_of(found), read, tolerance)
+            return cost_of(self._desk, one_of(found), read, tolerance)
         if isinstance(found, Labelled):
             return cost_of(self._desk, found, read.each(len(found.members)), tolerance)
         require_telling(self._desk, [found], read, tolerance)
@@ -320,7 +316,9 @@ class Holdout:
         if not asked:
             return []
         describe = describe and said.tolerance is None
-        bound = [_one_of(self._bound(question, None, describe=describe)) for question in asked]
+        bound = [
+            one_of(bound_to(self._desk, question, None, describe=describe)) for question in asked
+        ]
         requests = said.requests(bound, [_better(question) for question in asked], guess)
         before = told_before(self._desk, requests)
         return answers_to(self._desk, bound, requests, guess) if before is None else before
@@ -334,10 +332,10 @@ class Holdout:
         describe: bool = False,
     ) -> Answer | Groups:
         describe = describe and said.tolerance is None
-        found = self._bound(question, guess.rows, describe=describe)
+        found = bound_to(self._desk, question, guess.rows, describe=describe)
         if isinstance(found, Labelled) and guess.side is None:
             return self._labelled(found, guess.each(len(found.members)), said)
-        one = _one_of(found)
+        one = one_of(found)
         requests = said.requests([one], [_better(question)], guess)
         before = told_before(self._desk, requests)
         (answer,) = answers_to(self._desk, [one], requests, guess) if before is None else before
@@ -354,25 +352,6 @@ class Holdout:
         labels = [label for label, _ in found.members]
         return Groups(found.by, tuple(zip(labels, answers, strict=True)), self._frame_kind)
 
-    def _bound(
-        self, question: Question | TableCall, others: Sample | None, *, describe: bool = False
-    ) -> Bound | Labelled:
-        """The question as statistics of this table; `others` are rows to take groups from.
-
-        To `describe`, what has a description comes with the rule that answers it.
-        """
-        call = read_question(question) if isinstance(question, str) else question
-        if isinstance(call, TableCall):
-            several = labelled(call, self._desk.table, lambda column: self._members(column, others))
-            return described_members(self._desk, several) if describe else several
-        known = described_question(self._desk, call) if describe else None
-        if known is not None:
-            return known
-        found = bind(call, self._desk.table)
-        if found.text == question:
-            self._desk.was_read(question)
-        return found
-
     def _guess(
         self, guess: Any, at_most: float | None = None, at_least: float | None = None
     ) -> Guess:
@@ -387,19 +366,6 @@ class Holdout:
             return Guess((guessed_number(guess),))
         return Guess(rows=self._desk.other_rows(guess))
 
-    def _members(self, column: Column, others: Sample | None) -> Sequence[DesignValue]:
-        """The groups: from the design, or from other rows, never from the protected ones."""
-        if column.name in self._desk.table.design.columns:
-            return self._desk.table.design.members(column.name)
-        others = self._desk.train if others is None else others
-        if others is None or column.name not in others.types:
-            raise InvalidQuestion(
-                f"by={column.name!r} needs to know the groups without looking at the protected "
-                "rows: attach other rows with train= (--train FILE), declare design= (--design at "
-                "init), or ask each group with where=."
-            )
-        return values_of(others, column.name)
-
 
 def _require_one_claim(guess: Any, at_most: float | None, at_least: float | None) -> None:
     if [guess is None, at_most is None, at_least is None].count(False) != 1:
@@ -408,14 +374,6 @@ def _require_one_claim(guess: Any, at_most: float | None, at_least: float | None
 
 def _better(question: Question | TableCall) -> Better | None:
     return question.better if isinstance(question, Call) else None
-
-
-def _one_of(found: Bound | Labelled) -> Bound:
-    if isinstance(found, Labelled):
-        raise InvalidQuestion(
-            "A histogram and by= groups are many answers; ask for them by themselves."
-        )
-    return found
 
 
 def _several(questions: Iterable[Question]) -> list[Question]:

@@ -17,15 +17,16 @@ from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk, now
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.retelling import left_after, retold
-from holdfast.holdout.wishes import Body, Found
+from holdfast.holdout.wishes import Body, LookFound
+from holdfast.holdout.wishing import wishes_for
 from holdfast.ledger.alike import alike
 from holdfast.ledger.entries import Recorded, Request, telling
 from holdfast.ledger.wholes import Followed, read_whole, whole
 from holdfast.mechanisms.mechanism import Wish, about
 from holdfast.statistics.derived import is_single
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.play import Subquestion
 from holdfast.statistics.playing import Due, Plays, play_of
-from holdfast.statistics.entry import Bound
 from holdfast.statistics.statistic import Statistic
 
 __all__ = ["answered", "claimed", "wish_of"]
@@ -37,7 +38,7 @@ def _wishes_of(
     """What is put to the desk: the analyst's own claims, and for other parts asks or guesses."""
     t = desk.half_width(tolerance)
     plain = [part.statistic for part in parts if part.guess is None]
-    others = iter(desk.wishes(plain, guess.rows, tolerance) if plain else ())
+    others = iter(wishes_for(desk, plain, guess.rows, tolerance) if plain else ())
     return [next(others) if part.guess is None else claimed(part, t, tolerance) for part in parts]
 
 
@@ -62,7 +63,7 @@ class _Taken:
     """What was put of one question and what was found; then which line of the ledger tells it."""
 
     parts: list[Subquestion] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    found: list[LookFound] = field(default_factory=list)
     line: Recorded | None = None
     repeated: bool = False
 
@@ -110,7 +111,7 @@ class _Call:
     def _put(self, batch: Due) -> None:
         parts, stepped = [part for _, part in batch], False
 
-        def conclude(found: Sequence[Found]) -> Sequence[Body]:
+        def conclude(found: Sequence[LookFound]) -> Sequence[Body]:
             nonlocal stepped
             stepped = True
             self._take(batch, found)
@@ -128,7 +129,7 @@ class _Call:
         itself = {request.question: request for request in reversed(self.requests)}
         return {text: itself.get(text, request) for text, request in requests.items()}
 
-    def _take(self, batch: Due, found: Sequence[Found]) -> None:
+    def _take(self, batch: Due, found: Sequence[LookFound]) -> None:
         """The answers are there: every play goes on with its own."""
         for (place, part), each in zip(batch, found, strict=True):
             self.taken[place].parts.append(part)

@@ -16,8 +16,8 @@ __all__ = [
     "Body",
     "Concluding",
     "Conclusion",
-    "Found",
     "Key",
+    "LookFound",
     "by_mechanism",
     "is_by_name",
     "is_described",
@@ -30,7 +30,7 @@ Key: TypeAlias = tuple[str, tuple[float, float] | None]
 Body: TypeAlias = dict[str, Any]
 
 
-class Found(NamedTuple):
+class LookFound(NamedTuple):
     """The look that fulfils a wish, and whether it was taken for it."""
 
     look: Recorded
@@ -38,7 +38,7 @@ class Found(NamedTuple):
 
 
 # Given what was found, before that is written: the entries to write in one commit with it.
-Conclusion: TypeAlias = Callable[[Sequence[Found]], Sequence[Body]]
+Conclusion: TypeAlias = Callable[[Sequence[LookFound]], Sequence[Body]]
 Concluding: TypeAlias = Callable[[Sequence[Recorded]], Sequence[Body]]
 
 

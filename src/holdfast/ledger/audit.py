@@ -32,16 +32,16 @@ from holdfast.ledger.filing import FiledPlace, Kept, place_of
 from holdfast.ledger.identity import has_shape, keyed_print
 from holdfast.ledger.past import checkpoint_of
 from holdfast.ledger.reader import Reader, look
-from holdfast.ledger.recording import Pending, reading
+from holdfast.ledger.recording import Pending, reading_entry
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.wholes import rebuilt, whole
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.statistics.derived import is_single
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
-from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
 
 __all__ = ["Finding", "audit", "difference_of"]
@@ -122,7 +122,7 @@ def _follow(
     places: list[FiledPlace] = []
     for entry in entries:
         seq, text, _ = entry
-        with reading(f"entry {seq}"):
+        with reading_entry(f"entry {seq}"):
             places += [place_of(filed, seq) for filed in transcript.filing(json.loads(text))]
         transcript.apply([entry])
         if unseen is not None and unseen["count"] == transcript.count:

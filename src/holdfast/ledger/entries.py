@@ -33,11 +33,11 @@ from holdfast.theory.base.intervals import Interval
 
 __all__ = [
     "Asked",
+    "Judgement",
     "Opening",
     "Recorded",
     "Request",
     "Verb",
-    "Verdict",
     "abandonment",
     "lies_in",
     "reservation",
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 Verb: TypeAlias = Literal["ask", "check"]
-Verdict: TypeAlias = Literal["better", "worse", "cannot tell"]
+Judgement: TypeAlias = Literal["better", "worse", "cannot tell"]
 
 _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
 
@@ -221,7 +221,7 @@ class Recorded:
         return None if self.look is None or asked == self.question else asked
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> Judgement | None:
         """Of a difference that was asked with `better`: what it says."""
         return verdict_of(self.interval, self.request.better)
 
@@ -270,7 +270,7 @@ class Recorded:
         return None
 
 
-def verdict_of(interval: Interval, better: Better | None) -> Verdict | None:
+def verdict_of(interval: Interval, better: Better | None) -> Judgement | None:
     """What the interval of a difference says, where one sign of it is better."""
     if better is None:
         return None

@@ -11,7 +11,7 @@ from holdfast.ledger.entries import Recorded
 __all__ = ["Looks", "Narrowest"]
 
 
-class Remembering(Protocol):
+class _Remembering(Protocol):
     """What knows the looks: those folded here, and those looked up in the past."""
 
     @property
@@ -28,7 +28,7 @@ class Remembering(Protocol):
 class Looks(Mapping[str, Sequence[Recorded]]):
     """Every look of each question, in order."""
 
-    memory: Remembering
+    memory: _Remembering
 
     def __getitem__(self, question: str) -> Sequence[Recorded]:
         found = self.memory.looks_at(question)

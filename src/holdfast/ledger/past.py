@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from holdfast.ledger.chain import GENESIS, Row
 from holdfast.ledger.filing import Found, Kept
-from holdfast.ledger.recording import reading
+from holdfast.ledger.recording import reading_entry
 
 __all__ = ["CHECKPOINT", "Past", "checkpoint_of"]
 
@@ -38,7 +38,7 @@ class Past(Protocol):
 
 def checkpoint_of(kept: Kept) -> dict[str, Any] | None:
     """What a checkpoint says; None if another version wrote it."""
-    with reading("the checkpoint"):
+    with reading_entry("the checkpoint"):
         body: dict[str, Any] = json.loads(kept.text)
         if body["kind"] != CHECKPOINT:
             return None

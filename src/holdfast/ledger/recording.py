@@ -22,7 +22,7 @@ __all__ = [
     "at_worst",
     "in_unit",
     "in_unit_outwards",
-    "reading",
+    "reading_entry",
     "recorded",
     "releases_of",
 ]
@@ -111,7 +111,7 @@ def at_worst(account: Account, pending: Pending) -> Account:
 
 
 @contextmanager
-def reading(what: str) -> Iterator[None]:
+def reading_entry(what: str) -> Iterator[None]:
     """What makes no sense was not written by this software."""
     try:
         yield

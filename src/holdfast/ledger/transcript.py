@@ -19,7 +19,7 @@ from holdfast.ledger.entries import Asked, Opening, Recorded
 from holdfast.ledger.filing import Filed, Found, Kept
 from holdfast.ledger.looks import Looks, Narrowest
 from holdfast.ledger.past import CHECKPOINT, Past, checkpoint_of
-from holdfast.ledger.recording import Pending, at_worst, reading, recorded, releases_of
+from holdfast.ledger.recording import Pending, at_worst, reading_entry, recorded, releases_of
 from holdfast.ledger.wholes import read_whole
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import built, checking
@@ -78,7 +78,7 @@ class Transcript:
         (_, text, hashed) = kept.first
         if verify([kept.first]) != body["first"]:
             raise LedgerTampered(f"entry 1 of the ledger is not that of its checkpoint. {RESTORE}")
-        with reading("the checkpoint"):
+        with reading_entry("the checkpoint"):
             self._apply(1, json.loads(text), hashed)
             self.account = Account.from_dict(body["account"])
         self.count, self.head, self._numbered = body["count"], body["head"], body["lines"]
@@ -207,7 +207,7 @@ class Transcript:
             return None
         (reserve, reserved, _), (seq, text, receipt) = found.before, found.settled
         filed = found.filed
-        with reading(f"entry {seq}"):
+        with reading_entry(f"entry {seq}"):
             pending = self._batch(reserve, json.loads(reserved))
             body = json.loads(text)
             releases = releases_of(seq, body, pending)
@@ -221,7 +221,7 @@ class Transcript:
         if not found.filed.line or found.filed.look:
             return None
         seq, text, receipt = found.settled
-        with reading(f"entry {seq}"):
+        with reading_entry(f"entry {seq}"):
             body = json.loads(text)
             for line in body["lines"]:
                 if line["line"] == found.filed.line and "parts" in line:
@@ -265,7 +265,7 @@ class Transcript:
                 raise LedgerTampered(
                     f"entry {seq} of the ledger came after entry {self.count}; open it again."
                 )
-            with reading(f"entry {seq}"):
+            with reading_entry(f"entry {seq}"):
                 self._apply(seq, json.loads(text), receipt)
             self.count, self.head = seq, receipt
 

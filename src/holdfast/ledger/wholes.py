@@ -15,9 +15,9 @@ from typing import Any
 from holdfast.errors import Refused
 from holdfast.ledger.entries import Recorded, Request, lies_in
 from holdfast.mechanisms.terms import Terms
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.play import Estimate, Joined, Subquestion
 from holdfast.statistics.playing import Due, is_whole, play_of, played
-from holdfast.statistics.registry import Bound
 from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Followed", "read_whole", "rebuilt", "whole"]

@@ -14,7 +14,7 @@ from holdfast.data.sampling import Declared, Sampling, sampling_of
 from holdfast.errors import ToleranceTooTight
 from holdfast.mechanisms.catalogue import methods
 from holdfast.mechanisms.terms import Declarations
-from holdfast.planner.table import Option, Plan, Request, Solved, show
+from holdfast.planner.table import Option, Plan, PlanRequest, Solved, show
 from holdfast.theory.planning import (
     MOST_QUESTIONS,
     MOST_ROWS,
@@ -49,7 +49,7 @@ def plan(
     declared = Declarations(
         tolerance, questions, surprises, confidence_level, sampling_of(sampling)
     )
-    given = Request(n, declared)
+    given = PlanRequest(n, declared)
     solved = given.solved_for
     candidates = [*methods(), *(check_method(f) for f in _surprise_counts(declared))]
     options = tuple(_order(given, [_option(given, method) for method in candidates]))
@@ -73,7 +73,7 @@ def _surprise_counts(declared: Declarations) -> list[int]:
     return sorted({0, math.ceil(declared.questions / 100), math.ceil(declared.questions / 10)})
 
 
-def _option(given: Request, method: Method) -> Option:
+def _option(given: PlanRequest, method: Method) -> Option:
     """The method's answer to this request."""
     rows, log_beta, n = given.known_rows, given.log_beta, given.rows
     k, t = given.declared.questions, given.declared.tolerance
@@ -111,7 +111,7 @@ def _best(options: list[Option], solved: Solved) -> Option:
             return min(options, key=lambda o: o.rows or math.inf)
 
 
-def _order(given: Request, options: list[Option]) -> list[Option]:
+def _order(given: PlanRequest, options: list[Option]) -> list[Option]:
     """Promises from best to worst, then published methods likewise, then what is not valid."""
     kinds: list[Kind] = ["promise", "reference", "not valid"]
     sign = -1 if given.solved_for == "questions" else 1
@@ -124,7 +124,7 @@ def _order(given: Request, options: list[Option]) -> list[Option]:
     return sorted(options, key=rank)
 
 
-def _reason(given: Request, best: Option, options: tuple[Option, ...]) -> str:
+def _reason(given: PlanRequest, best: Option, options: tuple[Option, ...]) -> str:
     """One sentence: why this one, and what a guess would buy."""
     number = getattr(best, given.solved_for)
     what = {
@@ -145,13 +145,13 @@ def _reason(given: Request, best: Option, options: tuple[Option, ...]) -> str:
     return sentence
 
 
-def _amount(given: Request, option: Option) -> str:
+def _amount(given: PlanRequest, option: Option) -> str:
     """The number solved for, with its unit."""
     number = show(getattr(option, given.solved_for))
     return f"+-{number}" if given.solved_for == "half_width" else f"{number} {given.solved_for}"
 
 
-def _what_is_possible(given: Request) -> str:
+def _what_is_possible(given: PlanRequest) -> str:
     """Why nothing fits, and the nearest requests that do."""
     rows, log_beta, said = given.known_rows, given.log_beta, given.declared
     usable = [m for m in methods() if m.kind == "promise" and m.applies(rows)]

@@ -17,7 +17,7 @@ from holdfast.wording import percent, plural
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Option", "Plan", "Request", "Solved", "show"]
+__all__ = ["Option", "Plan", "PlanRequest", "Solved", "show"]
 
 Solved = Literal["half_width", "questions", "rows"]
 _HEADINGS: dict[Solved, str] = {
@@ -56,7 +56,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PlanRequest:
     """What a plan is asked for: two of rows, questions and half-width, or all three."""
 
     rows: int | None
@@ -127,7 +127,7 @@ class Request:
 class Plan:
     """What each mechanism reaches, the recommended one marked. Text, HTML, dict and chart."""
 
-    request: Request
+    request: PlanRequest
     options: tuple[Option, ...]
     recommended: Option
     reason: str

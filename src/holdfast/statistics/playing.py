@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 from holdfast import require
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.statistics.derived import Paired, batches, is_derived, is_single, staged
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.play import Estimate, Joined, Play, Subquestion, alone, fraction
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.registry import Bound
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 
@@ -25,7 +25,7 @@ Due: TypeAlias = list[
     tuple[int, Subquestion]
 ]  # the parts of one batch, each with its question's place
 Side: TypeAlias = Literal["at most", "at least"]
-Shortened: TypeAlias = Callable[[int, Sequence[Subquestion]], Sequence[Subquestion] | None]
+_Shortened: TypeAlias = Callable[[int, Sequence[Subquestion]], Sequence[Subquestion] | None]
 
 
 def play_of(
@@ -102,7 +102,7 @@ class Plays:
         """Whether something is due."""
         return bool(self._due)
 
-    def batch(self, shortened: Shortened) -> Due:
+    def batch(self, shortened: _Shortened) -> Due:
         """What is to be put now.
 
         `shortened` may end a play: with those of its parts that are still to be put, and no result.
@@ -145,7 +145,7 @@ def _never(_place: int, _due: Sequence[Subquestion]) -> Sequence[Subquestion] | 
 def played(
     plays: Sequence[Play],
     put: Callable[[Due], Sequence[Estimate]],
-    shortened: Shortened = _never,
+    shortened: _Shortened = _never,
 ) -> list[Joined | None]:
     """What all plays return; `put` answers the parts that are due."""
     running = Plays(plays)

@@ -12,8 +12,8 @@ from holdfast.question.columns import bounds_pair
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue
 from holdfast.statistics.bind import bind, read_again
+from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.registry import Bound
 from holdfast.statistics.scores import LogLoss
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table

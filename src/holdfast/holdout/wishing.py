@@ -1,0 +1,65 @@
+"""What is wished of statistics: to ask for them, or to check what is guessed of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from holdfast.data.sample import Sample
+from holdfast.errors import InvalidArgument
+from holdfast.holdout.desk import Desk
+from holdfast.holdout.guess import averages
+from holdfast.holdout.wishes import is_described
+from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.mechanism import Wish, about
+from holdfast.statistics.statistic import Statistic
+
+__all__ = ["wishes_for"]
+
+
+def wishes_for(
+    desk: Desk, statistics: Sequence[Statistic], others: Sample | None, tolerance: float | None
+) -> list[Wish]:
+    """To ask for these, or to check what other rows or a guesser say of them.
+
+    What is described has an answer of its own, whatever is guessed.
+    """
+    t = desk.half_width(tolerance)
+    plain = [one for one in statistics if not is_described(one)]
+    guessed = iter(_guessed(desk, plain, others, t) if plain else ())
+    return [
+        Wish(one, t, narrow=True)
+        if is_described(one)
+        else replace(next(guessed), narrow=tolerance is None)
+        for one in statistics
+    ]
+
+
+def _guessed(
+    desk: Desk, statistics: Sequence[Statistic], others: Sample | None, t: float
+) -> list[Wish]:
+    if others is not None:
+        found = averages(others, statistics, desk.table)
+        return [about(one, t, guess) for one, guess in zip(statistics, found, strict=True)]
+    desk.refresh()  # what others were answered meanwhile teaches guessers, too
+    if kind_of(desk.opening.mechanism["name"]).trained:
+        return _by_training(desk, statistics, t)
+    guessing = desk.taught()
+    if guessing is None:
+        return [Wish(statistic, t) for statistic in statistics]
+    return guessing.wishes(statistics, t)
+
+
+def _by_training(desk: Desk, statistics: Sequence[Statistic], t: float) -> list[Wish]:
+    """To ask for these with the training rows' values; what was asked before needs none."""
+    if all(statistic.text in desk.transcript.by_question for statistic in statistics):
+        return [Wish(statistic, t) for statistic in statistics]
+    if desk.train is None:
+        raise InvalidArgument(
+            f"this ledger answers by {desk.opening.mechanism['name']}, which needs other rows "
+            "to guess from; open it with train=. Nothing was spent."
+        )
+    found = averages(desk.train, statistics, desk.table)
+    return [
+        Wish(statistic, t, guess=guess) for statistic, guess in zip(statistics, found, strict=True)
+    ]

@@ -1,0 +1,66 @@
+"""One table in every engine: the suites that all engines pass run on each of these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from holdfast.data.duckdb import DuckDBSample
+from holdfast.data.polars import PolarsSample
+from holdfast.data.sample import Sample
+from holdfast.errors import InvalidQuestion
+from holdfast.question import build
+from holdfast.question.bounds import range_of
+from holdfast.question.expression import Expression, ValueKind
+from holdfast.question.row import RowValue, row_value
+
+POLARS_TYPES: dict[str, Any] = {
+    "f": pl.Float64,
+    "g": pl.Float64,
+    "i": pl.Int64,
+    "b": pl.Boolean,
+    "t": pl.String,
+    "u": pl.String,
+    "d": pl.Date,
+    "s": pl.Datetime("us"),
+}
+
+
+def samples_of(
+    frame: pl.DataFrame, path: Path, connection: duckdb.DuckDBPyConnection
+) -> list[Sample]:
+    """The frame in every engine: in memory, or from the file that is written."""
+    frame.write_parquet(path)
+    return [
+        PolarsSample(frame),
+        PolarsSample(pl.scan_parquet(path)),
+        DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
+    ]
+
+
+def engines(
+    table: list[dict[str, Any]],
+    references: list[list[Any]],
+    expressions: Sequence[Expression],
+    folder: Path,
+    connection: duckdb.DuckDBPyConnection,
+) -> list[Sample]:
+    """The table, with the expected values as columns r0, r1, ..., in every engine."""
+    frame = pl.DataFrame(table, schema=POLARS_TYPES)
+    for place, (values, expression) in enumerate(zip(references, expressions, strict=True)):
+        dtype = pl.Boolean if expression.kind is ValueKind.BOOLEAN else pl.Float64
+        frame = frame.with_columns(pl.Series(f"r{place}", values, dtype=dtype))
+    return samples_of(frame, folder / "table.parquet", connection)
+
+
+def bounded(expression: Expression) -> RowValue | None:
+    if expression.kind is ValueKind.NUMBER and not range_of(expression).finite:
+        expression = build.clip(expression, -7.3, 1e6)
+    try:
+        return row_value(expression)
+    except InvalidQuestion:  # uses no column, or its range is too wide or too narrow
+        return None
