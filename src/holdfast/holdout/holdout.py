@@ -15,7 +15,7 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import Groups
 from holdfast.holdout.guess import Guess, guessed_number
 from holdfast.holdout.price import cost_of, require_groups_covered
-from holdfast.holdout.reading import bound_to, one_of
+from holdfast.holdout.reading import bound_to, one_answer_of
 from holdfast.holdout.vacuous import require_telling
 from holdfast.ledger.entries import Opening
 from holdfast.question.columns import Schema
@@ -106,7 +106,7 @@ class Holdout:
         read = self._guess(guess, at_most, at_least)
         found = bound_to(self._desk, question, read.rows)
         if read.side is not None:
-            return cost_of(self._desk, one_of(found), read, tolerance)
+            return cost_of(self._desk, one_answer_of(found), read, tolerance)
         if isinstance(found, Labelled):
             return cost_of(self._desk, found, read.each(len(found.members)), tolerance)
         require_telling(self._desk, [found], read, tolerance)
@@ -317,7 +317,8 @@ class Holdout:
             return []
         describe = describe and said.tolerance is None
         bound = [
-            one_of(bound_to(self._desk, question, None, describe=describe)) for question in asked
+            one_answer_of(bound_to(self._desk, question, None, describe=describe))
+            for question in asked
         ]
         requests = said.requests(bound, [_better(question) for question in asked], guess)
         before = told_before(self._desk, requests)
@@ -335,7 +336,7 @@ class Holdout:
         found = bound_to(self._desk, question, guess.rows, describe=describe)
         if isinstance(found, Labelled) and guess.side is None:
             return self._labelled(found, guess.each(len(found.members)), said)
-        one = one_of(found)
+        one = one_answer_of(found)
         requests = said.requests([one], [_better(question)], guess)
         before = told_before(self._desk, requests)
         (answer,) = answers_to(self._desk, [one], requests, guess) if before is None else before

@@ -15,7 +15,7 @@ from holdfast.statistics.bind import Labelled, Question, bind, labelled, read_qu
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.named import TableCall
 
-__all__ = ["bound_to", "one_of"]
+__all__ = ["bound_to", "one_answer_of"]
 
 
 def bound_to(
@@ -52,7 +52,7 @@ def _members(desk: Desk, column: Column, others: Sample | None) -> Sequence[Desi
     return values_of(others, column.name)
 
 
-def one_of(found: Bound | Labelled) -> Bound:
+def one_answer_of(found: Bound | Labelled) -> Bound:
     """A question with one answer; refused where it has many."""
     if isinstance(found, Labelled):
         raise InvalidQuestion(
