@@ -11,10 +11,18 @@ from typing import Any
 import pytest
 
 from holdfast.theory.base import intervals
-from holdfast.theory.base.concentration import SubExponential, SubGaussian
+from holdfast.theory.base.concentration import BoundedMean, SubExponential, SubGaussian
 from holdfast.theory.direct import mean, paired, quantile, ranking, ratio
-from holdfast.theory.leakage import checks as guess_and_check, codes, nats as leakage
+from holdfast.theory.leakage import (
+    checks as guess_and_check,
+    claims,
+    codes,
+    nats as leakage,
+    rounds,
+)
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
+from holdfast.theory.length import coexistence
+from holdfast.theory.length.described import described_log_level
 from holdfast.theory.notions import (
     arrows as stability_arrows,
     distances,
@@ -52,6 +60,22 @@ def five_bets(
 ) -> float:
     scaled = [(value - lo) / (hi - lo) for value in values]
     return lo + (hi - lo) * mean.bet_lower(scaled, d, log_p, counts)
+
+
+def described_level(beta: float, bits: float) -> float:
+    """A row may have a length that is no whole number of thousandths."""
+    whole = math.floor(1000 * bits)
+    return described_log_level(log(beta), whole) - (bits - whole / 1000) * log(2)
+
+
+def described_nats(n: int, bits: float, beta: float) -> float:
+    alpha = BoundedMean(n).radius(described_level(beta, bits))
+    return coexistence.coexistence_log_charge(coexistence.count_symbols(n, alpha))
+
+
+def claim_level(beta_l: float, spent: float, f: int, c: int, nats: float) -> float:
+    left = claims.log_left(log(beta_l), log(spent))
+    return claims.claim_log_level(left, 1.0 - guess_and_check.surprise_prior(c, f), nats)
 
 
 CALLS: dict[str, Callable[..., Any]] = {
@@ -119,6 +143,21 @@ CALLS: dict[str, Callable[..., Any]] = {
     ),
     "least s for expected error tau (exact TV)": lambda n, k, tau, delta: (
         tv_generalisation.gaussian_scale_for_expected_error(n, k, tau, log(delta))
+    ),
+    "described half-width, Hoeffding, bits": lambda n, bits, beta: BoundedMean(n).radius(
+        described_level(beta, bits)
+    ),
+    "described Clopper-Pearson interval": lambda n, successes, bits, beta: (
+        intervals.clopper_pearson(n, successes, described_level(beta, bits))
+    ),
+    "nats an exact described answer costs later leakage questions": described_nats,
+    "nats of c confirmations from none, default prior": claims.confirmations_log_charge,
+    "default prior of a surprise after c checks, f of them surprises": lambda f, c: (
+        guess_and_check.surprise_prior(c, f)
+    ),
+    "ln level of a claim (a side), default prior": claim_level,
+    "half-width, k questions in d rounds, the last without noise, shares beta/k": (
+        lambda n, k, d, beta: rounds.rounds_half_width(BoundedMean(n), k, d, log(beta))
     ),
     "lower end by five bets (d: second moment in units of [-1, 1])": five_bets,
     "ln p of the exact sign test": paired.sign_test_log_p,

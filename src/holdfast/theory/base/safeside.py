@@ -19,6 +19,7 @@ __all__ = [
     "largest_true",
     "log1mexp",
     "log_add",
+    "log_down",
     "log_up",
     "round_down",
     "round_up",
@@ -69,6 +70,11 @@ def log_up(log: float) -> float:
     units in the last place of 1, however small the logarithm is.
     """
     return log if log == -math.inf else min(0.0, round_up(log, 8) + 16 * _ULP)
+
+
+def log_down(log: float) -> float:
+    """The logarithm of a probability, rounded down: the mirror of `log_up`."""
+    return log if log == -math.inf else round_down(log, 8) - 16 * _ULP
 
 
 def log1mexp(value: float) -> float:

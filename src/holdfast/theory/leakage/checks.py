@@ -31,6 +31,7 @@ __all__ = [
     "log_gamma_error",
     "log_nodes",
     "log_rounding_nodes",
+    "never_surprised_odds",
     "surprise_prior",
 ]
 
@@ -136,10 +137,15 @@ def surprise_prior(c: int, f: int, m: int = 1) -> float:
     a, b = _SURPRISED + f, _CONFIRMED + c - f
     log_kept = math.fsum(math.log1p(-a / (a + b + i)) for i in range(m))
     if f == 0:
-        # B, the weight of the Beta half against that of "never" after c confirmations.
-        B = math.exp(float(special.betaln(a, b) - special.betaln(a, _CONFIRMED)))
+        B = never_surprised_odds(c)
         log_kept = math.log1p(B * math.expm1(log_kept) / (1 + B))
     return -math.expm1(log_kept / m)
+
+
+def never_surprised_odds(c: int) -> float:
+    """B: the weight of the prior's Beta half against that of "never" after c confirmations."""
+    ratio = special.betaln(_SURPRISED, _CONFIRMED + c) - special.betaln(_SURPRISED, _CONFIRMED)
+    return math.exp(float(ratio))
 
 
 @theorem(

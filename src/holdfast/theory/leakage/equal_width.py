@@ -40,11 +40,13 @@ __all__ = [
     "gaussian_leakage_half_width",
     "laplace_fits",
     "laplace_half_width",
+    "least_half_width",
     "renyi_fits",
     "renyi_half_width",
     "rounding_fits",
     "rounding_half_width",
     "roundings_fit",
+    "uniform_cost",
 ]
 
 # A cost takes (alpha, t) and never falls with alpha.
@@ -91,7 +93,7 @@ def _steps_at_least(
     return total
 
 
-def _least_half_width(fits: _Fits, floor: float) -> float:
+def least_half_width(fits: _Fits, floor: float) -> float:
     """The least half-width that fits, from above; `floor` is the radius of the first question."""
     high = 2.0 * floor
     while not fits(high):
@@ -99,7 +101,8 @@ def _least_half_width(fits: _Fits, floor: float) -> float:
     return smallest_true(fits, high / 2.0, high, relative=_PRECISION)
 
 
-def _uniform_cost(alpha: float, t: float) -> float:
+def uniform_cost(alpha: float, t: float) -> float:
+    """Nats of an answer of half-width t, alpha of it the radius, with discrete uniform noise."""
     return -math.log1p(-alpha / t) + _OVERHEAD
 
 
@@ -118,14 +121,14 @@ def _first(k: int, log_beta: float) -> float:
 
 def bounded_noise_fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
     """Whether k adaptive questions of half-width t can be answered with bounded noise."""
-    return _affords(profile, t, _first(k, log_beta), k - 1, _uniform_cost)
+    return _affords(profile, t, _first(k, log_beta), k - 1, uniform_cost)
 
 
 def asks_fit(profile: Concentration, k: int, t: float, log_share: float, nats: float) -> bool:
     """Whether k more questions of half-width t fit, with equal shares, after `nats` of leakage."""
     k = require.positive_integer("k", k)
     start = require.non_negative("nats", nats) - require.log_probability("log_share", log_share)
-    return _affords(profile, t, start, k - 1, _uniform_cost)
+    return _affords(profile, t, start, k - 1, uniform_cost)
 
 
 @theorem(
@@ -141,7 +144,7 @@ def asks_fit(profile: Concentration, k: int, t: float, log_share: float, nats: f
 def bounded_noise_half_width(profile: Concentration, k: int, log_beta: float) -> float:
     """The least half-width for k questions with bounded (discrete uniform) noise."""
     floor = profile.radius(-_first(k, log_beta))
-    return _least_half_width(lambda t: bounded_noise_fits(profile, k, t, log_beta), floor)
+    return least_half_width(lambda t: bounded_noise_fits(profile, k, t, log_beta), floor)
 
 
 @theorem(
@@ -194,7 +197,7 @@ def _rounding_cost(alpha: float, t: float) -> float:
 def rounding_half_width(profile: Concentration, k: int, log_beta: float) -> float:
     """The least half-width for k questions with rounding alone."""
     floor = profile.radius(-_first(k, log_beta))
-    return _least_half_width(lambda t: rounding_fits(profile, k, t, log_beta), floor)
+    return least_half_width(lambda t: rounding_fits(profile, k, t, log_beta), floor)
 
 
 def laplace_fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
@@ -219,7 +222,7 @@ def laplace_fits(profile: Concentration, k: int, t: float, log_beta: float) -> b
 def laplace_half_width(profile: Concentration, k: int, log_beta: float) -> float:
     """The least half-width for k questions with Laplace noise on the leakage account."""
     floor = profile.radius(-_first(k, log_beta))
-    return _least_half_width(lambda t: laplace_fits(profile, k, t, log_beta), floor)
+    return least_half_width(lambda t: laplace_fits(profile, k, t, log_beta), floor)
 
 
 def gaussian_leakage_fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
@@ -246,7 +249,7 @@ def gaussian_leakage_fits(profile: Concentration, k: int, t: float, log_beta: fl
 def gaussian_leakage_half_width(profile: Concentration, k: int, log_beta: float) -> float:
     """The least half-width for k questions with Gaussian noise on the leakage account."""
     floor = profile.radius(-_first(k, log_beta))
-    return _least_half_width(lambda t: gaussian_leakage_fits(profile, k, t, log_beta), floor)
+    return least_half_width(lambda t: gaussian_leakage_fits(profile, k, t, log_beta), floor)
 
 
 def check_fits(
@@ -261,7 +264,7 @@ def check_fits(
     charged = min(surprises, k - 1)
     start = _first(k, log_beta) - (k - 1 - charged) * math.log1p(-eps)
     log_eps = math.log(eps)
-    return _affords(profile, t, start, charged, lambda a, t: _uniform_cost(a, t) - log_eps, room)
+    return _affords(profile, t, start, charged, lambda a, t: uniform_cost(a, t) - log_eps, room)
 
 
 @theorem(
@@ -279,7 +282,7 @@ def check_half_width(
 ) -> float:
     """The least half-width for k checks with at most `surprises` surprises."""
     floor = profile.radius(-_first(k, log_beta)) + require.non_negative("room", room)
-    return _least_half_width(lambda t: check_fits(profile, k, surprises, t, log_beta, room), floor)
+    return least_half_width(lambda t: check_fits(profile, k, surprises, t, log_beta, room), floor)
 
 
 def renyi_fits(profile: Concentration, k: int, t: float, log_beta: float, u: float) -> bool:
@@ -309,7 +312,7 @@ def renyi_half_width(profile: Concentration, k: int, log_beta: float, u: float) 
     """The least half-width for k questions with uniform noise, by Renyi accounting of order u."""
     u = require.between("u", u, 0.0, 1.0, open_low=True)
     floor = profile.radius(-_first(k, log_beta / u))
-    return _least_half_width(lambda t: renyi_fits(profile, k, t, log_beta, u), floor)
+    return least_half_width(lambda t: renyi_fits(profile, k, t, log_beta, u), floor)
 
 
 def best_renyi_half_width(profile: Concentration, k: int, log_beta: float) -> tuple[float, float]:

@@ -1,0 +1,265 @@
+"""The tests of claims by exact sums over all samples, against rule R1, and as tables print them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy import special
+
+from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.base.intervals import (
+    Interval,
+    clopper_pearson,
+    empirical_bernstein,
+    kl_interval,
+)
+from holdfast.theory.leakage.checks import CHECK_LEVEL, surprise_prior
+from holdfast.theory.leakage.claims import (
+    claim_log_level,
+    confirmations_log_charge,
+)
+from holdfast.theory.leakage.confirmation import (
+    claim_holds,
+    confirmed_paired_half_width,
+    confirmed_share_half_width,
+    mean_claim_holds,
+    paired_claim_holds,
+    radius_claim_holds,
+    share_claim_holds,
+    two_sided_log_level,
+)
+from tests.theory.direct.worlds import World, coin
+
+LAWS = (
+    "confirmed_paired_half_width",
+    "confirmed_share_half_width",
+    "two_sided_log_level",
+)
+
+LOG_03 = math.log(0.03)
+# One unit in the last digit that the tables print.
+DIGIT = 1.0e-4
+
+
+# --- Tests of claims: exact sums over all samples ------------------------------------------------
+
+LEVELS = [0.2, 0.01, 1e-6]
+RATES = [Fraction(1, 50), Fraction(1, 5), Fraction(1, 2), Fraction(9, 10)]
+
+
+def _sides(truth: float) -> list[Interval]:
+    """False claims, above and below the truth, as near as they can be."""
+    above, below = math.nextafter(truth, 2.0), math.nextafter(truth, -2.0)
+    return [
+        Interval(above, math.inf),
+        Interval(-math.inf, below),
+        Interval(above, above + 0.3),
+        Interval(below - 0.3, below),
+    ]
+
+
+def _false_shares(n: int, rate: Fraction, log_p: float, *, alike: bool = True) -> list[float]:
+    samples = list(coin(n, rate).samples())
+    return [
+        math.fsum(
+            float(weight)
+            for (_, ones), weight in samples
+            if share_claim_holds(n, ones, claim, log_p, alike=alike)
+        )
+        for claim in _sides(float(rate))
+    ]
+
+
+@pytest.mark.parametrize("p", LEVELS)
+@pytest.mark.parametrize("rate", RATES, ids=str)
+def test_a_false_claim_of_a_share_is_confirmed_with_at_most_p(rate: Fraction, p: float) -> None:
+    for alike in (True, False):
+        assert max(_false_shares(40, rate, math.log(p), alike=alike)) <= p
+
+
+@pytest.mark.parametrize("p", LEVELS)
+def test_sabotage_twice_the_level_a_side_is_too_much(p: float) -> None:
+    """The level is used up: at the rate with 30 ones or more in 1.9p of the samples, 2p claims."""
+    rate = Fraction(float(special.betaincinv(30, 11, 1.9 * p)))
+    assert (
+        max(_false_shares(40, rate, math.log(2 * p)))
+        > p
+        >= max(_false_shares(40, rate, math.log(p)))
+    )
+
+
+# Three values, of which the middle is the most frequent: a small variance, and a large one.
+SPREADS = [(1, 18, 1), (1, 1, 1), (6, 1, 3), (0, 1, 30)]
+
+
+def _false_means(shares: tuple[int, ...], log_p: float, guess: float | None) -> list[float]:
+    world = World(8, tuple(Fraction(share, sum(shares)) for share in shares))
+    values = [0.0, 0.5, 1.0]
+    samples = list(world.samples())
+    return [
+        math.fsum(
+            float(weight)
+            for counts, weight in samples
+            if mean_claim_holds(values, values, claim, log_p, counts, second_moment=guess)
+        )
+        for claim in _sides(float(world.mean(values)))
+    ]
+
+
+@pytest.mark.parametrize("p", [0.2, 1e-3])
+@pytest.mark.parametrize("shares", SPREADS, ids=str)
+def test_a_false_claim_of_a_mean_is_confirmed_with_at_most_p(
+    shares: tuple[int, ...], p: float
+) -> None:
+    for guess in (None, 0.05, 1.0):
+        assert max(_false_means(shares, math.log(p), guess)) <= p
+
+
+def test_sabotage_a_level_that_is_no_level_confirms_false_means() -> None:
+    """Markov leaves room: a factor 60 of the level is more than any of these tests has."""
+    for guess in (None, 0.05, 1.0):
+        assert max(_false_means((6, 1, 3), math.log(0.6), guess)) > 0.01
+
+
+@pytest.mark.parametrize("p", [0.2, 1e-3])
+@pytest.mark.parametrize("shares", SPREADS, ids=str)
+def test_a_false_claim_of_a_paired_difference_is_confirmed_with_at_most_p(
+    shares: tuple[int, ...], p: float
+) -> None:
+    n = 8
+    world = World(n, tuple(Fraction(share, sum(shares)) for share in shares))
+    samples, truth = list(world.samples()), world.mean([-1.0, 0.0, 1.0])
+    for guess, claim in itertools.product((None, 0.1), _sides(float(truth))):
+        confirmed = math.fsum(
+            float(weight)
+            for (worse, _, better), weight in samples
+            if paired_claim_holds(n, better, worse, claim, math.log(p), second_moment=guess)
+        )
+        assert confirmed <= p
+
+
+def test_a_claim_is_shown_by_enough_rows() -> None:
+    about_half, half_line = Interval(0.45, 0.55), Interval(0.45, math.inf)
+    for claim in (about_half, half_line):
+        assert share_claim_holds(10_000, 5_000, claim, -20.0)
+        assert not share_claim_holds(100, 50, claim, -20.0)
+        for guess in (None, 0.1):
+            even = ([0.25, 0.75], [0.25, 0.75])
+            assert mean_claim_holds(*even, claim, -20.0, [5_000, 5_000], second_moment=guess)
+            assert not mean_claim_holds(*even, claim, -20.0, [50, 50], second_moment=guess)
+            shown = Interval(-0.1, claim.high)
+            assert paired_claim_holds(10_000, 500, 500, shown, -20.0, second_moment=guess)
+            assert not paired_claim_holds(100, 5, 5, shown, -20.0, second_moment=guess)
+        assert radius_claim_holds(0.5, BoundedMean(10_000), claim, -20.0)
+        assert not radius_claim_holds(0.5, BoundedMean(10_000), claim, -20.0, error=0.02)
+    assert not mean_claim_holds([1.0], [1.0], Interval(1.0, 2.0), -1.0, [9], second_moment=0.5)
+    assert not mean_claim_holds([], [], about_half, -1.0)
+
+
+@given(
+    edge=st.floats(0.0, 0.3),
+    width=st.floats(0.0, 0.2),
+    counts=st.lists(st.integers(0, 400), min_size=2, max_size=2).filter(sum),
+    guess=st.none() | st.floats(0.01, 1),
+)
+def test_wider_bins_confirm_nothing_more(
+    edge: float, width: float, counts: list[int], guess: float | None
+) -> None:
+    values = np.array([edge, edge + 0.4])
+    claim = Interval(0.2, 0.7)
+    coarse = mean_claim_holds(values, values + width, claim, -3.0, counts, second_moment=guess)
+    for known in (values, values + width):
+        fine = mean_claim_holds(known, known, claim, -3.0, counts, second_moment=guess)
+        assert fine or not coarse
+
+
+# --- Never wider than the check of rule R1 -------------------------------------------------------
+
+GRID = [
+    (n, share, log_p)
+    for n in (30, 300, 3_000, 100_000)
+    for share in (0.0, 0.003, 0.1, 0.5, 0.93)
+    for log_p in (-1.0, -5.0, -20.0, -80.0)
+]
+
+
+def _just_holds(interval: Interval) -> Interval:
+    """The narrowest claim that rule R1's check confirmed; an end of the range binds nothing."""
+    return Interval(
+        interval.low if interval.low > 0.0 else -math.inf,
+        interval.high if interval.high < 1.0 else math.inf,
+    )
+
+
+@pytest.mark.parametrize(("n", "share", "log_p"), GRID)
+def test_what_rule_r1_confirmed_of_a_share_is_confirmed(n: int, share: float, log_p: float) -> None:
+    ones = round(n * share)
+    alike = _just_holds(clopper_pearson(n, ones, log_p))
+    assert share_claim_holds(n, ones, alike, log_p)
+    unlike = _just_holds(kl_interval(n, ones / n, log_p))
+    assert share_claim_holds(n, ones, unlike, log_p, alike=False)
+    profile = BoundedMean(n)
+    radius = profile.radius(log_p)
+    reach = Interval(ones / n - radius - 1e-12, ones / n + radius + 1e-12)
+    assert radius_claim_holds(ones / n, profile, reach, log_p)
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (0.4, 0.6), (0.0, 0.01), (0.3, 1.0)], ids=str)
+@pytest.mark.parametrize(("n", "share", "log_p"), GRID)
+def test_what_rule_r1_confirmed_of_a_mean_is_confirmed(
+    n: int, share: float, log_p: float, values: tuple[float, float]
+) -> None:
+    """That was: Chernoff at nine tenths of the level, empirical Bernstein at one tenth, inside."""
+    high = round(n * share)
+    counts = [n - high, high]
+    mean = math.fsum(v * t for v, t in zip(values, counts, strict=True)) / n
+    spread = math.fsum((v - mean) ** 2 * t for v, t in zip(values, counts, strict=True)) / (n - 1)
+    chernoff = kl_interval(n, mean, log_p + math.log(CHECK_LEVEL))
+    bernstein = empirical_bernstein(n, mean, spread, log_p + math.log(1 - CHECK_LEVEL))
+    old = Interval(max(chernoff.low, bernstein.low), min(chernoff.high, bernstein.high))
+    assert mean_claim_holds(values, values, _just_holds(old), log_p, counts)
+
+
+# --- The tables of sections 11.2 and 11.3 --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "printed", "nothing_described", "paired"),
+    [
+        (1_000, 100, (0.0489, 0.0309, 0.0158), 0.0455, 0.0295),
+        (5_000, 200, (0.0220, 0.0135, 0.0066), 0.0204, 0.0129),
+        (50_000, 500, (0.0070, 0.0042, 0.0020), 0.0065, 0.0041),
+    ],
+)
+def test_confirmed_half_widths_as_printed(
+    n: int, k: int, printed: tuple[float, ...], nothing_described: float, paired: float
+) -> None:
+    for rate, expected in zip((0.5, 0.1, 0.02), printed, strict=True):
+        found = confirmed_share_half_width(n, k, rate, LOG_03)
+        assert found == pytest.approx(expected, abs=DIGIT / 2)
+    alone = confirmed_share_half_width(n, k, 0.5, math.log(0.05))
+    assert alone == pytest.approx(nothing_described, abs=DIGIT / 2)
+    assert confirmed_paired_half_width(n, k, 0.05, LOG_03) == pytest.approx(paired, abs=DIGIT / 2)
+
+
+@pytest.mark.parametrize(("n", "k", "rate"), [(1_000, 100, 0.1), (5_000, 20, 0.5), (200, 3, 0.02)])
+def test_a_claim_of_the_confirmed_half_width_is_confirmed(n: int, k: int, rate: float) -> None:
+    ones, t = round(n * rate), confirmed_share_half_width(n, k, rate, LOG_03)
+    level = claim_log_level(LOG_03, 1.0 - surprise_prior(k - 1, 0), confirmations_log_charge(k - 1))
+    room = math.sqrt(rate * (1 - rate) / n)
+    for guess in (ones / n - 0.999 * room, ones / n + 0.999 * room):
+        assert share_claim_holds(n, ones, Interval(guess - t, guess + t), level)
+    narrow = Interval(ones / n + room - 0.9 * t, ones / n + room + 0.9 * t)
+    wide = Interval(ones / n - room - 0.9 * t, ones / n - room + 0.9 * t)
+    assert not all(share_claim_holds(n, ones, claim, level) for claim in (narrow, wide))
+
+
+def test_a_level_that_doubles_is_a_whole_level_at_most() -> None:
+    assert two_sided_log_level(math.log(0.6)) == 0.0
+    assert claim_holds(Interval(0.2, 0.3), Interval(0.2, 0.3))
+    assert not claim_holds(Interval(0.2, 0.3), Interval(0.2, 0.29))
