@@ -58,7 +58,7 @@ def log_left(log_beta: float, log_spent: float) -> float:
     if log_spent == -math.inf:
         return log_beta
     share = round_up(require.log_probability("log_spent", log_spent) - log_beta)
-    # Their difference is known to a few units in the last place of the larger logarithm.
+    # The difference is known to a few units in the last place of the longer of the two.
     share += 4 * math.ulp(min(log_beta, log_spent))
     return log_down(log_beta + log1mexp(share)) if share < 0.0 else -math.inf
 
