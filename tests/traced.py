@@ -40,7 +40,9 @@ def traced() -> list[tuple[str, str | None]]:
     data = pl.DataFrame({"x": [-1.0, 2.0] * 1_000})
     with tempfile.TemporaryDirectory() as folder:
         ledger = Path(folder) / "walk.ledger"
-        with holdfast.open(data, ledger=ledger, questions=10, tolerance=0.1) as holdout:
+        with holdfast.open(
+            data, ledger=ledger, questions=10, tolerance=0.1, described="off"
+        ) as holdout:
             sys.setprofile(watch)
             holdout.check("avg(x > 0)", guess=0.5)
             sys.setprofile(None)

@@ -48,6 +48,7 @@ def opened(folder: Path, guesser: Any, **declared: Any) -> Holdout:
         tolerance=TOLERANCE,
         guesser=guesser,
         **declared,
+        described="off",
     )
 
 

@@ -52,7 +52,9 @@ def sample_value(question: str) -> float:
 @contextmanager
 def opened(folder: Path, data: Any = None, name: str = "t", **declared: Any) -> Iterator[Holdout]:
     """The holdout of a ledger in `folder`, made or resumed, and closed afterwards."""
-    with holdfast.open(data, ledger=folder / f"{name}.ledger", **declared) as holdout:
+    with holdfast.open(
+        data, ledger=folder / f"{name}.ledger", **declared, described="off"
+    ) as holdout:
         yield holdout
 
 

@@ -98,7 +98,9 @@ def test_without_the_extra_it_says_which(
 
 def test_what_was_asked_is_drawn_by_range(tmp_path: Path) -> None:
     rows = pl.DataFrame({"x": [i % 10 for i in range(5_000)], "even": [True, False] * 2_500})
-    with holdfast.open(rows, ledger=tmp_path / "t.ledger", tolerance=0.1) as holdout:
+    with holdfast.open(
+        rows, ledger=tmp_path / "t.ledger", tolerance=0.1, described="off"
+    ) as holdout:
         with pytest.raises(InvalidArgument, match="nothing to draw"):
             holdout.chart()
         holdout.ask("avg(even)")

@@ -223,7 +223,7 @@ def test_the_protected_rows_are_no_guess(tmp_path: Path, holdout: Holdout) -> No
     for look in (
         lambda: holdout.check(LATE, guess=same),
         lambda: holdout.check_many([LATE], same),
-        lambda: holdfast.open(table(), ledger=tmp_path / "t.ledger", train=same),
+        lambda: holdfast.open(table(), ledger=tmp_path / "t.ledger", train=same, described="off"),
     ):
         with pytest.raises(InvalidArgument, match="is the protected table of 't' itself; guess fr"):
             look()

@@ -125,14 +125,14 @@ def test_openings(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for kind, value in HOSTILE.items():
         declared = {"ledger": tmp_path / f"{kind}.ledger", "tolerance": 0.3, what: value}
         try:
-            holdfast.open(table(100), **declared).close()
+            holdfast.open(table(100), **declared, described="off").close()
         except HoldfastError as error:
             str(error).encode()
 
 
 def test_a_ledger_is_a_file_that_can_be_kept() -> None:
     with pytest.raises(InvalidArgument, match=r"':memory:', which cannot be the name of a file"):
-        holdfast.open(table(), ledger=":memory:")
+        holdfast.open(table(), ledger=":memory:", described="off")
 
 
 def test_long_values_are_cut_in_the_text(asked: Holdout) -> None:
@@ -148,16 +148,16 @@ def test_side_files_that_are_something_else(tmp_path: Path, content: str) -> Non
     schema = tmp_path / "schema.toml"
     schema.write_text(content)
     with pytest.raises(InvalidArgument, match="The schema file"):
-        holdfast.open(table(), ledger=tmp_path / "a.ledger", schema=schema)
+        holdfast.open(table(), ledger=tmp_path / "a.ledger", schema=schema, described="off")
 
 
 def test_deep_memory_of_files_is_forgotten(tmp_path: Path) -> None:
     data = tmp_path / "hold.parquet"
     table().write_parquet(data)
-    holdfast.open(data, ledger=tmp_path / "a.ledger").close()
+    holdfast.open(data, ledger=tmp_path / "a.ledger", described="off").close()
     (memory,) = tmp_path.glob("a.ledger-files")
     memory.write_text("[" * 100_000)
-    with holdfast.open(data, ledger=tmp_path / "a.ledger") as again:
+    with holdfast.open(data, ledger=tmp_path / "a.ledger", described="off") as again:
         assert again.rows == 400
 
 

@@ -74,7 +74,7 @@ def test_changed_data_is_found(tmp_path: Path, change: str) -> None:
     with pytest.raises(
         DataChanged, match=r"not the one of the ledger .*t\.ledger.* \(400 rows, 4 columns\)"
     ):
-        holdfast.open(CHANGED[change](table()), ledger=tmp_path / "t.ledger")
+        holdfast.open(CHANGED[change](table()), ledger=tmp_path / "t.ledger", described="off")
     with opened(tmp_path, table()) as holdout:  # and the ledger is still that of the old data
         assert holdout.budget.asked == 0
 
@@ -92,7 +92,7 @@ def test_files_that_were_not_touched_are_not_read_again(
             assert holdout.rows == 400
     table(seed=2).write_parquet(data)
     with pytest.raises(DataChanged):
-        holdfast.open(data, ledger=tmp_path / "t.ledger")
+        holdfast.open(data, ledger=tmp_path / "t.ledger", described="off")
     (tmp_path / "t.ledger-files").write_text("{")  # a damaged memory is only forgotten
     table().write_parquet(data)
     with opened(tmp_path, data) as holdout:
@@ -104,13 +104,13 @@ def test_files_that_were_not_touched_are_not_read_again(
 
 def test_names_and_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with holdfast.open(table(), name="flights") as holdout:
+    with holdfast.open(table(), name="flights", described="off") as holdout:
         assert holdout.name == "flights"
         terms = holdout.budget.terms
         assert (terms.tolerance, terms.confidence_level, terms.questions) == (0.05, 0.95, None)
     assert (tmp_path / "flights.ledger").is_file()
     with pytest.raises(InvalidArgument, match="needs a name= or a ledger="):
-        holdfast.open(table())
+        holdfast.open(table(), described="off")
 
 
 def test_the_tolerance_follows_from_the_questions(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_the_tolerance_follows_from_the_questions(tmp_path: Path) -> None:
         assert 0.1 < holdout.budget.terms.half_width < 0.25
         assert holdout.budget.questions_left == 20
     with pytest.raises(InvalidArgument, match="cannot answer 400 questions with any half-width"):
-        holdfast.open(table(50), ledger=tmp_path / "u.ledger", questions=400)
+        holdfast.open(table(50), ledger=tmp_path / "u.ledger", questions=400, described="off")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_the_tolerance_follows_from_the_questions(tmp_path: Path) -> None:
 def test_what_cannot_be_declared_leaves_no_ledger(tmp_path: Path, declared: dict[str, Any]) -> None:
     arguments = {"data": table(), "tolerance": 0.2, **declared}
     with pytest.raises(InvalidArgument):
-        holdfast.open(**arguments, ledger=tmp_path / "t.ledger")
+        holdfast.open(**arguments, ledger=tmp_path / "t.ledger", described="off")
     assert not (tmp_path / "t.ledger").exists()
     assert not (tmp_path / "t.ledger-secret").exists()
 
@@ -167,7 +167,7 @@ def test_what_cannot_be_a_name_leaves_no_ledger(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidArgument, match=said):
-        holdfast.open(table(), tolerance=0.2, **named)
+        holdfast.open(table(), tolerance=0.2, **named, described="off")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -198,7 +198,7 @@ def test_two_ledgers_in_one_folder(tmp_path: Path) -> None:
         assert first.value != second.value
         assert store_of(one).secret != store_of(two).secret
     with pytest.raises(DataChanged):
-        holdfast.open(table(seed=2), ledger=tmp_path / "one.ledger")
+        holdfast.open(table(seed=2), ledger=tmp_path / "one.ledger", described="off")
 
 
 # Resuming --------------------------------------------------------------------------------------
@@ -240,17 +240,17 @@ def test_other_declarations_are_refused(tmp_path: Path, again: dict[str, Any]) -
     path = made(tmp_path)
     declared = {"name" if what == "name_" else what: value for what, value in again.items()}
     with pytest.raises(InvalidArgument, match=r"was opened with .*; leave it out, or use another"):
-        holdfast.open(table(), ledger=path, **declared)
+        holdfast.open(table(), ledger=path, **declared, described="off")
 
 
 def test_other_options_are_refused_and_the_same_are_fine(tmp_path: Path) -> None:
     path = tmp_path / "m.ledger"
     declared: dict[str, Any] = {"questions": 50, "mechanism": "median noise"}
-    holdfast.open(table(), ledger=path, **declared, options={"order": 3}).close()
-    holdfast.open(table(), ledger=path, **declared, options={"order": 3}).close()
-    holdfast.open(table(), ledger=path).close()
+    holdfast.open(table(), ledger=path, **declared, options={"order": 3}, described="off").close()
+    holdfast.open(table(), ledger=path, **declared, options={"order": 3}, described="off").close()
+    holdfast.open(table(), ledger=path, described="off").close()
     with pytest.raises(InvalidArgument, match=r"options is \{'order': 2\}.* with \{'order': 3\}"):
-        holdfast.open(table(), ledger=path, options={"order": 2})
+        holdfast.open(table(), ledger=path, options={"order": 2}, described="off")
 
 
 def test_the_same_declarations_are_fine(tmp_path: Path) -> None:
@@ -264,6 +264,7 @@ def test_the_same_declarations_are_fine(tmp_path: Path) -> None:
         confidence_level=0.95,
         sampling="independent",
         schema=BOUNDS,
+        described="off",
     ) as holdout:
         assert holdout.ask("avg(x)").interval.low >= -60
 
@@ -282,9 +283,9 @@ x = 2.5
 def test_the_whole_schema_is_kept_and_refused_otherwise(tmp_path: Path) -> None:
     path, schema = tmp_path / "m.ledger", tmp_path / "schema.toml"
     schema.write_text(SCHEMA, encoding="utf-8")
-    holdfast.open(table(), ledger=path, tolerance=0.2, schema=schema).close()
+    holdfast.open(table(), ledger=path, tolerance=0.2, schema=schema, described="off").close()
     schema.write_text(SCHEMA.replace("2.5", "2.50").replace('"JFK", "LGA"', '"LGA", "JFK"'))
-    with holdfast.open(ledger=path, schema=schema) as again:
+    with holdfast.open(ledger=path, schema=schema, described="off") as again:
         assert again.schema.bounds == {"x": (0.0, 1.0)}
         assert again.schema.values == {"origin": ("JFK", "LGA")}
         assert again.schema.weights == {"x": Decimal("2.5")}
@@ -297,7 +298,7 @@ def test_the_whole_schema_is_kept_and_refused_otherwise(tmp_path: Path) -> None:
     ):
         schema.write_text(SCHEMA.replace(old, new), encoding="utf-8")
         with pytest.raises(InvalidArgument, match=what):
-            holdfast.open(ledger=path, schema=schema)
+            holdfast.open(ledger=path, schema=schema, described="off")
 
 
 @pytest.mark.parametrize(
@@ -340,7 +341,9 @@ def test_a_size_that_was_planned_with_is_not_believed(tmp_path: Path) -> None:
 def test_a_log_tail_cannot_be_written_in_a_ledger(tmp_path: Path) -> None:
     sampling = holdfast.declared(log_tail=lambda a: -100 * a)
     with pytest.raises(InvalidArgument, match="log_tail function cannot be written in a ledger"):
-        holdfast.open(table(), ledger=tmp_path / "t.ledger", tolerance=0.2, sampling=sampling)
+        holdfast.open(
+            table(), ledger=tmp_path / "t.ledger", tolerance=0.2, sampling=sampling, described="off"
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -426,7 +429,7 @@ def test_a_ledger_of_a_newer_version_is_not_guessed_at(tmp_path: Path) -> None:
             ):
                 holdout.ask(LATE)
     with pytest.raises(LedgerTampered, match="entry 2"):
-        holdfast.open(ledger=path)
+        holdfast.open(ledger=path, described="off")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs the files of a POSIX system")
@@ -435,7 +438,7 @@ def test_every_opening_closes_what_it_opened(tmp_path: Path) -> None:
     before = len(os.listdir("/dev/fd"))
     for _ in range(5):
         with pytest.raises(DataChanged):
-            holdfast.open(table(seed=2), ledger=tmp_path / "t.ledger")
+            holdfast.open(table(seed=2), ledger=tmp_path / "t.ledger", described="off")
         with opened(tmp_path, table()) as holdout:
             holdout.ask(LATE)
     assert len(os.listdir("/dev/fd")) == before
@@ -446,10 +449,10 @@ def test_another_table_of_the_same_file_is_another_table(tmp_path: Path) -> None
         for name, more in (("one", 0), ("two", 1)):
             database.execute(f"CREATE TABLE {name} AS SELECT i + {more} AS v FROM range(99) t(i)")
     declared: dict[str, Any] = {"ledger": tmp_path / "two.ledger", "tolerance": 0.3}
-    holdfast.open(tmp_path / "two.duckdb", table="one", **declared).close()
+    holdfast.open(tmp_path / "two.duckdb", table="one", **declared, described="off").close()
     with pytest.raises(DataChanged):
-        holdfast.open(tmp_path / "two.duckdb", table="two", **declared)
-    holdfast.open(tmp_path / "two.duckdb", table="one", **declared).close()
+        holdfast.open(tmp_path / "two.duckdb", table="two", **declared, described="off")
+    holdfast.open(tmp_path / "two.duckdb", table="one", **declared, described="off").close()
 
 
 # While a holdout is open -------------------------------------------------------------------------
@@ -496,14 +499,14 @@ def test_a_ledger_stays_where_it_was_opened(
     for folder in ("here", "there"):
         (tmp_path / folder).mkdir()
         monkeypatch.chdir(tmp_path / folder)
-        holdfast.open(table(), ledger="x.ledger", tolerance=0.2).close()
+        holdfast.open(table(), ledger="x.ledger", tolerance=0.2, described="off").close()
     monkeypatch.chdir(tmp_path / "here")
-    with holdfast.open(table(), ledger="x.ledger") as holdout:
+    with holdfast.open(table(), ledger="x.ledger", described="off") as holdout:
         monkeypatch.chdir(tmp_path / "there")
         holdout.ask(LATE)
-    with holdfast.open(table(), ledger="x.ledger") as untouched:
+    with holdfast.open(table(), ledger="x.ledger", described="off") as untouched:
         assert untouched.budget.asked == 0
-    with holdfast.open(table(), ledger=tmp_path / "here" / "x.ledger") as resumed:
+    with holdfast.open(table(), ledger=tmp_path / "here" / "x.ledger", described="off") as resumed:
         assert resumed.budget.asked == 1
 
 
@@ -524,7 +527,7 @@ def test_declared_surprises_are_written_down_and_set_the_prior(tmp_path: Path) -
     with opened(tmp_path, rows, surprises=1) as again:
         assert again.opening.terms.surprises == 1
     with pytest.raises(InvalidArgument, match=r"surprises is 2, and the ledger .* opened with 1"):
-        holdfast.open(rows, ledger=tmp_path / "t.ledger", surprises=2)
+        holdfast.open(rows, ledger=tmp_path / "t.ledger", surprises=2, described="off")
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 
 
@@ -550,5 +553,5 @@ def test_declarations_that_cannot_be_meant_are_refused(
     tmp_path: Path, declared: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(InvalidArgument, match=words):
-        holdfast.open(table(20_000), ledger=tmp_path / "t.ledger", **declared)
+        holdfast.open(table(20_000), ledger=tmp_path / "t.ledger", **declared, described="off")
     assert not (tmp_path / "t.ledger").exists()

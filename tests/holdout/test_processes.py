@@ -99,7 +99,7 @@ def test_a_fork_opens_no_table(tmp_path: Path) -> None:
 
     def opening() -> str:
         try:
-            holdfast.open(rows, ledger=tmp_path / "forked.ledger")
+            holdfast.open(rows, ledger=tmp_path / "forked.ledger", described="off")
         except HoldfastError as error:
             return str(error)
         return "opened"
@@ -123,7 +123,9 @@ def test_a_pickle_opens_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     table(seed=2).write_parquet(train)
     monkeypatch.chdir(tmp_path)
     facts: dict[str, Any] = {"tolerance": 0.2, "questions": 20, "schema": BOUNDS, "timeout": 7.0}
-    with holdfast.open("t.parquet", name="t", train="train.parquet", **facts) as holdout:
+    with holdfast.open(
+        "t.parquet", name="t", train="train.parquet", **facts, described="off"
+    ) as holdout:
         first = holdout.ask(LATE)
         pickled = pickle.dumps(holdout)
     monkeypatch.chdir("/")

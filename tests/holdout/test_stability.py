@@ -28,7 +28,7 @@ STEPS = ("printed composition", "sharp composition")
 
 def opened(folder: Path, **declared: Any) -> holdfast.Holdout:
     facts: dict[str, Any] = {"questions": 20, "schema": BOUNDS}
-    return holdfast.open(TABLE, ledger=folder / "s.ledger", **(facts | declared))
+    return holdfast.open(TABLE, ledger=folder / "s.ledger", **(facts | declared), described="off")
 
 
 # Stability ---------------------------------------------------------------------------------------
@@ -57,7 +57,9 @@ def test_every_noisy_mechanism_has_a_certificate(tmp_path: Path, name: str) -> N
             "leakage",
         ]
         assert "one direction only" in str(found)
-        with holdfast.open(ledger=tmp_path / "s.ledger") as blind:  # from the ledger alone
+        with holdfast.open(
+            ledger=tmp_path / "s.ledger", described="off"
+        ) as blind:  # from the ledger alone
             assert blind.stability() == found
 
 

@@ -235,7 +235,7 @@ FORGED = [
 def test_a_forged_checkpoint_is_found(ledger: Path, statement: str) -> None:
     changed(ledger, statement)
     with pytest.raises(LedgerTampered, match="the checkpoint of the ledger was not sealed by it"):
-        holdfast.open(ledger=ledger)
+        holdfast.open(ledger=ledger, described="off")
     assert not all(finding.fine for finding in audit(ledger))
 
 
@@ -248,7 +248,7 @@ def test_a_sealed_checkpoint_must_make_sense(ledger: Path, text: str) -> None:
         filing.keep(connection, secret, text)
         connection.commit()
     with pytest.raises(LedgerTampered, match="cannot be read"):
-        holdfast.open(ledger=ledger)
+        holdfast.open(ledger=ledger, described="off")
     assert not all(finding.fine for finding in audit(ledger))
 
 
@@ -264,7 +264,7 @@ def test_a_sealed_checkpoint_with_another_account_is_found_by_the_audit(ledger: 
     (fault,) = [finding for finding in audit(ledger) if not finding.fine]
     assert "checkpoint" in fault.detail
     with (
-        holdfast.open(ledger=ledger) as holdout,
+        holdfast.open(ledger=ledger, described="off") as holdout,
         pytest.raises(LedgerTampered, match="checkpoint is not what its entries say"),
     ):
         _ = holdout.ledger
@@ -296,7 +296,7 @@ def test_an_old_answer_that_was_changed_is_found_when_it_is_used(
 def test_the_opening_is_read_every_time(ledger: Path) -> None:
     changed(ledger, "UPDATE entries SET text = replace(text, '0.3', '0.2') WHERE seq = 1")
     with pytest.raises(LedgerTampered, match="entry 1 of the ledger does not follow"):
-        holdfast.open(ledger=ledger)
+        holdfast.open(ledger=ledger, described="off")
 
 
 def test_an_answer_that_is_no_longer_filed_is_found_by_the_audit(ledger: Path) -> None:
@@ -315,4 +315,4 @@ def test_an_older_copy_is_noticed_beside_its_checkpoint(long: Path, tmp_path: Pa
     witness = one.with_name("t.ledger-newest").read_bytes()
     two.with_name("t.ledger-newest").write_bytes(witness)
     with pytest.raises(LedgerTampered, match=r"entry 83 .* is not the one that had been written"):
-        holdfast.open(ledger=two)
+        holdfast.open(ledger=two, described="off")

@@ -238,7 +238,7 @@ def test_shares_are_added_up_whatever_schedule_gave_them(
     """Sabotage: every question takes all of the failure probability, and its offer says so."""
     monkeypatch.setattr("holdfast.mechanisms.terms.fixed_share", lambda log_beta, _: log_beta)
     path = tmp_path / "m.ledger"
-    with holdfast.open(TABLE, ledger=path, questions=20, tolerance=0.3) as holdout:
+    with holdfast.open(TABLE, ledger=path, questions=20, tolerance=0.3, described="off") as holdout:
         holdout.ask("avg(late)")
         assert faults(path) == []
         holdout.ask("avg(x > 30)")
@@ -275,6 +275,7 @@ def test_what_the_opening_says_of_the_table_is_compared_with_it(
     path = tmp_path / "m.ledger"
     with holdfast.open(
         data, ledger=path, tolerance=0.3, design=["arm"], sampling=holdfast.clustered("unit")
+        described="off",
     ) as holdout:
         holdout.ask("avg(late)")
 

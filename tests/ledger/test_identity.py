@@ -42,7 +42,7 @@ def test_the_plain_fingerprint_is_written_nowhere(tmp_path: Path) -> None:
     table(seed=2).write_parquet(data)
     other = fingerprint(open_sample(data))
     with pytest.raises(DataChanged) as raised:
-        holdfast.open(data, ledger=tmp_path / "t.ledger")
+        holdfast.open(data, ledger=tmp_path / "t.ledger", described="off")
     for said in (str(raised.value), command("audit", "t", "--json", cwd=tmp_path).stdout):
         assert plain[:12] not in said
         assert other[:12] not in said
@@ -99,7 +99,7 @@ def test_a_forged_memory_lets_no_other_table_in(data: Path) -> None:
     }
     forged(side, stamps=[stamp])
     with pytest.raises(DataChanged):
-        holdfast.open(data, ledger=ledger)
+        holdfast.open(data, ledger=ledger, described="off")
 
 
 def test_the_memory_of_another_ledger_is_not_believed(data: Path) -> None:
@@ -107,7 +107,7 @@ def test_the_memory_of_another_ledger_is_not_believed(data: Path) -> None:
     folder = data.parent
     (folder / "t.ledger-files").replace(folder / "u.ledger-files")
     with pytest.raises(DataChanged):
-        holdfast.open(data, ledger=folder / "u.ledger")
+        holdfast.open(data, ledger=folder / "u.ledger", described="off")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "7", '{"facts": 3, "seal": 4}', "{}"])
@@ -162,7 +162,7 @@ def test_the_table_of_a_database_is_remembered(tmp_path: Path) -> None:
     assert command(*words, cwd=tmp_path).returncode == 0
     assert command("ask", "two", "avg(v)", cwd=tmp_path).returncode == 0
     with pytest.raises(InvalidArgument, match="table is None; the database"):
-        holdfast.open(tmp_path / "two.duckdb", ledger=tmp_path / "new.ledger")
+        holdfast.open(tmp_path / "two.duckdb", ledger=tmp_path / "new.ledger", described="off")
 
 
 def test_a_view_is_read_again_whatever_its_file_says(
@@ -176,7 +176,7 @@ def test_a_view_is_read_again_whatever_its_file_says(
         assert 0 < float(holdout.ask("avg(even)")) < 1
     monkeypatch.setattr("holdfast.ledger.rows.fingerprint", lambda _: "of other rows")
     with pytest.raises(DataChanged):
-        holdfast.open(path, ledger=tmp_path / "t.ledger", table="v")
+        holdfast.open(path, ledger=tmp_path / "t.ledger", table="v", described="off")
 
 
 def drawn(kind: str, folder: Path) -> Any:
@@ -201,7 +201,9 @@ def test_a_table_that_is_another_one_at_each_reading_gets_no_ledger(
     tmp_path: Path, kind: str
 ) -> None:
     with pytest.raises(InvalidArgument, match=r"differs from one reading to the next.* Save it as"):
-        holdfast.open(drawn(kind, tmp_path), ledger=tmp_path / "t.ledger", tolerance=0.3)
+        holdfast.open(
+            drawn(kind, tmp_path), ledger=tmp_path / "t.ledger", tolerance=0.3, described="off"
+        )
     assert not list(tmp_path.glob("t.ledger*"))
 
 
@@ -218,7 +220,7 @@ def test_what_is_in_a_databases_log_belongs_to_it(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     assert path.with_name("rows.duckdb.wal").exists()
     with pytest.raises(DataChanged):
-        holdfast.open(path, ledger=tmp_path / "t.ledger")
+        holdfast.open(path, ledger=tmp_path / "t.ledger", described="off")
 
 
 def test_the_types_of_a_csv_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +242,7 @@ def test_the_types_of_a_csv_are_remembered(tmp_path: Path, monkeypatch: pytest.M
             assert holdout.ask("avg(x > 20)").number == 2
     data.write_text(data.read_text().replace("true", "perhaps"))
     with pytest.raises(DataChanged):
-        holdfast.open(data, ledger=tmp_path / "t.ledger")
+        holdfast.open(data, ledger=tmp_path / "t.ledger", described="off")
 
 
 # Other ledgers ------------------------------------------------------------------------------------

@@ -118,25 +118,25 @@ def test_two_ledgers_have_two_secrets(tmp_path: Path) -> None:
 def test_a_missing_secret_is_asked_for(ledger: Path) -> None:
     ledger.with_name("t.ledger-secret").unlink()
     with pytest.raises(LedgerUnavailable, match=r"secret .* is missing.* Restore it beside"):
-        holdfast.open(table(), ledger=ledger)
+        holdfast.open(table(), ledger=ledger, described="off")
 
 
 def test_a_wrong_secret_is_noticed(ledger: Path) -> None:
     ledger.with_name("t.ledger-secret").write_bytes(b"x" * 32)
     with pytest.raises(LedgerTampered, match="its seal is of another entry, or of another secret"):
-        holdfast.open(table(), ledger=ledger)
+        holdfast.open(table(), ledger=ledger, described="off")
     ledger.with_name("t.ledger-secret").write_bytes(b"short")
     with pytest.raises(LedgerTampered, match="has 5 bytes, not 32"):
-        holdfast.open(table(), ledger=ledger)
+        holdfast.open(table(), ledger=ledger, described="off")
 
 
 def test_a_removed_ledger_is_not_replaced_unasked(ledger: Path) -> None:
     ledger.unlink()
     with pytest.raises(InvalidArgument, match=r"there is a secret .* without its ledger"):
-        holdfast.open(table(), ledger=ledger, tolerance=0.2)
+        holdfast.open(table(), ledger=ledger, tolerance=0.2, described="off")
     assert not ledger.exists()
     ledger.with_name("t.ledger-secret").unlink()  # as the text says
-    with holdfast.open(table(), ledger=ledger, tolerance=0.2) as holdout:
+    with holdfast.open(table(), ledger=ledger, tolerance=0.2, described="off") as holdout:
         assert holdout.budget.asked == 0
 
 
@@ -219,7 +219,7 @@ def test_an_entry_that_is_nested_too_deeply_is_no_entry(ledger: Path) -> None:
         real(INSERT_ENTRY)(connection, secret, (8, text, link(head, text)))
         connection.commit()
     with pytest.raises(LedgerTampered, match="entry 8 of the ledger cannot be read"):
-        holdfast.open(table(), ledger=ledger)
+        holdfast.open(table(), ledger=ledger, described="off")
 
 
 # Disk and folder ---------------------------------------------------------------------------------
@@ -227,14 +227,16 @@ def test_an_entry_that_is_nested_too_deeply_is_no_entry(ledger: Path) -> None:
 
 def test_a_folder_that_cannot_be_written() -> None:
     with pytest.raises(LedgerUnavailable, match="check that its folder can be written"):
-        holdfast.open(table(), ledger="/proc/t.ledger", tolerance=0.2)
+        holdfast.open(table(), ledger="/proc/t.ledger", tolerance=0.2, described="off")
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for folder in ("file", "nowhere"):
         with pytest.raises(InvalidArgument, match="there is no folder"):
-            holdfast.open(table(), ledger=tmp_path / folder / "t.ledger", tolerance=0.2)
+            holdfast.open(
+                table(), ledger=tmp_path / folder / "t.ledger", tolerance=0.2, described="off"
+            )
 
 
 def test_a_ledger_that_cannot_be_written_loses_nothing(ledger: Path) -> None:

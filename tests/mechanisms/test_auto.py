@@ -90,7 +90,7 @@ def test_a_ledger_keeps_the_choice_and_says_why(
 
 def test_what_was_named_is_not_chosen(tmp_path: Path) -> None:
     path = tmp_path / "m.ledger"
-    with holdfast.open(TABLE, ledger=path, questions=20) as holdout:
+    with holdfast.open(TABLE, ledger=path, questions=20, described="off") as holdout:
         assert "why" not in holdout.opening.mechanism
         assert holdout.budget.to_dict()["why"] is None
         assert "  chosen: " not in str(holdout.budget)

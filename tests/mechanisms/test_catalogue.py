@@ -48,7 +48,9 @@ def opened(folder: Path, name: str, **changed: Any) -> holdfast.Holdout:
 
 def reopened(path: Path, name: str) -> holdfast.Holdout:
     """The same table again; only training rows are not in the ledger."""
-    return holdfast.open(TABLE, ledger=path, train=OPENED.get(name, {}).get("train"))
+    return holdfast.open(
+        TABLE, ledger=path, train=OPENED.get(name, {}).get("train"), described="off"
+    )
 
 
 def ask_all(holdout: holdfast.Holdout, name: str, questions: Sequence[str]) -> list[Answer]:
@@ -102,7 +104,9 @@ def test_a_repeat_is_free_and_a_new_opener_sees_the_same(tmp_path: Path, name: s
         budget = holdout.budget.to_dict()
     assert [each.value for each in again] == [each.value for each in first]
     assert {each.status for each in again} == {"repeated"}
-    with holdfast.open(ledger=tmp_path / "m.ledger") as blind:  # resumed from the ledger alone
+    with holdfast.open(
+        ledger=tmp_path / "m.ledger", described="off"
+    ) as blind:  # resumed from the ledger alone
         assert [each.value for each in blind.ledger] == [each.value for each in first]
         assert [each.interval for each in blind.ledger] == [each.interval for each in first]
         assert blind.budget.to_dict() == budget

@@ -167,7 +167,9 @@ def test_a_leaderboard_in_a_ledger(tmp_path: Path) -> None:
     ) as holdout:
         shown = [float(holdout.ask(score)) for score in scores]
         assert shown[0] > shown[1] > shown[2]
-    with holdfast.open(frame, ledger=tmp_path / "l.ledger") as again:  # the best is in the ledger
+    with holdfast.open(
+        frame, ledger=tmp_path / "l.ledger", described="off"
+    ) as again:  # the best is in the ledger
         assert again.ask("log_loss(clip(p, 0.3, 0.7), y)").value == shown[2]
         watch(again, untouchable)
         with pytest.raises(InvalidQuestion, match="questions of the range"):

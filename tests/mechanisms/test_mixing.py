@@ -254,11 +254,11 @@ def test_both_orders_on_one_ledger(tmp_path: Path, name: str) -> None:
         watch(holdout, untouchable)
         with pytest.raises(BudgetExhausted, match=r"requested .* remaining .* set aside"):
             holdout.check("avg(x > 99)", guess=1.0)
-    with holdfast.open(TABLE, ledger=path) as again:
+    with holdfast.open(TABLE, ledger=path, described="off") as again:
         assert again.ask("avg(x > 77)").status == "answered"  # asking goes on
     findings = audit(path)
     assert all(finding.fine for finding in findings), findings
-    with holdfast.open(ledger=path) as blind:
+    with holdfast.open(ledger=path, described="off") as blind:
         assert blind.budget.surprises_left == 0
 
 

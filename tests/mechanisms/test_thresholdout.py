@@ -159,7 +159,7 @@ def test_it_needs_training_rows_for_what_is_new(tmp_path: Path) -> None:
     ) as holdout:
         answer = holdout.ask("avg(late)")
         assert answer.guess == pytest.approx(train["late"].mean())
-    with holdfast.open(table(), ledger=tmp_path / "t.ledger") as alone:
+    with holdfast.open(table(), ledger=tmp_path / "t.ledger", described="off") as alone:
         watch(alone, untouchable)
         assert alone.ask("avg(late)").value == answer.value
         with pytest.raises(InvalidArgument, match="open it with train="):

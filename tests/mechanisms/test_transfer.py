@@ -247,7 +247,7 @@ def test_nothing_is_computed_again_after_the_opening(
 
     monkeypatch.setattr(median_noise, "exact_shift", transform)
     monkeypatch.setattr(epochs_theory, "exact_shift", transform)
-    with holdfast.open(TABLE, ledger=path) as holdout:
+    with holdfast.open(TABLE, ledger=path, described="off") as holdout:
         assert holdout.ask("avg(late)").status == "answered"
         assert holdout.budget.questions_left == 499
     with pytest.raises(AssertionError, match="a transform"):

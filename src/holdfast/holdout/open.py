@@ -248,9 +248,10 @@ def _choice(said: _Said, wanted: Terms) -> Choice:
     return Choice(kind, None)
 
 
-def _describing(_said: _Said) -> Describing:
+def _describing(said: _Said) -> Describing:
     """How described questions are answered where nobody says: who names a mechanism gets it."""
-    return "off"
+    named = said.mechanism is not None and said.mechanism != AUTO
+    return "off" if named or said.private else "exact"
 
 
 def _mechanism_name(said: _Said) -> str | None:

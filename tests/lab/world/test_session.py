@@ -50,6 +50,7 @@ def test_a_session_answers_as_a_ledger_does(
     other = frame(train) if CATALOGUE[terms["mechanism"]].trained else None
     with holdfast.open(
         frame(sample), ledger=tmp_path / "mine.ledger", questions=20, train=other, **terms
+        described="off",
     ) as holdout:
         opening, transcript = holdout.opening, transcript_of(holdout)
         checks = transcript.checker is not None
