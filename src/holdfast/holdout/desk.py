@@ -215,13 +215,12 @@ class Desk:
     def _found(
         self, keys: Sequence[Key], wishes: Sequence[Wish], fresh: Mapping[Key, Recorded]
     ) -> list[LookFound]:
-        found, new = [], set(fresh)
+        found = []
         for key, wish in zip(keys, wishes, strict=True):
             look = fresh.get(key) or self.stored(wish)
             if look is None:
                 raise LedgerTampered("the ledger has lost an answer; open it again.")
-            found.append(LookFound(look, key in new))
-            new.discard(key)
+            found.append(LookFound(look, key in fresh))
         return found
 
     def tell(self, compose: Callable[[], Sequence[Body]]) -> None:

@@ -149,29 +149,29 @@ class _Call:
         looks = [each for taken in self.taken for each in taken.looks]
         numbered = [each.number for each in looks if each.number is not None]
         numbers = count(max([transcript.next_line - 1, *numbered]) + 1)
-        new: list[Recorded] = []
-        lines = [self._line(place, at, new, numbers) for place in range(len(self.questions))]
+        told: list[Recorded] = []  # by this call
+        lines = [self._line(place, at, told, numbers) for place in range(len(self.questions))]
         said = lines if key is not None else [line for line in lines if "parts" in line]
         return [telling(at, key, said)] if said else []
 
-    def _line(self, place: int, at: str, new: list[Recorded], numbers: Iterator[int]) -> Body:
-        """One question's line: one that is there already, or what follows, added to `new`."""
+    def _line(self, place: int, at: str, told: list[Recorded], numbers: Iterator[int]) -> Body:
+        """One question's line: one that is there already, or what follows now."""
         question, request, taken = self.questions[place], self.requests[place], self.taken[place]
         transcript, fresh = self.desk.transcript, any(each.fresh for each in taken.found)
         if is_single(question) and taken.looks[0].number is not None:
-            return self._there(place, taken.looks[0], repeated=not fresh)
-        earlier = [
-            *transcript.told_of(question.text),
-            *(line for line in new if line.question == question.text),
-        ]
+            repeated = not fresh or taken.looks[0] in told
+            told.append(taken.looks[0])
+            return self._there(place, taken.looks[0], repeated=repeated)
+        now_told = [line for line in told if line.question == question.text]
+        earlier = [*transcript.told_of(question.text), *now_told]
         followed = Followed(self.running.results[place], taken.looks, taken.parts)
         facts = whole(request, question, followed, earlier, transcript.terms)
-        for line in reversed(earlier):
-            if not fresh and alike(list(line.interval), facts["interval"]):
+        for line in reversed(now_told if fresh else earlier):
+            if alike(list(line.interval), facts["interval"]):
                 return self._there(place, line, repeated=True)
         body = {"line": next(numbers), "repeated": False, "request": request.body(), **facts}
         taken.line, taken.repeated = read_whole(body, at, ""), False
-        new.append(taken.line)
+        told.append(taken.line)
         return body
 
     def _there(self, place: int, line: Recorded, *, repeated: bool) -> Body:

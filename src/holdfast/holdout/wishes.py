@@ -31,7 +31,7 @@ Body: TypeAlias = dict[str, Any]
 
 
 class LookFound(NamedTuple):
-    """The look that fulfils a wish, and whether it was taken for it."""
+    """The look that fulfils a wish, and whether it was taken in this call."""
 
     look: Recorded
     fresh: bool

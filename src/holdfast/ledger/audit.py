@@ -161,7 +161,10 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
             if transcript.lines[number - 1].question != request.question:
                 return f", line {number}: it is not the one that was asked for"
             continue
-        question = asked_again(request.question, opening.table)
+        try:
+            question = asked_again(request.question, opening.table)
+        except HoldfastError:
+            return f", line {number}: its question cannot be read"
         if not _is_in_range(request, question):
             return f", line {number}: its range is not that of its question"
         looks = [_look(transcript, part) for part in line["parts"]]

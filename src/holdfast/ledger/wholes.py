@@ -64,7 +64,7 @@ def whole(
         else _status(request, found.interval, followed, list(own.values()), terms),
         "value": None if silent else middle if found.value is None else found.value,
         "interval": [low, high],
-        "charge": sum(each.charge for each in own.values()),
+        "charge": sum((each.charge for each in own.values()), 0.0),
         "parts": [each.look for each in followed.looks],
     }
 
