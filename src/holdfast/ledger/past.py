@@ -6,11 +6,14 @@ import json
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from holdfast.ledger.chain import GENESIS, Row
+from holdfast.errors import LedgerTampered
+from holdfast.ledger.chain import GENESIS, RESTORE, Row
+from holdfast.ledger.entries import Recorded
 from holdfast.ledger.filing import Found, Kept
 from holdfast.ledger.recording import reading_entry
+from holdfast.ledger.wholes import read_whole
 
-__all__ = ["CHECKPOINT", "Past", "checkpoint_of"]
+__all__ = ["CHECKPOINT", "Past", "checkpoint_of", "told_line", "unanswered"]
 
 CHECKPOINT = "checkpoint/1"
 
@@ -44,3 +47,21 @@ def checkpoint_of(kept: Kept) -> dict[str, Any] | None:
             return None
         names = ("kind", "count", "head", "first", "lines", "account")
         return {name: body[name] for name in names}
+
+
+def told_line(found: Found) -> Recorded | None:
+    """The line that is filed and follows from looks; None for anything else that is filed."""
+    if not found.filed.line or found.filed.look:
+        return None
+    seq, text, receipt = found.settled
+    with reading_entry(f"entry {seq}"):
+        body = json.loads(text)
+        for line in body["lines"]:
+            if line["line"] == found.filed.line and "parts" in line:
+                return read_whole(line, body["at"], receipt)
+    raise unanswered(seq, found.filed.question)
+
+
+def unanswered(seq: int, question: str) -> LedgerTampered:
+    """What is said of an entry that does not say what was filed under it."""
+    return LedgerTampered(f"entry {seq} of the ledger does not answer {question}. {RESTORE}")

@@ -18,7 +18,7 @@ from holdfast.ledger.chain import GENESIS, RESTORE, canonical, verify
 from holdfast.ledger.entries import Asked, Opening, Recorded
 from holdfast.ledger.filing import Filed, Found, Kept
 from holdfast.ledger.looks import Looks, Narrowest
-from holdfast.ledger.past import CHECKPOINT, Past, checkpoint_of
+from holdfast.ledger.past import CHECKPOINT, Past, checkpoint_of, told_line, unanswered
 from holdfast.ledger.recording import Pending, at_worst, reading_entry, recorded, releases_of
 from holdfast.ledger.wholes import read_whole
 from holdfast.mechanisms.account import Account
@@ -181,26 +181,34 @@ class Transcript:
 
     def looks_at(self, question: str) -> Sequence[Recorded]:
         """The looks at one question, with those that were folded by a checkpoint."""
-        return (*self._before(question, self._recall_look), *self._looks.get(question, ()))
+        return self._filed(question, self._recall_look, lambda: self._looks.get(question, ()))
 
     def told_of(self, question: str) -> Sequence[Recorded]:
         """What was told of a question and followed from looks, with what a checkpoint folded."""
-        return (*self._before(question, self._recall_told), *self._told.get(question, ()))
+        return self._filed(question, told_line, lambda: self._told.get(question, ()))
 
     def told_for(self, key: str) -> int | None:
         """The entry that says what the call with this key was told."""
-        earlier = self._before(_KEY + key, lambda found: found.settled[0])
-        return next(iter(earlier), None) or self._keys.get(key)
 
-    def _before(self, text: str, recall: Callable[[Found], _Said | None]) -> list[_Said]:
-        """What is filed under a text and was folded by the checkpoint."""
+        def here() -> Sequence[int]:
+            return [self._keys[key]] if key in self._keys else []
+
+        return next(iter(self._filed(_KEY + key, lambda found: found.settled[0], here)), None)
+
+    def _filed(
+        self,
+        text: str,
+        recall: Callable[[Found], _Said | None],
+        here: Callable[[], Sequence[_Said]],
+    ) -> Sequence[_Said]:
+        """What is filed under a text: what was folded by the checkpoint, and what was `here`."""
         past = self._past
         if past is None:
-            return []
+            return here()
         with past.guard:  # another thread may be reading everything now
             found = [] if self._past is None else past.found(text)
             recalled = [recall(each) for each in found if each.settled[0] <= self._skipped]
-            return [each for each in recalled if each is not None]
+            return (*(each for each in recalled if each is not None), *here())
 
     def _recall_look(self, found: Found) -> Recorded | None:
         if not found.filed.look:
@@ -215,18 +223,7 @@ class Transcript:
         for asked, release in zip(pending.asked, releases, strict=True):
             if (release.number, asked.offer.question) == (filed.look, filed.question):
                 return recorded(asked, release, *how)
-        raise _unanswered(seq, filed.question)
-
-    def _recall_told(self, found: Found) -> Recorded | None:
-        if not found.filed.line or found.filed.look:
-            return None
-        seq, text, receipt = found.settled
-        with reading_entry(f"entry {seq}"):
-            body = json.loads(text)
-            for line in body["lines"]:
-                if line["line"] == found.filed.line and "parts" in line:
-                    return read_whole(line, body["at"], receipt)
-        raise _unanswered(seq, found.filed.question)
+        raise unanswered(seq, filed.question)
 
     @property
     def questions(self) -> Iterable[str]:
@@ -374,10 +371,6 @@ class Transcript:
         if pending is None or pending.seq != body["reserve"]:
             raise LedgerTampered(f"entry {seq} of the ledger finishes a batch that is not open.")
         return pending
-
-
-def _unanswered(seq: int, question: str) -> LedgerTampered:
-    return LedgerTampered(f"entry {seq} of the ledger does not answer {question}. {RESTORE}")
 
 
 def _opened(said: _Said | None) -> _Said:
