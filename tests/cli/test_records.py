@@ -132,3 +132,20 @@ def test_a_tampered_ledger_exits_with_four_whatever_the_command(
         ledger.commit()
     assert holdfast(*command, cwd=folder).returncode == 4
     assert holdfast(*command, "--json", cwd=folder).returncode == 4
+
+
+def test_parts_fold_under_what_was_asked(folder: Path) -> None:
+    question = "quantile(x, 0.5, 125)"
+    asked = holdfast("ask", "t", question, "--bounds", "0", "500", "--json", cwd=folder)
+    assert (asked.returncode, json.loads(asked.stdout)["number"]) == (0, 2)
+    folded, shown = (
+        json.loads(holdfast("ledger", "t", "--json", *more, cwd=folder).stdout)
+        for more in ((), ("--parts",))
+    )
+    assert [row["number"] for row in folded] == [1, 2]
+    parts = [row for row in shown if row["part_of"] is not None]
+    assert {row["part_of"] for row in parts} == {folded[1]["question"]}
+    assert len(shown) == 2 + len(parts) > 2
+    done = holdfast("ledger", "t", "--parts", "--output", "all.csv", cwd=folder)
+    assert f"(look {parts[0]['look']})" in done.stdout
+    assert pl.read_csv(folder / "all.csv").height == len(shown)
