@@ -36,7 +36,7 @@ def test_the_notebook_runs_as_written(tmp_path: Path, monkeypatch: pytest.Monkey
     assert again.status == "repeated"  # type: ignore[attr-defined]
     assert again == answer
     assert [origin for origin, _ in groups] == ["EWR", "JFK", "LGA"]  # type: ignore[attr-defined]
-    assert names["table"].height == 8  # type: ignore[attr-defined]
+    assert names["table"].height == 5  # type: ignore[attr-defined]
     assert (tmp_path / "flights.ledger").exists()
 
 
