@@ -149,29 +149,31 @@ class _Call:
         looks = [each for taken in self.taken for each in taken.looks]
         numbered = [each.number for each in looks if each.number is not None]
         numbers = count(max([transcript.next_line - 1, *numbered]) + 1)
-        told: list[Recorded] = []  # by this call
+        told: dict[int, Recorded] = {}  # by this call, by number
         lines = [self._line(place, at, told, numbers) for place in range(len(self.questions))]
         said = lines if key is not None else [line for line in lines if "parts" in line]
         return [telling(at, key, said)] if said else []
 
-    def _line(self, place: int, at: str, told: list[Recorded], numbers: Iterator[int]) -> Body:
+    def _line(self, place: int, at: str, told: dict[int, Recorded], numbers: Iterator[int]) -> Body:
         """One question's line: one that is there already, or what follows now."""
         question, request, taken = self.questions[place], self.requests[place], self.taken[place]
         transcript, fresh = self.desk.transcript, any(each.fresh for each in taken.found)
-        if is_single(question) and taken.looks[0].number is not None:
-            repeated = not fresh or taken.looks[0] in told
-            told.append(taken.looks[0])
-            return self._there(place, taken.looks[0], repeated=repeated)
-        now_told = [line for line in told if line.question == question.text]
+        look = taken.looks[0]
+        if is_single(question) and look.number is not None:
+            repeated = not fresh or look.number in told
+            told[look.number] = look
+            return self._there(place, look, repeated=repeated)
+        now_told = [line for line in told.values() if line.question == question.text]
         earlier = [*transcript.told_of(question.text), *now_told]
         followed = Followed(self.running.results[place], taken.looks, taken.parts)
         facts = whole(request, question, followed, earlier, transcript.terms)
         for line in reversed(now_told if fresh else earlier):
             if alike(list(line.interval), facts["interval"]):
                 return self._there(place, line, repeated=True)
-        body = {"line": next(numbers), "repeated": False, "request": request.body(), **facts}
-        taken.line, taken.repeated = read_whole(body, at, ""), False
-        told.append(taken.line)
+        number = next(numbers)
+        body = {"line": number, "repeated": False, "request": request.body(), **facts}
+        told[number] = taken.line = read_whole(body, at, "")
+        taken.repeated = False
         return body
 
     def _there(self, place: int, line: Recorded, *, repeated: bool) -> Body:

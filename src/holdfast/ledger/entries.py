@@ -288,13 +288,14 @@ def lies_in(interval: Interval, claim: tuple[float, float]) -> bool:
 
 def reservation(at: str, mechanism: str, asked: Sequence[Asked]) -> dict[str, Any]:
     """The entry that makes a batch's worst charges durable."""
-    requests = list(dict.fromkeys(each.request for each in asked))
+    distinct = dict.fromkeys(each.request for each in asked)
+    requests = {request: place for place, request in enumerate(distinct)}
     return {
         "kind": "reserve/2",
         "at": at,
         "mechanism": mechanism,
         "asked": [request.body() for request in requests],
-        "items": [each.body(requests.index(each.request)) for each in asked],
+        "items": [each.body(requests[each.request]) for each in asked],
     }
 
 
