@@ -240,7 +240,11 @@ def test_many_questions_about_few_columns_are_answered_where_asking_runs_dry(
     for name in ("analyst", "multiplicative weights"):
         ledger = tmp_path / f"{name}.ledger"
         with holdfast.open(
-            data, ledger=ledger, questions=len(questions), tolerance=0.05, guesser=name
+            data,
+            ledger=ledger,
+            questions=len(questions),
+            tolerance=0.05,
+            guesser=name,
             described="off",
         ) as holdout:
             with contextlib.suppress(Refused):

@@ -28,7 +28,9 @@ HOLD, TRAIN = table(1), table(2)
 
 @pytest.fixture
 def holdout(tmp_path: Path) -> holdfast.Holdout:
-    return holdfast.open(HOLD, ledger=tmp_path / "g.ledger", questions=100, tolerance=0.03, described="off")
+    return holdfast.open(
+        HOLD, ledger=tmp_path / "g.ledger", questions=100, tolerance=0.03, described="off"
+    )
 
 
 def plain(condition: pl.Expr) -> float:
@@ -84,7 +86,11 @@ def test_a_group_that_may_be_empty_says_nothing(holdout: holdfast.Holdout) -> No
 
 def test_training_rows_name_the_groups(tmp_path: Path) -> None:
     holdout = holdfast.open(
-        HOLD, ledger=tmp_path / "t.ledger", questions=100, tolerance=0.03, train=TRAIN
+        HOLD,
+        ledger=tmp_path / "t.ledger",
+        questions=100,
+        tolerance=0.03,
+        train=TRAIN,
         described="off",
     )
     groups = holdout.ask(holdfast.mean("late", by="site"))
@@ -103,7 +109,10 @@ def test_groups_of_fresh_tables_are_covered_and_the_share_of_the_group_is_needed
     sabotaged = 0
     for seed in range(10, 16):
         with holdfast.open(
-            table(seed), ledger=tmp_path / f"{seed}.ledger", questions=10, tolerance=0.05
+            table(seed),
+            ledger=tmp_path / f"{seed}.ledger",
+            questions=10,
+            tolerance=0.05,
             described="off",
         ) as holdout:
             groups = holdout.check(holdfast.mean("late", by="site"), guess=TRAIN)
@@ -132,7 +141,9 @@ def test_what_cannot_be_done_gets_one_sentence(holdout: holdfast.Holdout, tmp_pa
         holdout.check(holdfast.mean("late", by="x"), guess=TRAIN)
     with pytest.raises(InvalidArgument, match="protected table"):
         holdout.check(holdfast.mean("late", by="site"), guess=HOLD)
-    few = holdfast.open(HOLD, ledger=tmp_path / "few.ledger", questions=5, tolerance=0.05, described="off")
+    few = holdfast.open(
+        HOLD, ledger=tmp_path / "few.ledger", questions=5, tolerance=0.05, described="off"
+    )
     with pytest.raises(BudgetExhausted, match="remaining"):
         few.check(holdfast.mean("late", by="site"), guess=TRAIN)
     assert len(few.ledger) == 0

@@ -274,7 +274,11 @@ def test_what_the_opening_says_of_the_table_is_compared_with_it(
     )
     path = tmp_path / "m.ledger"
     with holdfast.open(
-        data, ledger=path, tolerance=0.3, design=["arm"], sampling=holdfast.clustered("unit")
+        data,
+        ledger=path,
+        tolerance=0.3,
+        design=["arm"],
+        sampling=holdfast.clustered("unit"),
         described="off",
     ) as holdout:
         holdout.ask("avg(late)")

@@ -23,7 +23,11 @@ TABLE = pl.DataFrame({"x": [i / ROWS for i in range(ROWS)], "unit": [i // 3 for 
 
 def opened(folder: Path, **declared: Any) -> holdfast.Holdout:
     return holdfast.open(
-        TABLE, ledger=folder / "mine.ledger", name="mine", schema={"x": (0, 1)}, **declared
+        TABLE,
+        ledger=folder / "mine.ledger",
+        name="mine",
+        schema={"x": (0, 1)},
+        **declared,
         described="off",
     )
 

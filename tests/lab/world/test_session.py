@@ -49,7 +49,11 @@ def test_a_session_answers_as_a_ledger_does(
     sample, train = (POPULATION.draw(ROWS, np.random.default_rng(seed)) for seed in (1, 2))
     other = frame(train) if CATALOGUE[terms["mechanism"]].trained else None
     with holdfast.open(
-        frame(sample), ledger=tmp_path / "mine.ledger", questions=20, train=other, **terms
+        frame(sample),
+        ledger=tmp_path / "mine.ledger",
+        questions=20,
+        train=other,
+        **terms,
         described="off",
     ) as holdout:
         opening, transcript = holdout.opening, transcript_of(holdout)
