@@ -17,6 +17,7 @@ from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
 from tests.holdout.asking import FACTS, HOLD, TRAIN
 from tests.holdout.tables import opened, untouchable, watch
+from tests.seam import CHECKPOINT_EVERY, put_sample, store_of, transcript_of
 
 BETTER = holdfast.difference("new = y", "old = y", better="higher")
 
@@ -124,19 +125,19 @@ CALLS: dict[str, Any] = {
 def test_a_call_made_again_with_its_key_is_told_the_same(
     holdout: Holdout, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.ledger.transcript._CHECKPOINT_EVERY", 2)
+    monkeypatch.setattr(CHECKPOINT_EVERY, 2)
     holdout.ask("avg(y)")
     first = CALLS[name](holdout, "k1")
     repeat = CALLS[name](holdout, "k2")  # all of it is known, and told as a repeat
     holdout.ask("avg(z)", tolerance=0.03)
-    entries, nats = holdout._desk.transcript.count, holdout.budget.nats
+    entries, nats = transcript_of(holdout).count, holdout.budget.nats
     real = watch(holdout, untouchable)
     with opened(tmp_path) as resumed:  # without rows, from a checkpoint
         for who in (holdout, resumed):
             assert said(CALLS[name](who, "k1")) == said(first)
             assert said(CALLS[name](who, "k2")) == said(repeat)
-    assert (holdout._desk.transcript.count, holdout.budget.nats) == (entries, nats)
-    holdout._desk._sample = real.sample
+    assert (transcript_of(holdout).count, holdout.budget.nats) == (entries, nats)
+    put_sample(holdout, real.sample)
     answers = [repeat] if isinstance(repeat, Answer) else repeat
     assert {each.cost for each in answers} == {0.0}
     with pytest.raises(InvalidArgument, match=r"the key 'k1' was used to .*; use another key"):
@@ -154,7 +155,7 @@ def test_of_two_calls_with_one_key_the_faster_is_told(tmp_path: Path) -> None:
         first: list[Answer] = []
 
         def overtaken(self: Store, timeout: float) -> Any:
-            if self is slow._desk.store and others:
+            if self is store_of(slow) and others:
                 first.append(others.pop()())
             return exclusive(self, timeout)
 

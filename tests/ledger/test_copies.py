@@ -127,7 +127,7 @@ def test_the_address_is_the_one_that_was_recorded() -> None:
     """A crashed entry is finished by another version with the same noise: this never changes."""
     offer = Offer(7, "avg(b)", 0.25, Grid(16, 4, 4), 0.5, -3.0, -9.5, 0.125)
     said = (
-        '{"law":"bounded noise/1","nonce":null,"offer":{"claim":null,"extra":null,'
+        '{"law":"bounded noise/1","nonce":null,"offer":{"bits":null,"claim":null,"extra":null,'
         '"grid":{"cells":16,"reach":4,"scale":4},"guess":null,"log_p":-9.5,"log_share":-3.0,'
         '"number":7,"prior":null,"profile":null,"question":"avg(b)","radius":0.125,'
         '"tolerance":0.25,"variance":null,"worst_charge":0.5},"table":"f"}'
@@ -176,7 +176,7 @@ def test_two_functions_of_one_name_do_not_share_their_noise(
 def test_without_a_nonce_they_would(
     copies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.holdout.desk.is_named", lambda _: False)
+    monkeypatch.setattr("holdfast.holdout.wishes.is_named", lambda _: False)
     assert close(of_functions(copies)) == len(LEVELS)
 
 

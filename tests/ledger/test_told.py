@@ -16,8 +16,8 @@ from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import Row
 from holdfast.ledger.store import Store
 from tests.holdout.tables import BOUNDS, copied, table
+from tests.ledger.forging import Body, faults, write
 from tests.ledger.reading import folded, rows_of
-from tests.ledger.test_forgery import Body, faults, write
 
 ROWS = table(4_000)
 GROUPS = "difference(avg(x) where late, avg(x) where not late)"
@@ -32,12 +32,12 @@ class Killed(BaseException):
 def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new ledger; others are copies of it, with the same secret and so the same noise."""
     path = tmp_path_factory.mktemp("start") / "t.ledger"
-    holdfast.open(ROWS, ledger=path, **FACTS).close()
+    holdfast.open(ROWS, ledger=path, **FACTS, described="off").close()
     return path
 
 
 def of(path: Path) -> Holdout:
-    return holdfast.open(ROWS, ledger=path)
+    return holdfast.open(ROWS, ledger=path, described="off")
 
 
 def asked(holdout: Holdout) -> list[Answer]:

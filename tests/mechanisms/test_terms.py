@@ -82,11 +82,13 @@ def test_terms_that_make_no_sense(changed: dict[str, Any], said: str) -> None:
 
 def test_what_is_left_open_gets_its_default_or_is_planned() -> None:
     terms = Declarations().terms(100, Independent(), NO_DESIGN)
-    assert terms == Terms(100, None, 0.95, None, Independent())
+    assert terms == Terms(
+        100, None, 0.95, None, Independent(), described="exact", described_share=0.4
+    )
     said = Declarations(0.1, 20.0, 3.0, 0.9, design=("arm",))  # type: ignore[arg-type]
     assert (said.questions, said.surprises) == (20, 3)
     assert isinstance(said.questions, int)
-    terms = said.terms(900, m_dependent(2), ARMS)
+    terms = said.terms(900, m_dependent(2), ARMS, "off")
     assert terms == Terms(900, 0.1, 0.9, 20, m_dependent(2), ARMS, 3)
 
 

@@ -17,7 +17,7 @@ from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk, now
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.retelling import left_after, retold
-from holdfast.holdout.wishes import Body, LookFound
+from holdfast.holdout.wishes import Body, LookFound, is_described
 from holdfast.holdout.wishing import wishes_for
 from holdfast.ledger.alike import alike
 from holdfast.ledger.entries import Recorded, Request, telling
@@ -53,6 +53,8 @@ def claimed(part: Subquestion, t: float, tolerance: float | None) -> Wish:
 def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | None) -> Wish:
     """As it is put to the desk, but for the guess, which matters to no cost."""
     t = desk.half_width(tolerance)
+    if is_described(statistic):
+        return Wish(statistic, t, narrow=True)
     checked = guess.rows is not None or desk.guesses(statistic)
     wish = about(statistic, t, 0.5) if checked else Wish(statistic, t)
     return replace(wish, narrow=tolerance is None)

@@ -22,10 +22,10 @@ class Account:
     """
 
     leakage: LeakageAccount = field(default_factory=LeakageAccount)
-    described: int = 0
     checks: int = 0
     surprises: int = 0
     memory: Mapping[str, Any] = field(default_factory=dict)
+    described: int = 0
 
     def remembering(self, name: str, value: Any) -> Account:
         """The account with one mechanism's memory replaced."""
@@ -47,8 +47,8 @@ class Account:
     def from_dict(cls, body: Mapping[str, Any]) -> Account:
         spent = body["log_beta_spent"]
         leakage = LeakageAccount(body["asked"], body["nats"], -math.inf if spent is None else spent)
-        described, checks, surprises = (body[name] for name in ("described", "checks", "surprises"))
-        return cls(leakage, described, checks, surprises, dict(body["memory"]))
+        memory = dict(body["memory"])
+        return cls(leakage, body["checks"], body["surprises"], memory, body["described"])
 
     @property
     def asked(self) -> int:

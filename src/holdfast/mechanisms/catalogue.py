@@ -36,7 +36,6 @@ CATALOGUE: Mapping[str, MechanismKind] = {
         ROUNDING,
         SAMPLE_SPLITTING,
         ONE_LOOK,
-        DESCRIBED_ONLY,
         THRESHOLDOUT,
         LADDER,
         PARAMETER_FREE_LADDER,
@@ -51,6 +50,8 @@ CATALOGUE: Mapping[str, MechanismKind] = {
 
 def kind_of(name: object) -> MechanismKind:
     """The catalogue's entry of a name."""
+    if name == DESCRIBED_ONLY.name:  # what is there where nothing is to be chosen
+        return DESCRIBED_ONLY
     if isinstance(name, str) and name in CATALOGUE:
         return CATALOGUE[name]
     near = difflib.get_close_matches(str(name), CATALOGUE, n=1)
