@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"delay": rng.normal(5, 30, 4_000), "origin": rng.choice(["JFK", "LGA"], 4_000)}
     ).write_parquet(folder / "hold.parquet")
     (folder / "bounds.toml").write_text("[bounds]\ndelay = [-60, 180]\n", encoding="utf-8")
-    words = ("--name", "flights", "--questions", "40", "--tolerance", "0.1")
+    words = ("--name", "flights", "--questions", "40", "--tolerance", "0.1", "--described", "off")
     done = holdfast("init", "hold.parquet", *words, "--schema", "bounds.toml", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "Protected 4,000 rows" in done.stdout

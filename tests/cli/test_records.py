@@ -30,7 +30,8 @@ COMMANDS = [
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("asked")
     pl.DataFrame({"x": list(range(500))}).write_csv(folder / "t.csv")
-    assert holdfast("init", "t.csv", "--tolerance", "0.3", cwd=folder).returncode == 0
+    plain = ("--tolerance", "0.3", "--described", "off")
+    assert holdfast("init", "t.csv", *plain, cwd=folder).returncode == 0
     assert holdfast("ask", "t", "avg(x > 250)", cwd=folder).returncode == 0
     return folder
 

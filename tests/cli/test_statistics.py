@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trial")
     table(1).write_parquet(folder / "hold.parquet")
     table(2).write_parquet(folder / "train.parquet")
-    words = ("--name", "trial", "--questions", "200", "--tolerance", "0.06")
+    words = ("--name", "trial", "--questions", "200", "--tolerance", "0.06", "--described", "off")
     design = ("--design", "late", "--design", "arm")
     done = holdfast("init", "hold.parquet", *words, *design, cwd=folder)
     assert done.returncode == 0, done.stderr

@@ -72,7 +72,7 @@ def test_a_ledger_keeps_the_choice_and_says_why(
 ) -> None:
     path = tmp_path / "m.ledger"
     with holdfast.open(
-        TABLE, ledger=path, mechanism="auto", questions=questions, schema=BOUNDS
+        TABLE, ledger=path, mechanism="auto", described="off", questions=questions, schema=BOUNDS
     ) as holdout:
         assert holdout.opening.mechanism["name"] == chosen
         why = holdout.opening.mechanism["why"]

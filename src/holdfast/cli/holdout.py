@@ -99,6 +99,14 @@ def init(
             "Repeat for several.",
         ),
     ] = None,
+    described: Annotated[
+        Literal["exact", "rounded", "off"] | None,
+        typer.Option(help="How questions are answered that are text over the table's columns."),
+    ] = None,
+    described_share: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="The part of the failure probability that is for them."),
+    ] = None,
     mechanism: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="How it answers: a name of `holdfast mechanisms`."),
@@ -137,6 +145,8 @@ def init(
             sampling=sampling_of_text(sampling),
             schema=schema,
             design=design,
+            described=described,
+            described_share=read_number("described_share", described_share),
             mechanism=mechanism,
             options=options_of_text(option or []),
             private=private,
@@ -258,20 +268,16 @@ def check(
     if [guess, guess_from, at_most, at_least].count(None) != 3:
         raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
     claim: dict[str, Any] = {
-        "guess": read_number("guess", guess),
+        "guess": read_number("guess", guess) if guess_from is None else guess_from,
         "at_most": read_number("at_most", at_most),
         "at_least": read_number("at_least", at_least),
     }
     wanted: Any = read_number("tolerance", tolerance)
     if dry_run:
-        _show_cost(resumed(name, guess_from), asked, as_json, tolerance=wanted, **claim)
+        _show_cost(resumed(name), asked, as_json, tolerance=wanted, **claim)
         return
-    holdout = opened(name, data, table, guess_from)
-    if guess_from is not None:
-        # To ask with other rows at hand is to check what those rows say.
-        _show(name, holdout.ask(asked, why=why, tolerance=wanted), as_json)
-    else:
-        _show(name, holdout.check(asked, why=why, tolerance=wanted, **claim), as_json)
+    holdout = opened(name, data, table)
+    _show(name, holdout.check(asked, why=why, tolerance=wanted, **claim), as_json)
 
 
 def _show_cost(holdout: Holdout, asked: Any, as_json: bool, **said: Any) -> None:

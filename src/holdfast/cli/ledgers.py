@@ -77,7 +77,7 @@ def opened(
     name: str,
     data: str | None,
     table: str | None,
-    train: str | None,
+    train: str | None = None,
     guesser: str | None = None,
 ) -> Holdout:
     """The holdout with its rows, from `data` or from where they were at first."""
