@@ -193,7 +193,7 @@ def _first_question(holdout: Holdout) -> str:
 @app.command(
     help="Ask a question without a guess.\n\n"
     f'Statistics: {", ".join(["avg", *call.__all__])}; add "where ..." for rows like these.',
-    epilog='Example: holdfast ask flights "avg(arr_delay)" --bounds -60 180 --by origin',
+    epilog="Example: holdfast ask flights \"avg(arr_delay > 15) where origin = 'JFK'\"",
 )
 def ask(
     name: Name,
