@@ -18,7 +18,7 @@ from holdfast.described.rule import UNKNOWN, Evidence, Rule
 from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.described import recorded_rule, rule_from
-from holdfast.question.row import GRID
+from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
 from holdfast.theory.direct.mean import bounded_mean_interval
@@ -190,3 +190,18 @@ def test_sizes_are_counted_among_the_symbols() -> None:
         sized = Gridded("auc", rows, LOG_P, log_share=log_share).symbols
         sizes = min(rows, math.floor(2 * rows * BoundedMean(rows).radius(log_share))) + 1
         assert sized == alone * sizes
+
+
+@given(st.integers(0, 4095), st.integers(0, 4095))
+def test_ends_go_outwards_by_what_the_grid_of_values_may_be_off(one: int, other: int) -> None:
+    low, high = sorted((one / 4095, other / 4095))
+    rule = Gridded("concentration", 100, LOG_P)
+    found = rule.found(rule.seen(100, (low + high) / 2, Interval(low, high)))
+    assert found.interval.low <= max(0.0, low - GRID_ERROR)
+    assert found.interval.high >= min(1.0, high + GRID_ERROR)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_what_is_not_known_is_the_whole_range_and_no_more(squared: bool) -> None:
+    rule = Gridded("spread", 100, LOG_P, squared=squared)
+    assert rule.found(rule.seen(100, None, UNKNOWN)).interval == UNKNOWN

@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import DataChanged, HoldfastError, InvalidQuestion, LedgerUnavailable
+from holdfast.errors import (
+    DataChanged,
+    HoldfastError,
+    InvalidArgument,
+    InvalidQuestion,
+    LedgerUnavailable,
+)
 from holdfast.holdout.holdout import Holdout
 from tests.holdout.tables import LATE, Crash, Watched, crash, made, opened, table, watch
 from tests.ledger.reading import folded
@@ -20,6 +26,7 @@ HOPELESS: dict[str, Callable[[], BaseException]] = {
     "a scan that broke off": lambda: HoldfastError("The table could not be read to its end."),
     "no such form in this engine": lambda: KeyError("Op.SOMETHING"),
     "too deep": lambda: RecursionError("maximum recursion depth exceeded"),
+    "a rule that was not made for it": lambda: InvalidArgument("a value is not in [0, 1]."),
     "no longer a question": lambda: InvalidQuestion("Only the text of the function is left."),
 }
 PASSING: dict[str, Callable[[], BaseException]] = {

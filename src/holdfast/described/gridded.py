@@ -94,14 +94,19 @@ class Gridded:
         value, interval = grid_answer(GridSymbol(*places), UNKNOWN, self.points)
         if self.squared:
             low, high = (end * end for end in interval)
-            value, interval = value * value, Interval(max(0.0, round_down(low)), round_up(high))
+            value = value * value
+            interval = Interval(max(0.0, round_down(low)), min(1.0, round_up(high)))
         return Told(value if size else None, interval, (size, size))
 
     def seen(self, size: int, value: float | None, interval: Interval) -> Symbols:
-        """The symbols of a value with its interval, both as fractions of the range."""
+        """The symbols of a value with its interval, both as fractions of the range.
+
+        What is read of a row is off its value by less than `GRID_ERROR`, and so is a mean.
+        """
         if value is None:
             value, interval = 0.5, UNKNOWN
-        places = grid_symbol(value, interval, UNKNOWN, self.points)
+        wider = Interval(interval.low - GRID_ERROR, interval.high + GRID_ERROR)
+        places = grid_symbol(value, wider, UNKNOWN, self.points)
         return tuple(places) if self.log_share is None else (size, *places)
 
 

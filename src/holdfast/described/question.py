@@ -133,8 +133,7 @@ def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
     look = _look(question, uses, ground)
     if look is None:
         return None
-    turned = uses[0].turned and uses[0].part.kind not in _AS_ASKED
-    return DescribedQuestion(question, look, bits, turned)
+    return DescribedQuestion(question, look, bits, uses[0].turned)
 
 
 def described_again(text: str, ground: Ground | None) -> DescribedQuestion:
@@ -159,8 +158,6 @@ def _look(question: Bound, uses: Sequence[Use], ground: Ground) -> Look | None:
 
 
 _Maker = Callable[[Any, Part, tuple[float, ...], Ground], Look | None]
-# Parts whose rule reads the question's own value; it is the same rule turned over.
-_AS_ASKED = frozenset({"brier", "log_loss"})
 
 
 def _mean(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:
@@ -260,9 +257,9 @@ def _contrast(question: Any, part: Part, free: tuple[float, ...], ground: Ground
 
 def _paired(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
     """Two conditions by the rows in which they differ; other values by the mean difference."""
-    if not isinstance(ground.sampling, Independent) or not _two_conditions(part):
-        value = _difference(*part.trees)
-        return _mean_of(value, part, free, ground)
+    by_rows = isinstance(ground.sampling, Independent) and not ground.rounded
+    if not by_rows or not _two_conditions(part):
+        return _mean_of(_difference(*part.trees), part, free, ground)
     first, second = (build.coalesce([tree, build.FALSE]) for tree in part.trees)
     first_alone, second_alone = (
         row_value(build.conjunction([one, build.negation(other)]))

@@ -12,7 +12,7 @@ from holdfast.described.question import DescribedQuestion, described
 from holdfast.errors import InvalidQuestion, Refused
 from holdfast.holdout.desk import Desk
 from holdfast.mechanisms.mechanism import Wish
-from holdfast.statistics.bind import Labelled, Question
+from holdfast.statistics.bind import Labelled, Question, bind
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 
@@ -41,16 +41,19 @@ def _ruled(desk: Desk, question: Bound) -> DescribedQuestion | None:
     found = described(question, desk.ground)
     if found is None or desk.ground.prior.read(found.text).text != found.text:
         return None
-    return None if _is_long(desk, found, question) else found
+    return None if _is_long(desk, found) else found
 
 
-def _is_long(desk: Desk, found: DescribedQuestion, question: Bound) -> bool:
+def _is_long(desk: Desk, found: DescribedQuestion) -> bool:
     """Whether the ledger has a narrower answer to a question with a long description."""
     t = desk.transcript.terms.tolerance
-    if t is None or found.reach <= t or not is_single(question):
+    if t is None or found.reach <= t:
         return False
     try:
+        question = bind(found.text, desk.table)  # its group has the size that the ledger knows
+        if not is_single(question):
+            return False
         desk.offers([Wish(question, t)], desk.transcript.committed)
-    except Refused:
+    except (InvalidQuestion, Refused):
         return False
     return True

@@ -193,9 +193,11 @@ class Desk:
         `requests` tells, by its text, what each is asked for. If something is asked afresh,
         `conclude` says what is written in one commit with the last answers.
         """
-        # Named twice in one batch, a question is asked once; another claim is another question.
+        # Named twice in one batch, a question is asked once, by its description if it is described;
+        # another claim is another question.
         keys = [(wish.question.text, wish.claim if wish.stated else None) for wish in wishes]
-        wanted = dict(zip(keys, wishes, strict=True))
+        pairs = zip(keys, wishes, strict=True)
+        wanted = dict(sorted(pairs, key=lambda pair: is_described(pair[1].question)))
         unknown = partial(self._unknown, wanted)
 
         def found(fresh: Mapping[Key, Recorded]) -> list[LookFound]:

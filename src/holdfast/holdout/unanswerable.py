@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from holdfast.data.sample import Sample
-from holdfast.errors import HoldfastError, InvalidQuestion
+from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.ledger.recording import Pending
 
 __all__ = ["given_up", "is_readable", "passes"]
 
 
 def passes(error: Exception) -> bool:
-    """Whether an error is of the machine or the files, so that another try may succeed."""
+    """Whether an error is of the machine or the files, so that another try may succeed.
+
+    An argument that is refused inside the door is not: a rule has met rows that it was not made
+    for, and would meet them again.
+    """
     if isinstance(error, HoldfastError):
-        return type(error) is not HoldfastError and not isinstance(error, InvalidQuestion)
+        of_question = isinstance(error, InvalidQuestion | InvalidArgument)
+        return type(error) is not HoldfastError and not of_question
     return isinstance(error, OSError | MemoryError)
 
 

@@ -240,10 +240,9 @@ class Recorded:
 
     @property
     def estimate(self) -> Estimate:
-        """What a statistic that it is a part of goes by."""
-        if self.value is None:
-            raise TypeError(f"{self.question} says nothing and is a part of nothing")
-        return Estimate(self.value, self.interval)
+        """What a statistic that it is a part of goes by; what says nothing is anywhere."""
+        low, high = self.interval
+        return Estimate(low + (high - low) / 2 if self.value is None else self.value, self.interval)
 
     @property
     def shown(self) -> str:
