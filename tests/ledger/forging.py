@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from holdfast.ledger.transcript import Transcript
 from tests.ledger.reading import rows_of
 
 Body = dict[str, Any]
+Place = tuple[str | int, ...]
 
 
 def settled(bodies: list[Body]) -> list[Body]:
@@ -89,3 +91,59 @@ def sealed_again(path: Path, seq: int, change: Callable[[str], str]) -> None:
             )
         connection.execute("UPDATE head SET seal = ?", (seal(secret, len(rows), head),))
         connection.commit()
+
+
+# What says nothing about a promise: what people wrote, and what the rows were asked about.
+FREE = {"at", "why", "question", "guess", "claim"}
+# Declared for the question, so another value is another question. Smaller ones are found below.
+WANTED = {"tolerance"}
+
+
+def numbers(value: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+    """Every number in an entry, with its place there."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in FREE:
+                yield from numbers(inner, (*place, key))
+    elif isinstance(value, list):
+        for key, inner in enumerate(value):
+            yield from numbers(inner, (*place, key))
+    elif isinstance(value, int | float):
+        yield place, value
+
+
+def others(value: Any) -> set[Any]:
+    """What might stand in its place: less and more, by a little and by much."""
+    if isinstance(value, int):
+        return {value * 2 + 1, value + 1 + value // 10**6, value - 1 - value // 10**6}
+    return {value * 2 + 1, value - 1, value * 0.99, value * (1 + 1e-6)} - {value}
+
+
+def changed(body: Body, place: Place, value: Any) -> None:
+    inner: Any = body
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+
+
+def numbers_forged(path: Path) -> int:
+    """How many numbers of offers were replaced by others, one by one, and each was found."""
+    bodies = [json.loads(text) for _, text, _ in rows_of(path)]
+    assert faults(path) == []
+    seen = 0
+    for entry, body in enumerate(bodies):
+        if body["kind"] != "reserve/2":
+            continue
+        for place, value in numbers(body):
+            if place[-1] in WANTED and value < 0.5:
+                continue
+            for other in others(value):
+                again = copy.deepcopy(bodies)
+                changed(again[entry], place, other)
+                try:
+                    write(path, settled(again))
+                except (ArithmeticError, LookupError, LedgerTampered, TypeError, ValueError):
+                    continue  # it does not even fold
+                assert faults(path), f"{place} of entry {entry + 1}: {value} became {other}"
+                seen += 1
+    return seen

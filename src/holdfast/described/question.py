@@ -63,7 +63,7 @@ class Ground:
     @property
     def alike(self) -> bool:
         """Whether the rows are draws from one population."""
-        return isinstance(self.sampling, Independent) and self.design is NO_DESIGN
+        return isinstance(self.sampling, Independent) and not self.design
 
     @property
     def points(self) -> int:
