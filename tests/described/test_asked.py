@@ -178,3 +178,8 @@ def test_engines_and_the_order_of_rows_do_not_matter(
     assert 0.0 <= found.interval.low <= found.interval.high <= 1.0
     if found.value is not None:
         assert found.interval.low <= found.value <= found.interval.high
+
+
+def test_an_area_without_any_column_is_no_question() -> None:
+    with pytest.raises(InvalidQuestion, match="label that uses a column"):
+        GROUND.prior.read("auc(0, false)")

@@ -207,6 +207,11 @@ def _bind_auc(call: Call, table: Table) -> Auc:
     require_all_rows(call)
     score, label = call.arguments
     positive = positive_label(label, table)
+    if not column_names(positive):
+        raise InvalidQuestion(
+            f"By {text_of(positive)} all rows are of one class, whatever they hold; an AUC needs "
+            "two, so write a label that uses a column."
+        )
     if not table.design.covers(positive):
         raise InvalidQuestion(
             f"An AUC needs to know how many rows are positive, and {text_of(positive)} is not "

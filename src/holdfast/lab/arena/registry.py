@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from holdfast.errors import InvalidArgument
+from holdfast.lab.arena.by_description import beside_description, parities, written_votes
 from holdfast.lab.arena.comparison import Experiment, Run, run_cells
 from holdfast.lab.arena.experiments import (
     dependent_data,
@@ -44,6 +45,7 @@ class ExperimentKind:
     """An entry: what it shows, and how its arguments are called.
 
     `questions` names the argument that sets how many are asked, `extra` how many come on top of it.
+    `asks`: whether a mechanism that a caller may choose is asked.
     """
 
     name: str
@@ -54,10 +56,17 @@ class ExperimentKind:
     questions: str = "features"
     extra: int = 1
     tolerance: str | None = None
+    asks: bool = True
 
     def run(self, sizes: Sizes, run: Run) -> Experiment:
         """The experiment at these sizes, or at the published ones."""
-        arguments: dict[str, Any] = {"mechanism": sizes.mechanism, "run": run}
+        arguments: dict[str, Any] = {"run": run}
+        if self.asks:
+            arguments["mechanism"] = sizes.mechanism
+        elif sizes.mechanism != BY_BOUNDED_NOISE:
+            raise InvalidArgument(
+                f"{self.name} is about described questions, whatever the mechanism; leave it out."
+            )
         for what, argument in (("rows", self.rows), ("tolerance", self.tolerance)):
             value = getattr(sizes, what)
             if value is None:
@@ -128,6 +137,29 @@ _KINDS = (
         "heavy-tails",
         "Means of values without bounds, then their sum with the signs that fit.",
         heavy_tails,
+    ),
+    ExperimentKind(
+        "parities",
+        "The worst of all parities of features, by somebody who has seen the rows.",
+        parities,
+        trials=80,
+        extra=0,
+        asks=False,
+    ),
+    ExperimentKind(
+        "written-votes",
+        "The majority of the columns that fit the rows, written out by somebody who has seen them.",
+        written_votes,
+        trials=80,
+        extra=0,
+        asks=False,
+    ),
+    ExperimentKind(
+        "beside-description",
+        "Features by their description, then their vote by the ledger: charged, and free.",
+        beside_description,
+        tolerance="tolerance",
+        asks=False,
     ),
 )
 

@@ -16,12 +16,15 @@ from typing import Any
 from holdfast.data.sampling import Clustered, Declared, MDependent
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
+from holdfast.lab.arena.trial import Analyst
 from holdfast.lab.arena.verdict import WORDS, Word
+from holdfast.lab.attacks.insiders import AfterExactAnswers, WorstParity
 from holdfast.lab.attacks.roster import ATTACKS, AttackKind, SignsOf
 from holdfast.lab.pages.tables import Sheet
+from holdfast.lab.world.described import ByDescription
 from holdfast.lab.world.holders import Plain, as_if_independent
 from holdfast.lab.world.populations import Blocks, Population, Signs
-from holdfast.lab.world.session import Protected
+from holdfast.lab.world.session import BY_BOUNDED_NOISE, Protected
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.terms import Terms
@@ -48,6 +51,7 @@ _MOST_CELLS = 10**8
 _MOST_QUESTIONS = 2_000
 _OPEN_QUESTIONS = 300
 _WIDEST = 0.45
+_PARITIES, _EXACT_FEATURES = 14, 60
 _UNPROMISED = 0.25  # the half-width that analysts go by where none is promised
 
 
@@ -173,22 +177,46 @@ def rehearse(
     kind = kind_of(opening.mechanism["name"])
     stage = _stage(opening)
     cells, checks = stage.terms.rows * stage.asked, stage.holder.checks(stage.terms)
-    chosen = [ATTACKS[name] for name in _ATTACKS[: _FEW if cells > _QUICK else None]]
+    asks = opening.terms.described_share < 1.0
+    chosen = [ATTACKS[name] for name in _ATTACKS[: _FEW if cells > _QUICK else None] if asks]
     chosen = [
         each for each in chosen if stage.asked >= each.fewest and (checks or not each.guesses)
     ]
-    if not chosen:
+    insiders = _insiders(opening, stage)
+    if not chosen and not insiders:
         raise InvalidArgument(
             f"the ledger allows {stage.asked} questions, too few to attack; every attack here "
             f"needs at least {min(each.fewest for each in ATTACKS.values())}."
         )
-    found = []
-    for place, each in enumerate(chosen):
-        run = Run(trials, seed, n_jobs, _shifted(progress, place, len(chosen)))
+    found, many = [], len(chosen) + len(insiders)
+    runs = (Run(trials, seed, n_jobs, _shifted(progress, place, many)) for place in range(many))
+    for each, run in zip(chosen, runs, strict=False):
         found.append(_attacked(each, stage, run.seeded_for(each.name)))
-    return Rehearsal(
-        opening.name, _words(opening), stage.notes, kind.theorem is not None, tuple(found)
-    )
+    for analyst, run in zip(insiders, runs, strict=True):
+        found.append(_told_exactly(analyst, stage, run.seeded_for(analyst.name)))
+    promises = kind.theorem is not None or opening.terms.describes
+    return Rehearsal(opening.name, _words(opening), stage.notes, promises, tuple(found))
+
+
+def _insiders(opening: Opening, stage: _Stage) -> list[Analyst]:
+    """Those who attack described answers, where rows are alike as the made-up ones are."""
+    terms = opening.terms
+    if not terms.describes or not terms.independent or terms.design:
+        return []
+    features = min(_EXACT_FEATURES, stage.asked)
+    asks = opening.mechanism["name"] == BY_BOUNDED_NOISE
+    return [WorstParity(_PARITIES), *([AfterExactAnswers(features)] if asks else [])]
+
+
+def _told_exactly(analyst: Analyst, stage: _Stage, run: Run) -> Experiment:
+    """Described questions, and what is asked beside them, beside a plain holdout."""
+    features = analyst.features if isinstance(analyst, AfterExactAnswers) else _PARITIES
+    naive = replace(stage.terms, questions=features, described="off", described_share=0.0)
+    cells = [
+        Cell(Signs(features), holder, analyst, terms)
+        for holder, terms in ((Plain(), naive), (ByDescription(), stage.terms))
+    ]
+    return run_cells(analyst.name.replace(" ", "-"), analyst.description, cells, run)
 
 
 def _shifted(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,6 +21,7 @@ __all__ = [
     "Analyst",
     "Final",
     "Game",
+    "Insider",
     "Move",
     "Result",
     "Scenario",
@@ -50,10 +51,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What an analyst knows before the first answer: the terms, and the training table."""
+    """What an analyst knows before the first answer: the terms, and the training table.
+
+    An `Insider` has seen the protected `rows` too.
+    """
 
     terms: Terms
     train: Arrays | None = None
+    rows: Arrays | None = None
 
 
 # Yields moves and is sent what was shown; a refusal is thrown in, to be caught or not.
@@ -72,6 +77,15 @@ class Analyst(Protocol):
         ...
 
     def play(self, view: View, rng: np.random.Generator) -> Game: ...
+
+
+@runtime_checkable
+class Insider(Analyst, Protocol):
+    """An analyst who has seen the rows: what is described is true for everybody who asks it."""
+
+    def of_rows(self, rows: Arrays) -> LabQuestion:
+        """The question that these rows answer most wrongly."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +221,7 @@ class Scenario:
         sample = self.population.draw(self.terms.rows, rng)
         train = self.population.draw(self.train_rows, train_rng) if self.train_rows else None
         session = self.holder.open(self.terms, sample, train, int(holder_rng.integers(0, 2**63)))
-        view = View(self.terms, train)
+        view = View(self.terms, train, sample if isinstance(self.analyst, Insider) else None)
         return play(self.analyst, session, self.population, view, analyst_rng)
 
 

@@ -28,6 +28,7 @@ from holdfast.lab.world.questions import (
     Vote,
     average,
 )
+from holdfast.lab.world.written import Parity, WrittenVote
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.concentration import (
     BoundedMean,
@@ -136,6 +137,10 @@ class Signs:
                 )
             case BothPositive():
                 return self.agreement(question.feature) / 2
+            case Parity(chosen) if chosen and not self.informative:
+                return 0.5
+            case WrittenVote(vote):
+                return self.truth(vote)
         raise _unknown(self, question)
 
     def concentration(self, n: int) -> Concentration:

@@ -2,7 +2,8 @@
 
 Terms and an account folded by offer, respond, settle and advance, noise addressed by a seed: what a
 holdout does, without a ledger. A mechanism is made from its name in the catalogue, as an opening
-makes it. Everything of the laboratory that knows a mechanism is in this file.
+makes it. Everything of the laboratory that knows a mechanism is in this file; how questions are
+answered by their description is in `described`.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ __all__ = [
     "LabSample",
     "NoisyPart",
     "Protected",
+    "asking",
+    "lab_secret",
     "planned_terms",
 ]
 
@@ -213,7 +216,7 @@ class Protected:
         rows = LabSample(sample, self.scale)
         if isinstance(opened.mechanism, Ladder):  # questions here cannot be read from their texts
             opened = opened._replace(mechanism=replace(opened.mechanism, recall=rows))
-        return _ProtectedSession(self, opened, rows, train, _secret(seed))
+        return _ProtectedSession(self, opened, rows, train, lab_secret(seed))
 
     def _opened(self, declared: Terms) -> _Opened:
         kind = kind_of(self.mechanism)
@@ -366,7 +369,13 @@ def _noise_allowed(offer: Offer) -> float:
     return max(0.0, (offer.tolerance or 0.0) - (offer.radius or 0.0))
 
 
-def _secret(seed: int) -> bytes:
+def asking(terms: Terms) -> Mechanism:
+    """What answers by bounded noise under these terms."""
+    return Protected()._opened(terms).mechanism
+
+
+def lab_secret(seed: int) -> bytes:
+    """What the noise of a session is drawn by."""
     return blake2b(f"laboratory {seed}".encode(), digest_size=32).digest()
 
 

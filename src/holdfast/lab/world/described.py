@@ -1,0 +1,99 @@
+"""Described questions in the laboratory: answered by the rules of a holdout, at their own length.
+
+A question that has a text of so many bits is answered exactly; any other goes to a mechanism of the
+catalogue, on the same account. The rules, the levels and the charges are the ones of a holdout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from holdfast import require
+from holdfast.data.sample import Sample
+from holdfast.described.question import DescribedQuestion
+from holdfast.described.rounded import RoundedMean
+from holdfast.described.rule import Look
+from holdfast.described.shares import Share, share_look
+from holdfast.errors import BudgetExhausted
+from holdfast.lab.world.holders import Session, Shown
+from holdfast.lab.world.questions import Arrays, LabQuestion
+from holdfast.lab.world.session import LabSample, asking, lab_secret
+from holdfast.lab.world.written import HasLength
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.described import DESCRIBED
+from holdfast.mechanisms.mechanism import Mechanism, Wish
+from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.walk import walk
+from holdfast.theory.length.described import described_log_level
+
+__all__ = ["ByDescription"]
+
+
+@dataclass(frozen=True, slots=True)
+class ByDescription:
+    """Holdfast with described questions, exact or rounded as the terms say, and asks beside them.
+
+    Two sabotages, for trials that must fail: `paid` is the part of its bits that a question pays,
+    and without `charging` described answers cost what is asked later nothing.
+    """
+
+    paid: float = 1.0
+    charging: bool = True
+
+    def __post_init__(self) -> None:
+        require.between("paid", self.paid, 0.0, 1.0, open_low=True)
+
+    @property
+    def name(self) -> str:
+        less = f", {self.paid:g} of the bits paid" * (self.paid < 1)
+        return f"Holdfast by description{less}{', free' * (not self.charging)}"
+
+    @property
+    def promises(self) -> bool:
+        return self.paid == 1.0 and self.charging
+
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+        asks = terms.promises and terms.described_share < 1.0
+        mechanism = asking(terms) if asks else None
+        return _DescribedSession(self, terms, mechanism, LabSample(sample), lab_secret(seed))
+
+
+@dataclass(slots=True)
+class _DescribedSession:
+    settings: ByDescription
+    terms: Terms
+    mechanism: Mechanism | None  # of what is not described; None where all is
+    sample: LabSample
+    secret: bytes
+    account: Account = field(default_factory=Account)
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
+        if isinstance(question, HasLength):
+            return self._put(DESCRIBED, self._described(question), self.settings.charging)
+        if self.mechanism is None:
+            raise BudgetExhausted("The terms leave nothing for what is not described.")
+        return self._put(self.mechanism, Wish(self.sample.mean(question), self.terms.half_width))
+
+    def _put(self, mechanism: Mechanism, wish: Wish, charging: bool = True) -> Shown:
+        before, rows = self.account, cast(Sample, self.sample)
+        _, (release,), after = walk(mechanism, self.terms, before, [wish], rows, self._noise)
+        self.account = after if charging else replace(after, leakage=before.leakage)
+        value = 0.5 if release.value is None else release.value
+        return Shown(value, *release.interval, status=release.status)
+
+    def _described(self, question: HasLength) -> Wish:
+        mean, rows = self.sample.mean(question), self.sample.n
+        paid = round(self.settings.paid * question.millibits)
+        log_p = described_log_level(self.terms.log_beta_described, paid)
+        if self.terms.described == "rounded":
+            rounded = RoundedMean(rows, log_p)
+            look = Look(rounded, rounded.seen, (mean.row,))
+        else:
+            look = share_look(mean.row, Share(rows, log_p, (), alike=True))
+        asked = DescribedQuestion(mean, look, question.millibits / 1000, turned=False)
+        return Wish(asked, self.terms.half_width)
+
+    def _noise(self, number: int) -> Noise:
+        return Noise(self.secret, str(number))
