@@ -74,7 +74,8 @@ def test_errors_as_json() -> None:
 
 
 @pytest.mark.parametrize(
-    "sampling", ["independent", "clustered:12", "m-dependent:7", "declared:0.002"]
+    "sampling",
+    ["independent", "clustered:12", "clustered:id:12", "m-dependent:7", "declared:0.002"],
 )
 def test_sampling_can_be_said(sampling: str) -> None:
     done = holdfast(

@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 
 from holdfast.data.design import design_of
 from holdfast.data.polars import PolarsSample
+from holdfast.data.sampling import Independent
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.guessers.domain import MOST_DOMAIN_CELLS, Cut, domain_of
 from holdfast.question.columns import Schema
@@ -126,7 +127,7 @@ def test_without_declarations_every_known_column_is_in_it() -> None:
     assert dict(zip(found.columns, found.shape, strict=True)) == {"late": 2, "hour": 24, "x": 8}
     frame = pl.DataFrame({"arm": ["a", "b", "c"] * 4, "y": [1.0, 2.0] * 6})
     sample = PolarsSample(frame)
-    table = Table(Schema(sample.types), design_of(sample, ["arm"], None))
+    table = Table(Schema(sample.types), design_of(sample, ["arm"], Independent()))
     assert domain_of(table, None, MOST_DOMAIN_CELLS).values == (("a", "b", "c"),)
 
 

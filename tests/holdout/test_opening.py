@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import holdfast
+from holdfast.data.polars import PolarsSample
 from holdfast.errors import DataChanged, InvalidArgument, LedgerTampered
 from holdfast.ledger.audit import audit
 from tests.holdout.tables import (
@@ -336,6 +337,55 @@ def test_a_size_that_was_planned_with_is_not_believed(tmp_path: Path) -> None:
         assert "units of 4 rows" in holdout.budget.terms.assumption
     with opened(tmp_path, table(), sampling=sampling) as holdout:  # the same declaration again
         assert holdout.rows == 400
+
+
+def test_only_the_largest_unit_is_public_where_it_is_declared(tmp_path: Path) -> None:
+    sizes = {  # the same number of rows in other units
+        "even": np.arange(400) // 4,
+        "uneven": np.repeat(np.arange(120), [4] * 60 + [3] * 40 + [2] * 20),
+    }
+    openings = []
+    for name, units in sizes.items():
+        frame, path = table().with_columns(unit=units), tmp_path / f"{name}.ledger"
+        with holdfast.open(
+            frame,
+            ledger=path,
+            tolerance=0.4,
+            sampling=holdfast.clustered("unit", largest=4),
+            design=["origin"],
+        ) as holdout:
+            terms = holdout.opening.terms
+            assert terms.concentration.sigma == pytest.approx(0.5 * np.sqrt(4 / 400))  # type: ignore[attr-defined]
+            assert "units of at most 4 rows (column 'unit')" in terms.assumption
+            openings.append(terms.to_dict())
+            group = terms.design.group(holdout.opening.table.condition("origin != 'JFK'"))
+            assert group.squares == 4 * group.size  # sum a_u^2 <= 4 sum a_u, whatever the cells
+        assert all(finding.fine for finding in audit(path, lambda: PolarsSample(frame)))  # noqa: B023
+    assert openings[0] == openings[1]
+
+
+def test_a_unit_larger_than_declared_is_refused_before_there_is_a_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "t.ledger"
+    with pytest.raises(InvalidArgument) as refused:
+        holdfast.open(table(), ledger=path, sampling=holdfast.clustered("unit", largest=3))
+    assert str(refused.value).startswith("largest is 3, and a unit of column 'unit' has more rows")
+    assert "4" not in str(refused.value)
+    assert not path.exists()
+    holdfast.open(table(), ledger=path, sampling=holdfast.clustered("unit", largest=4)).close()
+    for other in (holdfast.clustered("unit"), holdfast.clustered("unit", largest=5)):
+        with pytest.raises(InvalidArgument, match="was opened with"):
+            holdfast.open(table(), ledger=path, sampling=other)
+
+
+@pytest.mark.parametrize("largest", [0, 1.5, True, "4", 2**20 + 1])
+def test_the_largest_unit_is_a_whole_number(largest: Any) -> None:
+    with pytest.raises(InvalidArgument, match="largest"):
+        holdfast.clustered("unit", largest=largest)
+
+
+def test_a_size_beside_the_largest_unit_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="leave size out"):
+        holdfast.clustered("unit", size=2, largest=4)
 
 
 def test_a_log_tail_cannot_be_written_in_a_ledger(tmp_path: Path) -> None:

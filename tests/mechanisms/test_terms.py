@@ -18,6 +18,7 @@ from tests.mechanisms.fake import ARMS, independent
 SAMPLINGS: list[Sampling] = [
     Independent(),
     clustered("unit", size=2.5),
+    clustered("unit", largest=12),
     m_dependent(3),
     declared(sigma=0.01),
     declared(sigma=0.01, b=0.2),

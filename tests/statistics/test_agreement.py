@@ -16,6 +16,7 @@ from hypothesis import given, settings, strategies as st
 from holdfast.data.design import design_of
 from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.polars import PolarsSample
+from holdfast.data.sampling import Independent, clustered
 from holdfast.errors import InvalidQuestion
 from holdfast.statistics.bind import bind, labelled
 from holdfast.statistics.call import histogram, mean
@@ -256,9 +257,9 @@ def test_engines_agree_to_the_last_bit() -> None:
 
 def test_the_design_has_the_same_cells_on_every_engine() -> None:
     relation = duckdb.connect().from_arrow(FRAME.to_arrow())
-    for unit in (None, "k"):
-        one = design_of(SAMPLE, ["arm", "y"], unit)
-        other = design_of(DuckDBSample(relation), ["y", "arm"], unit)
+    for sampling in (Independent(), clustered("k"), clustered("k", largest=99)):
+        one = design_of(SAMPLE, ["arm", "y"], sampling)
+        other = design_of(DuckDBSample(relation), ["y", "arm"], sampling)
         assert one == other
         assert type(one).from_dict(one.to_dict()) == one
         assert sum(one.counts) == len(ROWS)
@@ -284,7 +285,7 @@ def test_group_sizes_are_those_of_the_rows() -> None:
 def test_whole_numbers_of_any_size_can_be_design_columns() -> None:
     huge = 2**63 + 1025
     frame = pl.DataFrame({"id": [huge, 5, None, huge]}, schema={"id": pl.UInt64})
-    design = design_of(PolarsSample(frame), ["id"], None)
+    design = design_of(PolarsSample(frame), ["id"], Independent())
     at = type(PUBLIC)(type(PUBLIC.schema)({"id": PUBLIC.schema.types["k"]}), design)
     assert design.group(at.condition(f"id = {huge}")).size == 2
     assert design.group(at.condition("id = 5 or id is null")).size == 2

@@ -42,7 +42,9 @@ TYPES = {"arm": ColumnType.TEXT, "unit": ColumnType.INTEGER, "late": ColumnType.
 def at(arm: Sequence[str], unit: Sequence[int] | None = None) -> Table:
     """A table whose arms (and units) are these."""
     frame = pl.DataFrame({"arm": arm, "unit": [0] * len(arm) if unit is None else unit})
-    design = design_of(PolarsSample(frame), ["arm"], None if unit is None else "unit")
+    design = design_of(
+        PolarsSample(frame), ["arm"], Independent() if unit is None else Clustered("unit")
+    )
     return Table(Schema(TYPES), design)
 
 
@@ -119,7 +121,7 @@ def test_an_auc_is_as_wide_as_the_smaller_class(beta: float, trials: int) -> Non
     """20 positives fall above or below 500 equal negatives; the twin mistakes the classes."""
     frame = pl.DataFrame({"y": [True] * 20 + [False] * 500})
     types = {"y": ColumnType.BOOLEAN, "p": ColumnType.FLOAT}
-    table = Table(Schema(types), design_of(PolarsSample(frame), ["y"], None))
+    table = Table(Schema(types), design_of(PolarsSample(frame), ["y"], Independent()))
     question = bind("auc(p, y)", table)
     assert isinstance(question, Auc)
     assert (question.positives, question.negatives) == (20, 500)

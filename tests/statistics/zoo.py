@@ -17,6 +17,7 @@ import polars as pl
 from holdfast.data.design import NO_DESIGN, design_of
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
+from holdfast.data.sampling import Independent
 from holdfast.question import ColumnType, Schema
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import Derived, is_derived, is_single
@@ -86,7 +87,7 @@ def table(rows: int = 400, seed: int = 3) -> pl.DataFrame:
 
 def public(frame: pl.DataFrame, design: Sequence[str] = DESIGN) -> Table:
     """What is public of a frame: its columns, and the cells of its design."""
-    found = design_of(PolarsSample(frame), design, None) if design else NO_DESIGN
+    found = design_of(PolarsSample(frame), design, Independent()) if design else NO_DESIGN
     return Table(SCHEMA, found)
 
 

@@ -139,7 +139,7 @@ def _again(made: Any, sampling: str) -> str:
 
 
 def sampling_of_text(text: str) -> Any:
-    """`independent`, `clustered:SIZE` or `clustered:COLUMN`, `m-dependent:M`, `declared:SIGMA`."""
+    """`independent`, `clustered:SIZE`, `clustered:COLUMN[:LARGEST]`, `m-dependent:M`, ..."""
     from holdfast.data.sampling import clustered, declared, m_dependent
 
     kind, _, argument = text.partition(":")
@@ -149,12 +149,15 @@ def sampling_of_text(text: str) -> Any:
         case "clustered", str(size) if size.replace(".", "").isdigit():
             return clustered("unit", size=float(size))
         case "clustered", str(column) if column:
+            name, _, largest = column.rpartition(":")
+            if name and largest.isdigit():
+                return clustered(name, largest=int(largest))
             return clustered(column)
         case "m-dependent", str(m) if m:
             return m_dependent(read_number("sampling", m))  # type: ignore[arg-type]
         case "declared", str(sigma) if sigma:
             return declared(sigma=read_number("sampling", sigma))
     raise InvalidArgument(
-        f"sampling is {text!r}; it must be independent, clustered:SIZE (rows in a unit) or "
-        "clustered:COLUMN, m-dependent:M or declared:SIGMA."
+        f"sampling is {text!r}; it must be independent, clustered:SIZE (rows in a unit), "
+        "clustered:COLUMN or clustered:COLUMN:LARGEST, m-dependent:M or declared:SIGMA."
     )

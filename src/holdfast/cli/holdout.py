@@ -83,8 +83,8 @@ def init(
         str,
         typer.Option(
             metavar="HOW",
-            help="How the rows came about: independent, clustered:COLUMN, m-dependent:M or "
-            "declared:SIGMA.",
+            help="How the rows came about: independent, clustered:COLUMN:LARGEST (rows of a unit, "
+            "at most; without, unit sizes are public), m-dependent:M or declared:SIGMA.",
         ),
     ] = "independent",
     schema: Annotated[

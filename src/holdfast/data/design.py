@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.data.sample import Sample
+from holdfast.data.sampling import Clustered, Sampling
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import no_column
 from holdfast.question.expression import ColumnType, Expression, column_names
@@ -41,6 +42,8 @@ class Design:
 
     `squares` adds up, for each cell, the squared number of its rows in each sampling unit (rows
     drawn one by one are units of 1); `straddling` says whether a unit has rows in several cells.
+    Where unit sizes are not public, `squares` is the most it could be, in all cells together too:
+    units of a_u <= M rows in a group have sum a_u^2 <= M sum a_u.
     """
 
     columns: tuple[str, ...]
@@ -125,8 +128,8 @@ class Design:
 NO_DESIGN = Design((), (), (), (), (), False)
 
 
-def design_of(sample: Sample, columns: Sequence[str], unit: str | None) -> Design:
-    """The cells of the declared columns; `unit` is the column that names sampling units, if any."""
+def design_of(sample: Sample, columns: Sequence[str], sampling: Sampling) -> Design:
+    """The cells of the declared columns, and what is public of the units in them."""
     if isinstance(columns, str) or not all(isinstance(column, str) for column in columns):
         raise InvalidArgument("design must be a list with the names of columns.")
     names = sorted(set(columns))
@@ -142,9 +145,12 @@ def design_of(sample: Sample, columns: Sequence[str], unit: str | None) -> Desig
             )
     import polars as pl
 
+    clusters = sampling if isinstance(sampling, Clustered) else None
+    largest = 1 if clusters is None else clusters.largest
+    unit = clusters.column if clusters is not None and largest is None else None
     sizes = _sizes(sample, names, unit)
     count = pl.col("rows").sum()
-    squares = count if unit is None else (pl.col("rows") ** 2).sum()
+    squares = (pl.col("rows") ** 2).sum() if largest is None else count * largest
     cells = sizes.group_by("cell").agg(count=count, squares=squares).sort("cell")
     return Design(
         tuple(names),

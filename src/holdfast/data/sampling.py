@@ -20,7 +20,7 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
-from holdfast.theory.base.dependence import MDependentMean
+from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT, MDependentMean
 
 __all__ = [
     "Clustered",
@@ -50,7 +50,12 @@ class Independent:
 
 @dataclass(frozen=True, slots=True)
 class Clustered:
-    """Rows in units that are independent of each other; inside a unit anything goes."""
+    """Rows in units that are independent of each other; inside a unit anything goes.
+
+    `size` is what a mean concentrates by: the sum of squared sizes of the units over the sum of
+    their sizes. With `largest`, the most rows a unit can have, sizes are not public, and it is the
+    most that `size` could be: whatever the sizes are, sum m_u^2 <= largest sum m_u.
+    """
 
     column: str
     size: float | None = None
@@ -64,17 +69,27 @@ class Clustered:
             )
         if self.size is not None:
             require.at_least("size", self.size, 1)
+        if self.largest is not None:
+            require.integer_between("largest", self.largest, 1, MOST_ROWS_IN_A_UNIT)
+            if self.size not in (None, self.largest):
+                raise InvalidArgument(
+                    f"size is {self.size:g} and largest {self.largest:,}; with largest nothing "
+                    "rests on a size: leave size out."
+                )
+            object.__setattr__(self, "size", float(self.largest))
 
     def profile(self, rows: int) -> Concentration:
         if self.size is None:
             raise InvalidArgument(
                 f"clustered({self.column!r}) has no size; to plan without data say how many rows "
-                f"a unit has: clustered({self.column!r}, size=12)."
+                f"a unit has: clustered({self.column!r}, size=12), or at most: largest=12."
             )
         return SubGaussian(0.5 * min(1.0, math.sqrt(self.size / rows)))
 
     def __str__(self) -> str:
         size = "" if self.size is None else f" of {self.size:g} rows"
+        if self.largest is not None:
+            size = f" of at most {self.largest:,} rows"
         return f"independent units{size} (column {self.column!r}), any dependence inside a unit"
 
 
@@ -110,13 +125,17 @@ class Declared:
 Sampling = Independent | Clustered | MDependent | Declared
 
 
-def clustered(column: str, *, size: float | None = None) -> Clustered:
+def clustered(column: str, *, size: float | None = None, largest: int | None = None) -> Clustered:
     """Rows come in independent units, named by `column`; any dependence inside a unit.
 
-    `size` is only needed to plan without data: rows in a unit (for unequal units, the sum of
-    squared sizes over the sum of sizes).
+    `largest` is how many rows a unit can have at most, known before the rows are: unit sizes are
+    then not public, a table with a larger unit is refused, and described means are as narrow as the
+    dependence inside units turns out to be. Without it the sizes of the units are public.
+
+    `size` is only needed to plan without data and without `largest`: rows in a unit (for unequal
+    units, the sum of squared sizes over the sum of sizes).
     """
-    return Clustered(column, size)
+    return Clustered(column, size, largest)
 
 
 def m_dependent(m: int) -> MDependent:
@@ -165,8 +184,8 @@ def sampling_to_dict(sampling: Sampling) -> dict[str, Any]:
     match sampling:
         case Independent():
             return {"kind": "independent"}
-        case Clustered(column, size):
-            return {"kind": "clustered", "column": column, "size": size}
+        case Clustered(column, size, largest):
+            return {"kind": "clustered", "column": column, "size": size, "largest": largest}
         case MDependent(m):
             return {"kind": "m_dependent", "m": m}
         case Declared(SubGaussian(sigma)):
@@ -184,8 +203,8 @@ def sampling_from_dict(body: Mapping[str, Any]) -> Sampling:
     match body:
         case {"kind": "independent"}:
             return Independent()
-        case {"kind": "clustered", "column": str(column), "size": size}:
-            return Clustered(column, size)
+        case {"kind": "clustered", "column": str(column), "size": size, "largest": largest}:
+            return Clustered(column, size, largest)
         case {"kind": "m_dependent", "m": int(m)}:
             return MDependent(m)
         case {"kind": "declared", "sigma": float(sigma), "b": b}:

@@ -295,8 +295,8 @@ def profile_look(value: RowValue, profile: Concentration, rule: Gridded) -> Look
     def symbols_of(found: Evidence) -> Symbols:
         (x,) = unit_values_of(found.sample, (value,), None)
         mean, radius = float(x.mean()), profile.radius(rule.log_p)
-        interval = Interval(max(0.0, mean - radius), min(1.0, mean + radius))
-        return rule.seen(rule.rows, mean, interval)
+        low, high = round_down(mean - radius), round_up(mean + radius)
+        return rule.seen(rule.rows, mean, Interval(max(0.0, low), min(1.0, high)))
 
     return Look(rule, symbols_of, others=(value,))
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import require
-from holdfast.data.clusters import effective_size
+from holdfast.data.clusters import measured
 from holdfast.data.design import design_of
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Clustered, Independent, Sampling, sampling_of, sampling_to_dict
+from holdfast.data.sampling import Independent, Sampling, sampling_of, sampling_to_dict
 from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.guessers.catalogue import guessers_of
 from holdfast.guessers.guesser import Guesser
@@ -205,9 +205,8 @@ def _opening(path: Path, said: _Said, sample: Sample) -> Opening:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
     schema = Schema(sample.types).declare(said.schema)
     declared = said.declarations
-    sampling = _measured(declared.sampling or Independent(), sample)
-    unit = sampling.column if isinstance(sampling, Clustered) else None
-    design = design_of(sample, declared.design or (), unit)
+    sampling = measured(declared.sampling or Independent(), sample)
+    design = design_of(sample, declared.design or (), sampling)
     wanted = declared.terms(sample.n, sampling, design, _describing(said))
     kind, why = _choice(said, wanted)
     planned = kind.plan(wanted, said.options)
@@ -277,16 +276,6 @@ def _not_private(name: str) -> InvalidArgument:
     )
 
 
-def _measured(sampling: Sampling, sample: Sample) -> Sampling:
-    """Clusters get their size from the table: how rows fall into units is public by declaration.
-
-    A size that was declared to plan with is not believed: the promise rests on the true one.
-    """
-    if not isinstance(sampling, Clustered):
-        return sampling
-    return Clustered(sampling.column, effective_size(sample, sampling.column))
-
-
 def _same_declarations(path: Path, opening: Opening, said: _Said, sample: Sample | None) -> None:
     """Refuse what is said otherwise than when the ledger was opened."""
     if said.private and not kind_of(opening.mechanism["name"]).private:
@@ -315,7 +304,7 @@ def _comparable(
     yield "described", declared.described, terms.described
     yield "described_share", declared.described_share, terms.described_share
     if declared.sampling is not None and sample is not None:
-        sampling = _measured(declared.sampling, sample)
+        sampling = measured(declared.sampling, sample)
         yield "sampling", sampling_to_dict(sampling), sampling_to_dict(terms.sampling)
     if declared.design is not None:
         yield "design", sorted(set(declared.design)), list(terms.design.columns)

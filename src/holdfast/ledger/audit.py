@@ -18,11 +18,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from holdfast.data.clusters import effective_size
+from holdfast.data.clusters import measured
 from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Clustered
+from holdfast.data.sampling import Clustered, sampling_to_dict
 from holdfast.described.question import described_again
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike
@@ -334,13 +334,14 @@ def _same_data(opening: Opening, secret: bytes, sample: Callable[[], Sample]) ->
 def _misstated(opening: Opening, rows: Sample) -> str | None:
     """What the opening says wrongly of the table, in words."""
     sampling, stated = opening.terms.sampling, opening.terms.design
-    unit = sampling.column if isinstance(sampling, Clustered) else None
     if not has_shape(opening, rows):
         return "rows or columns"
     if isinstance(sampling, Clustered):
-        size = effective_size(rows, sampling.column)
-        if sampling.size is None or not alike(sampling.size, size):
+        found = measured(sampling, rows)
+        if sampling.size is None or not alike(sampling_to_dict(sampling), sampling_to_dict(found)):
             return "units"
-    if canonical(design_of(rows, stated.columns, unit).to_dict()) != canonical(stated.to_dict()):
+    if canonical(design_of(rows, stated.columns, sampling).to_dict()) != canonical(
+        stated.to_dict()
+    ):
         return "groups of the design"
     return None

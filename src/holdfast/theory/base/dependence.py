@@ -17,7 +17,15 @@ from holdfast import require
 from holdfast.theory.base.concentration import sub_gaussian_log_tail, sub_gaussian_radius
 from holdfast.theory.base.theorem import theorem
 
-__all__ = ["ClusteredDifferences", "ClusteredRows", "ClusteredUnits", "MDependentMean"]
+__all__ = [
+    "MOST_ROWS_IN_A_UNIT",
+    "ClusteredDifferences",
+    "ClusteredRows",
+    "ClusteredUnits",
+    "MDependentMean",
+]
+
+MOST_ROWS_IN_A_UNIT = 2**20
 
 
 @theorem(

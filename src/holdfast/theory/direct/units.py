@@ -18,14 +18,14 @@ from holdfast.theory.base.bets import (
     odds_interval,
     unit_values,
 )
+from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.theorem import theorem
 
 __all__ = ["group_mean_interval", "m_dependent_mean_interval", "unit_mean_interval"]
 
-# Sums of values lie on this grid inside a bet, and with so many rows in a unit m - S is exact.
+# Sums of values lie on this grid inside a bet; m - S is exact for the largest units there may be.
 _GRID = 2.0**30
-_MOST_ROWS = 2**20
 
 
 @theorem(
@@ -42,7 +42,7 @@ def unit_mean_interval(sums: ArrayLike, sizes: ArrayLike, largest: int, log_p: f
 
     A unit gains S and loses m - S; `lower_odds` needs no more.
     """
-    largest = require.integer_between("largest", largest, 1, _MOST_ROWS)
+    largest = require.integer_between("largest", largest, 1, MOST_ROWS_IN_A_UNIT)
     S, m = (np.asarray(side, dtype=np.float64).ravel() for side in (sums, sizes))
     if S.size != m.size or not np.all((S >= 0.0) & (m >= S) & (m <= largest) & (m == np.rint(m))):
         raise InvalidArgument(

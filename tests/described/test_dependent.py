@@ -1,0 +1,163 @@
+"""Described means of rows that depend on each other: clusters, sequences, declared tails."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import holdfast
+from holdfast.data.polars import PolarsSample
+from holdfast.data.sampling import Independent, Sampling, clustered, declared, m_dependent
+from holdfast.described.question import DescribedQuestion, Ground, described
+from holdfast.ledger.audit import audit
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.described import DESCRIBED
+from holdfast.mechanisms.mechanism import Wish
+from holdfast.question.columns import Schema
+from holdfast.theory.base.intervals import Interval
+from holdfast.words.prior import Prior
+from tests.mechanisms.fake import independent, noise_of
+from tests.theory.coverage import too_many
+
+SIZE, UNITS = 9, 60
+ROWS = SIZE * UNITS
+RATE = 0.3
+MEAN, GROUP = "avg(ill)", "avg(ill) where arm"
+DEPENDENT = {
+    "units of at most 9": clustered("child", largest=SIZE),
+    "units of 9, public": clustered("child", size=SIZE),
+    "9 rows in a sequence": m_dependent(SIZE - 1),
+    "declared": declared(sigma=0.5 * math.sqrt(SIZE / ROWS)),
+}
+GROUPS = ["units of at most 9", "9 rows in a sequence"]
+
+
+def ruled(
+    question: str, frame: pl.DataFrame, sampling: Sampling, log_p: float | None = None
+) -> DescribedQuestion:
+    """A question with its rule at a level of one's choice, or at the level of its length alone."""
+    prior = Prior(Schema(PolarsSample(frame).types))
+    length = prior.bits(question).plain * math.log(2)
+    log_beta = 0.0 if log_p is None else log_p + length
+    found = described(prior.read(question), Ground(frame.height, sampling, prior, log_beta))
+    assert found is not None
+    assert found.rule.log_p == pytest.approx(log_beta - length, abs=1e-6)
+    return found
+
+
+def through_the_door(question: DescribedQuestion, frame: pl.DataFrame) -> Interval:
+    """What the mechanism tells: an offer, symbols, and what they stand for."""
+    terms = independent(frame.height)
+    (offer,) = DESCRIBED.offer(terms, Account(), [Wish(question, 0.5)])
+    sample = PolarsSample(frame)
+    (symbol,) = DESCRIBED.respond(terms, [offer], [question], sample, noise_of(b"shared"))
+    return DESCRIBED.settle(offer, symbol).interval
+
+
+def worlds(trials: int) -> list[pl.DataFrame]:
+    """Tables of units whose rows are all alike: as dependent as rows of a unit can be."""
+    rng = np.random.default_rng(12)
+    return [
+        pl.DataFrame(
+            {
+                "child": np.repeat(np.arange(UNITS), SIZE),
+                "ill": np.repeat(rng.random(UNITS) < RATE, SIZE),
+                "arm": rng.random(ROWS) < 0.6,
+            }
+        )
+        for _ in range(trials)
+    ]
+
+
+def refuted(question: str, sampling: Sampling) -> bool:
+    """Whether too many of 200 intervals miss for the level that they claim."""
+    frames = worlds(200)
+    asked = ruled(question, frames[0], sampling)
+    found = [through_the_door(asked, frame) for frame in frames]
+    missed = [not interval.low <= RATE <= interval.high for interval in found]
+    return too_many(missed, math.exp(asked.rule.log_p))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("question", "how"), [*((MEAN, how) for how in DEPENDENT), *((GROUP, how) for how in GROUPS)]
+)
+def test_coverage_of_rows_that_depend_on_each_other(question: str, how: str) -> None:
+    assert not refuted(question, DEPENDENT[how])
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("question", [MEAN, GROUP])
+def test_rows_of_a_unit_counted_one_by_one_are_too_sure(question: str) -> None:
+    """The twin: the exact interval for independent rows on the same tables."""
+    assert refuted(question, Independent())
+
+
+@pytest.mark.parametrize("how", ["units of 9, public", "declared"])
+def test_there_is_no_group_without_a_theorem(how: str) -> None:
+    (frame,) = worlds(1)
+    prior = Prior(Schema(PolarsSample(frame).types))
+    ground = Ground(ROWS, DEPENDENT[how], prior, math.log(0.05))
+    assert described(prior.read(MEAN), ground) is not None
+    assert described(prior.read(GROUP), ground) is None
+
+
+# A clinical table: 537 children seen 4 times, 15 % of the visits with the illness ----------------
+
+
+def clinical() -> pl.DataFrame:
+    """Each child has its own rate, whose spread makes a correlation of 0.35 inside a child."""
+    children, visits, rate, icc = 537, 4, 0.15, 0.35
+    rng = np.random.default_rng(5)
+    spread = (1 - icc) / icc
+    rates = rng.beta(rate * spread, (1 - rate) * spread, children)
+    ill = rng.random((children, visits)) < rates[:, None]
+    return pl.DataFrame({"child": np.repeat(np.arange(children), visits), "ill": ill.ravel()})
+
+
+def robust_half_width(frame: pl.DataFrame) -> float:
+    """One look, normal, 95 %: the sandwich of an intercept (independence working correlation)."""
+    ill, child = frame["ill"].to_numpy().astype(float), frame["child"].to_numpy()
+    scores = np.bincount(child, ill - ill.mean())
+    return 1.959964 * math.sqrt(float(scores @ scores)) / ill.size
+
+
+def half_width(interval: Interval) -> float:
+    return (interval.high - interval.low) / 2
+
+
+def test_the_width_measures_the_correlation_inside_units() -> None:
+    frame = clinical()
+    normal = robust_half_width(frame)
+    known = clustered("child", largest=4)
+    bets = through_the_door(ruled(MEAN, frame, known, -20.0), frame)
+    # Section 12.0: 3.63 at L = 20, where Hoeffding for units has 6.55, and the ideal is 3.06.
+    assert half_width(bets) / normal == pytest.approx(3.63, abs=0.15)
+    hoeffding = known.profile(frame.height).radius(-20.0)
+    assert hoeffding / normal == pytest.approx(6.55, abs=0.25)
+    public = through_the_door(ruled(MEAN, frame, clustered("child", size=4), -20.0), frame)
+    assert public.high == pytest.approx(frame["ill"].mean() + hoeffding, abs=1e-3)
+    # Rows that are counted one by one pretend to be 2,148.
+    rows = through_the_door(ruled(MEAN, frame, Independent(), -20.0), frame)
+    assert half_width(rows) < 0.75 * 3.06 / 2.31 * half_width(bets)
+
+
+def test_a_clinical_table_from_end_to_end(tmp_path: Path) -> None:
+    frame, path = clinical(), tmp_path / "visits.ledger"
+    known = holdfast.clustered("child", largest=4)
+    with holdfast.open(frame, ledger=path, sampling=known, described="exact") as holdout:
+        answer = holdout.ask(MEAN)
+        group = holdout.ask("avg(ill) where child < 200")
+        assert "units of at most 4 rows" in answer.assumes
+    planned = holdfast.plan(rows=frame.height, questions=1, sampling=known)["bounded noise"]
+    assert half_width(answer.interval) < 0.85 * (planned.half_width or 1.0)
+    assert half_width(answer.interval) / robust_half_width(frame) < 2.6
+    assert group.interval.low < 0.15 < group.interval.high
+    assert half_width(group.interval) < 0.15
+    with holdfast.open(frame, ledger=path, sampling=known) as again:
+        assert again.ask(MEAN).interval == answer.interval
+    assert all(finding.fine for finding in audit(path, lambda: PolarsSample(frame)))
