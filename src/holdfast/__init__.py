@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.statistics import call as _call
 
 if TYPE_CHECKING:
+    from holdfast.data.learning import learn_schema as learn_schema
     from holdfast.data.sampling import (
         clustered as clustered,
         declared as declared,
@@ -71,6 +72,7 @@ _OTHERS = {
     "bits": "words.prior",
     "clustered": "data.sampling",
     "declared": "data.sampling",
+    "learn_schema": "data.learning",
     "m_dependent": "data.sampling",
     "open": "holdout.open",
     "plan": "planner.plan",

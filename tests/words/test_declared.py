@@ -24,8 +24,8 @@ ENTRIES = {
     "x": {"bounds": (0, 1), "weight": 2.5},
     "k": (0, 9),
     "t": {"values": ["b", "a"], "weight": "10"},
+    "favourites": ["avg(x > 0.5)", "avg(b)"],
 }
-FAVOURITES = ["avg(x > 0.5)", "avg(b)"]
 FILE = """
 favourites = ["avg(x > 0.5)", "avg(b)"]
 [bounds]
@@ -42,7 +42,7 @@ t = 10
 def test_python_and_a_file_declare_the_same(tmp_path: Path) -> None:
     path = tmp_path / "schema.toml"
     path.write_text(FILE, encoding="utf-8")
-    schema = Schema(TYPES).declare(ENTRIES, FAVOURITES)
+    schema = Schema(TYPES).declare(ENTRIES)
     assert Schema(TYPES).declare(path) == schema
     assert schema.bounds == {"x": (0.0, 1.0), "k": (0.0, 9.0)}
     assert schema.values == {"t": ("a", "b")}
@@ -52,7 +52,9 @@ def test_python_and_a_file_declare_the_same(tmp_path: Path) -> None:
 
 def test_later_declarations_add_to_earlier_ones() -> None:
     schema = (
-        Schema(TYPES).declare({"t": {"values": ["a"]}}, ["avg(b)"]).declare({"t": {"weight": 2}})
+        Schema(TYPES)
+        .declare({"t": {"values": ["a"]}, "favourites": ["avg(b)"]})
+        .declare({"t": {"weight": 2}})
     )
     assert schema.values == {"t": ("a",)}
     assert schema.weights == {"t": Decimal(2)}
@@ -62,9 +64,12 @@ def test_later_declarations_add_to_earlier_ones() -> None:
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ({"t": {"values": []}}, "list of different texts"),
-        ({"t": {"values": ["a", "a"]}}, "list of different texts"),
-        ({"t": {"values": ["a", 1]}}, "list of different texts"),
+        ({"t": {"values": []}}, r"list of different texts, and have \[\]"),
+        (
+            {"t": {"values": ["a", "b", "a"]}},
+            "texts, and have 'a' more than once",
+        ),
+        ({"t": {"values": ["a", 1]}}, "list of different texts, and have 1, which is no text"),
         ({"t": {"values": "ab"}}, "list of different texts"),
         ({"x": {"values": ["a"]}}, "only text has declared values"),
         ({"nope": {"values": ["a"]}}, "Values are declared for 'nope'"),
@@ -86,16 +91,16 @@ def test_declarations_that_are_refused(entries: dict[str, Any], message: str) ->
 @pytest.mark.parametrize("favourites", ["avg(b)", 3, [1]])
 def test_favourites_are_a_list_of_questions(favourites: Any) -> None:
     with pytest.raises(InvalidArgument, match="favourites must be a list of questions"):
-        Schema(TYPES).declare(None, favourites)
+        Schema(TYPES).declare({"favourites": favourites})
 
 
 def test_a_favourite_must_be_a_question_of_the_table() -> None:
     with pytest.raises(InvalidQuestion, match="not a column"):
-        Prior(Schema(TYPES).declare(ENTRIES, ["avg(nope)"]))
+        Prior(Schema(TYPES).declare({"favourites": ["avg(nope)"]}))
 
 
 def test_the_ledgers_form_is_plain_and_reads_back() -> None:
-    words = Prior(Schema(TYPES).declare(ENTRIES, [*FAVOURITES, "avg(0.5 < x)"]))
+    words = Prior(Schema(TYPES).declare(ENTRIES).declare({"favourites": ["avg(0.5 < x)"]}))
     body = words.to_dict()
     again = Prior.from_dict(json.loads(json.dumps(body)))
     assert again.to_dict() == body
@@ -107,6 +112,7 @@ def test_the_ledgers_form_is_plain_and_reads_back() -> None:
         "values": {"t": ["a", "b"]},
         "weights": {"t": "10", "x": "2.5"},
         "favourites": ["avg(b)", "avg(x > 0.5)"],
+        "learnt": [],
     }
     for question in ("avg(t = 'a') where k = 3", "median(x)", "avg(b)"):
         assert again.bits(question) == words.bits(question)

@@ -83,4 +83,4 @@ def test_both_forms_of_a_schema_can_be_declared(names: dict[str, Any], tmp_path:
     types = {name: ColumnType(kind) for name, kind in names["schema"]["types"].items()}
     assert tomllib.loads(block)["favourites"]
     in_file = Schema(types).declare(path)
-    assert Schema(types).declare(names["entries"], in_file.favourites) == in_file
+    assert Schema(types).declare(names["entries"]) == in_file

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
     from holdfast.holdout.groups import Groups
     from holdfast.holdout.holdout import Holdout
+    from holdfast.question.columns import Schema
 
 __all__ = ["ask", "check", "init"]
 
@@ -89,8 +90,24 @@ def init(
     ] = "independent",
     schema: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="A TOML file with the bounds of columns."),
+        typer.Option(
+            metavar="FILE",
+            help="A TOML file with the bounds, values and weights of columns, and favourites.",
+        ),
     ] = None,
+    train: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Other rows: values of text columns are learnt from them."
+        ),
+    ] = None,
+    learn_bounds: Annotated[
+        bool,
+        typer.Option(
+            "--learn-bounds",
+            help="With --train: the bounds of columns that the schema leaves out, too.",
+        ),
+    ] = False,
     design: Annotated[
         list[str] | None,
         typer.Option(
@@ -133,6 +150,7 @@ def init(
             f"there is already a ledger {str(path)!r}; ask it (holdfast budget {path.stem}), or "
             "choose another --name."
         )
+    declared = _with_learnt_bounds(schema, train) if learn_bounds else schema
     with warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always", SecondLedger)
         holdout = open_holdout(
@@ -143,7 +161,8 @@ def init(
             tolerance=read_number("tolerance", tolerance),
             confidence_level=read_number("confidence_level", confidence_level),
             sampling=sampling_of_text(sampling),
-            schema=schema,
+            schema=declared,
+            train=train,
             design=design,
             described=described,
             described_share=read_number("described_share", described_share),
@@ -165,6 +184,7 @@ def init(
             f"Public by design: {', '.join(public.columns)}, with the number of rows of each "
             f"of {len(public.cells):,} combinations."
         )
+    _show_learnt(holdout, train, schema)
     typer.echo(str(holdout.budget))
     if holdout.budget.questions_left == 0:
         many = questions or 100
@@ -172,6 +192,39 @@ def init(
         typer.echo(f"\nNext: holdfast plan --rows {holdout.rows} --questions {many}")
         return
     typer.echo(f"\nNext: holdfast ask {quote(path.stem)} {_first_question(holdout)}")
+
+
+def _with_learnt_bounds(schema: str | None, train: str | None) -> Schema:
+    """What the file declares, and the ranges that training rows have in other columns."""
+    from holdfast.data.learning import learn_schema
+    from holdfast.data.source import open_sample
+    from holdfast.question.columns import Schema
+
+    if train is None:
+        raise InvalidArgument("--learn-bounds needs --train FILE: rows to learn them from.")
+    declared = Schema(open_sample(train).types).declare(schema)
+    learnt = {
+        name: entry
+        for name, entry in learn_schema(train).items()
+        if isinstance(entry, tuple) and name not in declared.bounds
+    }
+    return declared.declare(learnt)
+
+
+def _show_learnt(holdout: Holdout, train: str | None, schema: str | None) -> None:
+    """What was taken from training rows, and what that means."""
+    from holdfast.question.columns import Schema
+
+    if train is None:
+        return
+    known = holdout.schema
+    said = Schema(known.types).declare(schema).bounds
+    ranges = known.bounds.keys() - said.keys()
+    for name in known.types:
+        if name in known.learnt or name in ranges:
+            typer.echo(f"Learnt from {train}: {name}, {'; '.join(known.facts(name))}.")
+    if ranges:
+        typer.echo("Where a column is averaged, values outside its range count as the nearest end.")
 
 
 def _first_question(holdout: Holdout) -> str:

@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Clustered, Sampling
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import no_column
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["cluster_sizes", "measured", "totals_by_unit"]
+__all__ = ["cluster_sizes", "totals_by_unit"]
 
 
 def cluster_sizes(sample: Sample, column: str) -> list[int]:
@@ -35,24 +34,3 @@ def totals_by_unit(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
     parts = [frame.group_by("unit").agg(pl.all().sum()) for frame in frames]
     return pl.concat(parts).group_by("unit").agg(pl.all().sum())
-
-
-def measured(sampling: Sampling, sample: Sample) -> Sampling:
-    """The assumption for the units as they are in a table; any other stays as it is.
-
-    Without `largest`, how rows fall into units is public by declaration, and a size that was
-    declared to plan with is not believed: the promise rests on the true one. With it the table says
-    nothing but that no unit is larger.
-    """
-    if not isinstance(sampling, Clustered):
-        return sampling
-    sizes = cluster_sizes(sample, sampling.column)
-    if sampling.largest is None:
-        return Clustered(sampling.column, sum(size * size for size in sizes) / sum(sizes))
-    if sizes[0] > sampling.largest:
-        raise InvalidArgument(
-            f"largest is {sampling.largest:,}, and a unit of column {sampling.column!r} has more "
-            "rows (missing values are one unit); declare how many rows a unit can have at most, "
-            "from what is known without these rows."
-        )
-    return sampling

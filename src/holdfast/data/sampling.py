@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast import require
+from holdfast.data.clusters import cluster_sizes
+from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import (
     BoundedMean,
@@ -31,6 +33,7 @@ __all__ = [
     "clustered",
     "declared",
     "m_dependent",
+    "measured",
     "sampling_from_dict",
     "sampling_of",
     "sampling_to_dict",
@@ -177,6 +180,27 @@ def sampling_of(value: str | Sampling) -> Sampling:
         f"sampling is {value!r}; it must be 'independent', holdfast.clustered(column), "
         "holdfast.m_dependent(m) or holdfast.declared(...)."
     )
+
+
+def measured(sampling: Sampling, sample: Sample) -> Sampling:
+    """The assumption for the units as they are in a table; any other stays as it is.
+
+    Without `largest`, how rows fall into units is public by declaration, and a size that was
+    declared to plan with is not believed: the promise rests on the true one. With it the table says
+    nothing but that no unit is larger.
+    """
+    if not isinstance(sampling, Clustered):
+        return sampling
+    sizes = cluster_sizes(sample, sampling.column)
+    if sampling.largest is None:
+        return Clustered(sampling.column, sum(size * size for size in sizes) / sum(sizes))
+    if sizes[0] > sampling.largest:
+        raise InvalidArgument(
+            f"largest is {sampling.largest:,}, and a unit of column {sampling.column!r} has more "
+            "rows (missing values are one unit); declare how many rows a unit can have at most, "
+            "from what is known without these rows."
+        )
+    return sampling
 
 
 def sampling_to_dict(sampling: Sampling) -> dict[str, Any]:

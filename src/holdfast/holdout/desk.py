@@ -49,6 +49,7 @@ from holdfast.ledger.entries import (
     reservation,
     settlement,
 )
+from holdfast.ledger.identity import is_protected
 from holdfast.ledger.recording import Pending
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
@@ -117,7 +118,7 @@ class Desk:
 
     def other_rows(self, data: Any) -> Sample:
         """A table to guess from; refused if it is the protected one."""
-        return other_rows(data, self.opening, self.store.secret)
+        return other_rows(data, partial(is_protected, self.opening, self.store.secret))
 
     def require_checks(self) -> Checker:
         """What checks guesses beside the ledger's mechanism; refused where nothing can."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,7 @@ from holdfast.data.design import DesignValue
 from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
-from holdfast.ledger.entries import Opening, Verb
-from holdfast.ledger.identity import is_protected
+from holdfast.ledger.entries import Verb
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.playing import Side
@@ -55,16 +54,16 @@ class Guess:
         return None if self.numbers is None else self.numbers[place]
 
 
-def other_rows(data: Any, opening: Opening, secret: bytes) -> Sample:
+def other_rows(data: Any, is_protected: Callable[[Sample], bool]) -> Sample:
     """A table to guess from. The protected rows themselves would tell their exact values."""
     try:
         sample = open_sample(data)
     except InvalidArgument as error:
         raise InvalidArgument(f"the table to guess from: {error}") from None
-    if is_protected(opening, secret, sample):
+    if is_protected(sample):
         raise InvalidArgument(
-            f"the table to guess from is the protected table of {opening.name!r} itself; guess "
-            "from other rows, such as the first part of holdfast.split. Nothing was spent."
+            "the table to guess from is the protected table itself; guess from other rows, such as "
+            "the first part of holdfast.split. Nothing was spent."
         )
     return sample
 

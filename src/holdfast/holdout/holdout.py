@@ -68,7 +68,7 @@ class Holdout:
 
     @property
     def schema(self) -> Schema:
-        """The columns, their types and their declared bounds."""
+        """The columns, their types and what was declared of them; as text, one on a line."""
         return self._desk.table.schema
 
     @property

@@ -6,14 +6,15 @@ import os.path
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from holdfast import require
-from holdfast.data.clusters import measured
 from holdfast.data.design import design_of
+from holdfast.data.learning import learnt_values
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Independent, Sampling, sampling_of, sampling_to_dict
+from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
 from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.guessers.catalogue import guessers_of
 from holdfast.guessers.guesser import Guesser
@@ -22,7 +23,7 @@ from holdfast.holdout.guess import other_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.entries import Opening
-from holdfast.ledger.identity import keyed_print
+from holdfast.ledger.identity import is_protected, keyed_print
 from holdfast.ledger.naming import is_there
 from holdfast.ledger.reach import note_ledger, others_over
 from holdfast.ledger.rows import Rows
@@ -35,6 +36,8 @@ from holdfast.mechanisms.described_only import DESCRIBED_ONLY
 from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
 from holdfast.question.columns import Schema
+from holdfast.question.expression import ColumnType
+from holdfast.words.prior import Prior
 
 __all__ = ["open", "opened_again"]
 
@@ -75,7 +78,8 @@ def open(
     * `confidence_level`: the probability that all intervals are true together (default 0.95);
     * `sampling`: how the rows came about (default: independent);
     * `schema`: the bounds of columns, {name: (low, high)}, and perhaps their values and weights,
-      or a TOML file with all that (see docs/bits.md);
+      or a TOML file with all that (see docs/bits.md); nothing of it may be taken from the protected
+      rows: `holdfast.learn_schema` proposes it from others;
     * `design`: columns that somebody decided (arm, site, category, label): they become public, so
       that their groups have known sizes, and every promise is for the design as it is;
     * `described`: how questions are answered that are text over the table's own columns: "exact"
@@ -91,7 +95,8 @@ def open(
 
     A `guesser` turns every `ask` into a check of its guess: a name such as "multiplicative
     weights" (see docs/guessers.md) or a value of `holdfast.guessers`. `train` attaches other rows;
-    left to themselves ("training mean"), they guess. The ledger does not depend on either.
+    left to themselves ("training mean"), they guess. A new ledger learns from them the values of
+    text columns that were not declared, writes them down, and depends on neither beside that.
     """
     name = None if name is None else require.text("name", name)
     named = _ledger_path(data, name, ledger)
@@ -116,10 +121,11 @@ def open(
         require.flag("private", private),
     )
     guessers = guessers_of(guesser, with_training=train is not None)
-    rows = None if there else _made(path, said, data, table, timeout)
+    made = None if there else _made(path, said, data, table, train, timeout)
     store = Store.open(path)
     try:
         transcript = Transcript.resumed(store)
+        rows, training = made or (None, None)
         if rows is None and data is not None:
             rows = Rows.of_ledger(store, data, table)
         sample = None if rows is None else rows.sample
@@ -127,7 +133,9 @@ def open(
         if rows is not None:
             rows.require_protected(store, transcript.opening)
             note_ledger(path)
-        training = None if train is None else other_rows(train, transcript.opening, store.secret)
+        if training is None and train is not None:
+            protected = partial(is_protected, transcript.opening, store.secret)
+            training = other_rows(train, protected)
         known = transcript.opening.table
         desk = Desk(store, transcript, known, sample, training, timeout, guessers)
         if guesser is not None and guessers:
@@ -176,14 +184,17 @@ class _Said:
     private: bool
 
 
-def _made(path: Path, said: _Said, data: Any, table: str | None, timeout: float) -> Rows:
-    """Make the ledger of a table; the rows, with their fingerprint."""
+def _made(
+    path: Path, said: _Said, data: Any, table: str | None, train: Any, timeout: float
+) -> tuple[Rows, Sample | None]:
+    """Make the ledger of a table; the rows, with their fingerprint, and the training rows."""
     if data is None:
         raise InvalidArgument(
             f"there is no ledger {str(path)!r} yet, and open was given no data to make one for."
         )
     rows = Rows.of_data(data, table)
-    opening = _opening(path, said, rows.sample)
+    training = None if train is None else other_rows(train, rows.are)
+    opening = _opening(path, said, rows.sample, training)
     for other in others_over(rows.content, path):
         warnings.warn(
             f"the ledger {str(other)!r} protects the same table: two ledgers have two budgets, and "
@@ -192,18 +203,20 @@ def _made(path: Path, said: _Said, data: Any, table: str | None, timeout: float)
             stacklevel=3,
         )
     Store.create(path, lambda secret: _keyed(opening, secret, rows.content).body(), timeout)
-    return rows
+    return rows, training
 
 
 def _keyed(opening: Opening, secret: bytes, content: str) -> Opening:
     return replace(opening, fingerprint=keyed_print(secret, content))
 
 
-def _opening(path: Path, said: _Said, sample: Sample) -> Opening:
+def _opening(path: Path, said: _Said, sample: Sample, training: Sample | None) -> Opening:
     """The first entry of a new ledger, but for the fingerprint, which needs the secret."""
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
-    schema = Schema(sample.types).declare(said.schema)
+    schema = _declared(sample.types, said.schema)
+    if training is not None:
+        schema = schema.learn(learnt_values(training, _uncategorised(schema)))
     declared = said.declarations
     sampling = measured(declared.sampling or Independent(), sample)
     design = design_of(sample, declared.design or (), sampling)
@@ -225,6 +238,17 @@ def _opening(path: Path, said: _Said, sample: Sample) -> Opening:
     # What cannot be read again must not be written.
     Transcript().apply([(1, canonical(opening.body()), "")])
     return opening
+
+
+def _declared(types: Mapping[str, ColumnType], said: Any) -> Schema:
+    """The declared schema as a ledger writes it: favourites by their canonical texts."""
+    return Schema.from_dict(Prior(Schema(types).declare(said)).to_dict())
+
+
+def _uncategorised(schema: Schema) -> list[str]:
+    """The text columns whose values nobody declared."""
+    text = (name for name, kind in schema.types.items() if kind is ColumnType.TEXT)
+    return [name for name in text if name not in schema.values]
 
 
 def _choice(said: _Said, wanted: Terms) -> Choice:
@@ -309,5 +333,8 @@ def _comparable(
     if declared.design is not None:
         yield "design", sorted(set(declared.design)), list(terms.design.columns)
     if said.schema is not None:
-        again, stored = Schema(opening.schema.types).declare(said.schema), opening.schema.to_dict()
-        yield from ((what, value, stored[what]) for what, value in again.to_dict().items())
+        again, stored = _declared(opening.schema.types, said.schema), opening.schema
+        if again.values != stored.values:
+            stored = stored.said  # who declares what was learnt says the same
+        stored_facts = replace(stored, learnt=()).to_dict()
+        yield from ((what, value, stored_facts[what]) for what, value in again.to_dict().items())

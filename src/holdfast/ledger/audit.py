@@ -18,11 +18,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from holdfast.data.clusters import measured
 from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Clustered, sampling_to_dict
+from holdfast.data.sampling import Clustered, measured, sampling_to_dict
 from holdfast.described.question import described_again
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike

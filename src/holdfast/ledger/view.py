@@ -206,6 +206,8 @@ def explanation(transcript: Transcript) -> str:
         f"Assumed: {terms.assumption}.",
         f"Answered by {kind.name}: {kind.summary}",
         *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
+        "Columns:",
+        *(f"  {line}" for line in str(opening.schema).splitlines()),
         "",
     ]
     view = view_of(transcript, "")

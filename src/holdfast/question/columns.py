@@ -19,7 +19,9 @@ categories of a text column, the weight of a column beside the others, questions
     [weights]
     arr_delay = 10
 
-In Python an entry is a pair of bounds, or a mapping with `bounds`, `values` and `weight`.
+In Python an entry is a pair of bounds, or a mapping with `bounds`, `values` and `weight`; beside
+the columns, `favourites` is a list of questions (of a table with such a column, only in a file).
+Nothing of this may be taken from the protected rows: `holdfast.learn_schema` reads other rows.
 """
 
 from __future__ import annotations
@@ -27,9 +29,10 @@ from __future__ import annotations
 import difflib
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from numbers import Real
 from pathlib import Path
@@ -38,10 +41,13 @@ from typing import Any, NamedTuple
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.expression import Column, ColumnType, ValueKind
+from holdfast.wording import plural
 
 __all__ = ["Schema", "bounds_pair", "no_column"]
 
 _ENTRY = {"bounds", "values", "weight"}
+_FAVOURITES = "favourites"
+_SHOWN = 5  # values of a column in a listing
 _LONGEST_WEIGHT = 30  # digits; a weight is a judgement
 
 
@@ -56,13 +62,17 @@ class _Declared(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The columns a question may use, in the table's order, and what was declared of some."""
+    """The columns a question may use, in the table's order, and what was declared of some.
+
+    `learnt` names the columns whose values nobody declared: they are those of training rows.
+    """
 
     types: Mapping[str, ColumnType]
     bounds: Mapping[str, Range] = field(default_factory=dict)
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     weights: Mapping[str, Decimal] = field(default_factory=dict)
     favourites: tuple[str, ...] = ()
+    learnt: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_bounds()
@@ -77,6 +87,9 @@ class Schema:
         for name in self.weights:
             if name not in self.types:
                 raise InvalidArgument(f"A weight is declared for {no_column(name, self.types)}")
+        for name in self.learnt:
+            if name not in self.values:
+                raise InvalidArgument(f"Column {name!r} has learnt values, and has no values.")
 
     def _check_bounds(self) -> None:
         for name, bounds in self.bounds.items():
@@ -89,18 +102,54 @@ class Schema:
                 )
             bounds_pair(bounds, f"The bounds of column {name!r}")
 
-    def declare(
-        self, source: Mapping[str, object] | str | Path | None, favourites: Iterable[str] = ()
-    ) -> Schema:
-        """This schema with more declarations, from a mapping or a TOML file."""
-        more = _declared(source)
+    def declare(self, source: Schema | Mapping[str, object] | str | Path | None) -> Schema:
+        """This schema with more declarations: another one's, a mapping's or a TOML file's."""
+        more = _declared(source, self.types)
         return Schema(
             self.types,
             {**self.bounds, **more.bounds},
             {**self.values, **more.values},
             {**self.weights, **more.weights},
-            (*self.favourites, *more.favourites, *_questions(favourites)),
+            (*self.favourites, *more.favourites),
+            tuple(name for name in self.learnt if name not in more.values),
         )
+
+    def learn(self, values: Mapping[str, Iterable[str]]) -> Schema:
+        """This schema with the values that training rows have in columns without declared ones."""
+        new = {name: tuple(sorted(found)) for name, found in values.items()}
+        new = {name: found for name, found in new.items() if name not in self.values}
+        learnt = tuple(sorted({*self.learnt, *new}))
+        return replace(self, values={**self.values, **new}, learnt=learnt)
+
+    @property
+    def said(self) -> Schema:
+        """What was declared in words: without what was learnt."""
+        values = {name: found for name, found in self.values.items() if name not in self.learnt}
+        return replace(self, values=values, learnt=())
+
+    def facts(self, name: str) -> list[str]:
+        """What is known of a column beside its type, in words."""
+        facts = []
+        if name in self.bounds:
+            facts.append("{:g} to {:g}".format(*self.bounds[name]))
+        if name in self.values:
+            values = self.values[name]
+            shown = ", ".join(map(_shortened, values[:_SHOWN]))
+            more = ", ..." if len(values) > _SHOWN else ""
+            whence = " (learnt from training rows)" if name in self.learnt else ""
+            facts.append(f"{plural(len(values), 'value')}: {shown}{more}{whence}")
+        if name in self.weights:
+            facts.append(f"weight {self.weights[name]}")
+        return facts
+
+    def __str__(self) -> str:
+        """The columns, one on a line, and the favourites."""
+        width = max(map(len, self.types), default=0)
+        lines = [
+            f"{name:<{width}}  {'; '.join([str(kind), *self.facts(name)])}"
+            for name, kind in self.types.items()
+        ]
+        return "\n".join([*lines, *(f"favourite: {each}" for each in self.favourites)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for the ledger: the same for all ways to declare the same."""
@@ -110,6 +159,7 @@ class Schema:
             "values": {name: list(self.values[name]) for name in sorted(self.values)},
             "weights": {name: str(self.weights[name]) for name in sorted(self.weights)},
             "favourites": sorted(set(self.favourites)),
+            "learnt": sorted(self.learnt),
         }
 
     @classmethod
@@ -118,7 +168,8 @@ class Schema:
         types = {name: _type(name, kind) for name, kind in _section(body, "types").items()}
         more = _sections(*(_section(body, name) for name in ("bounds", "values", "weights")))
         favourites = _questions(body.get("favourites", ()))
-        return cls(types, more.bounds, more.values, more.weights, favourites)
+        learnt = tuple(map(str, body.get("learnt", ())))
+        return cls(types, more.bounds, more.values, more.weights, favourites, learnt)
 
     def column(self, name: str, *, quoted: bool = False) -> Column:
         """The column of that name; without quotes, capitals do not matter unless they must."""
@@ -157,15 +208,26 @@ def no_column(name: str, columns: Iterable[str]) -> str:
     return f"{_shortened(name)}, which is not a column of the table; its columns are {shown}."
 
 
-def _declared(source: Mapping[str, object] | str | Path | None) -> _Declared:
-    if source is None:
-        return _Declared({}, {}, {})
-    if isinstance(source, str | Path):
-        return _from_toml(Path(source))
-    if not isinstance(source, Mapping):
-        raise InvalidArgument(
-            "schema must be a mapping from column names to (low, high), or the path of a TOML file."
-        )
+def _declared(
+    source: Schema | Mapping[str, object] | str | Path | None, columns: Iterable[str]
+) -> _Declared:
+    match source:
+        case None:
+            return _Declared({}, {}, {})
+        case Schema():
+            values, weights = dict(source.values), dict(source.weights)
+            return _Declared(dict(source.bounds), values, weights, source.favourites)
+        case str() | Path():
+            return _from_toml(Path(source))
+        case Mapping():
+            return _from_mapping(dict(source), columns)
+    raise InvalidArgument(
+        "schema must be a mapping from column names to (low, high), or the path of a TOML file."
+    )
+
+
+def _from_mapping(source: dict[str, Any], columns: Iterable[str]) -> _Declared:
+    favourites = () if _FAVOURITES in columns else _questions(source.pop(_FAVOURITES, ()))
     entries = {
         str(name): entry if isinstance(entry, Mapping) else {"bounds": entry}
         for name, entry in source.items()
@@ -181,7 +243,7 @@ def _declared(source: Mapping[str, object] | str | Path | None) -> _Declared:
             {name: entry[key] for name, entry in entries.items() if key in entry}
             for key in ("bounds", "values", "weight")
         )
-    )
+    )._replace(favourites=favourites)
 
 
 def _sections(
@@ -215,12 +277,20 @@ def _type(name: str, kind: object) -> ColumnType:
 
 def _categories(values: object, name: str) -> tuple[str, ...]:
     """The declared values of a text column, sorted: their order says nothing."""
-    if isinstance(values, list | tuple) and values:
-        found = {each for each in values if isinstance(each, str)}
-        if len(found) == len(values):
-            return tuple(sorted(found))
+    if not isinstance(values, list | tuple) or not values:
+        wrong = repr(values)[:60]
+    else:
+        others = [each for each in values if not isinstance(each, str)]
+        twice = [each for each, times in Counter(map(str, values)).items() if times > 1]
+        if not others and not twice:
+            return tuple(sorted(values))
+        wrong = (
+            f"{repr(others[0])[:60]}, which is no text"
+            if others
+            else f"{_shortened(twice[0])} more than once"
+        )
     raise InvalidArgument(
-        f"The values of column {name!r} must be a list of different texts, not {str(values)[:60]}."
+        f"The values of column {name!r} must be a list of different texts, and have {wrong}."
     )
 
 
@@ -244,7 +314,9 @@ def _questions(favourites: object) -> tuple[str, ...]:
         found = tuple(favourites)
         if all(isinstance(each, str) for each in found):
             return found
-    raise InvalidArgument(f"favourites must be a list of questions, not {str(favourites)[:60]}.")
+    raise InvalidArgument(
+        f"favourites must be a list of questions, each a text, not {repr(favourites)[:60]}."
+    )
 
 
 def bounds_pair(bounds: object, what: str = "bounds") -> Range:
@@ -265,21 +337,30 @@ def bounds_pair(bounds: object, what: str = "bounds") -> Range:
 def _from_toml(path: Path) -> _Declared:
     try:
         with path.open("rb") as file:
-            content = tomllib.load(file)
+            content = tomllib.load(file, parse_float=Decimal)  # weights are exactly as written
     except OSError as error:
         raise InvalidArgument(
             f"The schema file {str(path)!r} cannot be read: {error.strerror}."
         ) from None
     except (RecursionError, ValueError) as error:
         raise InvalidArgument(f"The schema file {str(path)!r} is not TOML: {error}.") from None
-    known = {"bounds", "values", "weights", "favourites"} & content.keys()
-    tables = [content.get(name, {}) for name in ("bounds", "values", "weights")]
-    if not known or not all(isinstance(table, dict) for table in tables):
+    known = {"bounds", "values", "weights", _FAVOURITES} & content.keys()
+    bounds, values, weights = (content.get(name, {}) for name in ("bounds", "values", "weights"))
+    if not known or not all(isinstance(table, dict) for table in (bounds, values, weights)):
         raise InvalidArgument(
-            f"The schema file {str(path)!r} has no table [bounds] with lines like x = [0, 1]."
+            f"The schema file {str(path)!r} has no table [bounds] with lines like x = [0, 1]; "
+            "there may also be tables [values] and [weights], and a list of favourites."
         )
-    favourites = _questions(content.get("favourites", []))
-    return _sections(*tables)._replace(favourites=favourites)
+    favourites = _questions(content.get(_FAVOURITES, []))
+    bounds = {name: _doubles(each) for name, each in bounds.items()}
+    return _sections(bounds, values, weights)._replace(favourites=favourites)
+
+
+def _doubles(ends: object) -> object:
+    """Ends of a range in a file, which are doubles everywhere else."""
+    if not isinstance(ends, list):
+        return ends
+    return [float(end) if isinstance(end, Decimal) else end for end in ends]
 
 
 def _shortened(name: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.data.design import Design, Group
-from holdfast.errors import InvalidArgument, NotDescribed
+from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Expression
 from holdfast.statistics.bind import Question, bind
@@ -92,8 +92,7 @@ class Prior:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grammar", Grammar(Columns(self.schema)))
-        questions = map(self.read, self.schema.favourites)
-        found = {use.part for question in questions for use in parts_of(question)}
+        found = (part for text in self.schema.favourites for part in self._parts_of(text))
         object.__setattr__(self, "favourites", frozenset(found))
 
     @classmethod
@@ -111,6 +110,14 @@ class Prior:
     def read(self, question: Question) -> Bound:
         """The statistic that a question means; to describe it, any `where` will do."""
         return bind(question, Table(self.schema, ANY_GROUP))
+
+    def _parts_of(self, favourite: str) -> list[Part]:
+        try:
+            return [use.part for use in parts_of(self.read(favourite))]
+        except InvalidQuestion as error:
+            raise InvalidQuestion(
+                f"The favourite {favourite[:60]!r} has no description: {error}"
+            ) from None
 
     def bits(self, question: Question) -> Bits:
         """The length of a question; refused if it has no description."""

@@ -1,0 +1,119 @@
+"""What training rows say of a table that may be declared of it: categories, and ranges to propose.
+
+Nothing here reads protected rows: what is declared after them makes no promise true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdfast import require
+from holdfast.data.sample import Sample
+from holdfast.data.source import open_sample
+from holdfast.errors import InvalidArgument
+from holdfast.question.columns import no_column
+from holdfast.question.expression import ColumnType, ValueKind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MOST_VALUES", "learn_schema", "learnt_values"]
+
+MOST_VALUES = 1_000
+
+
+def learn_schema(
+    train: Any,
+    columns: Sequence[str] | None = None,
+    quantiles: tuple[float, float] | None = None,
+) -> dict[str, Any]:
+    """What other rows than the protected ones say of their columns, as a `schema=` for `open`.
+
+    Text columns get their values; number columns the range from the least to the greatest, or
+    between two `quantiles`. A range is a proposal: where a column is averaged, values outside count
+    as the nearest end, so that a narrow range changes what is asked. Look at it, and widen it.
+
+    Without `columns`, those that are skipped have all values different, more than 1,000 of them, or
+    no two different numbers; a named column of that kind is refused.
+    """
+    sample = open_sample(train)
+    levels = (0.0, 1.0) if quantiles is None else _levels(quantiles)
+    named = None if columns is None else require.texts("columns", columns)
+    for name in named or ():
+        if name not in sample.types:
+            raise InvalidArgument(f"columns names {no_column(name, sample.types)}")
+    wanted = list(sample.types) if named is None else named
+    values = learnt_values(sample, wanted)
+    learnt = {
+        **{name: {"values": list(found)} for name, found in values.items()},
+        **dict(_ranges(sample, wanted, levels)),
+    }
+    left = [name for name in named or () if name not in learnt]
+    if left:
+        raise InvalidArgument(
+            f"columns names {left[0]!r}, of which nothing can be learnt from these rows: it must "
+            f"be text of at most {MOST_VALUES:,} values that are not all different, or numbers "
+            "that are not all the same."
+        )
+    return {name: learnt[name] for name in wanted if name in learnt}
+
+
+def learnt_values(sample: Sample, columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The categories of text columns, sorted; without those that look like names or free text."""
+    text = [name for name in columns if sample.types.get(name) is ColumnType.TEXT]
+    found = {name: _categories(sample, name) for name in text}
+    return {name: values for name, values in found.items() if values}
+
+
+def _categories(sample: Sample, column: str) -> tuple[str, ...]:
+    import polars as pl
+
+    found: set[str] = set()
+    rows = 0
+    for frame in sample.frames([column]):
+        texts = frame[column].cast(pl.String).drop_nulls()
+        rows += len(texts)
+        found.update(texts.unique().to_list())
+        if len(found) > MOST_VALUES:
+            return ()
+    return tuple(sorted(found)) if len(found) < rows else ()
+
+
+def _ranges(
+    sample: Sample, columns: Iterable[str], levels: tuple[float, float]
+) -> Iterator[tuple[str, tuple[float, float]]]:
+    for column in columns:
+        if sample.types[column].kind is not ValueKind.NUMBER:
+            continue
+        numbers = _numbers(sample, column)
+        if not numbers.size:
+            continue
+        low = float(np.quantile(numbers, levels[0], method="lower"))
+        high = float(np.quantile(numbers, levels[1], method="higher"))
+        if low < high:
+            yield column, (low, high)
+
+
+def _numbers(sample: Sample, column: str) -> NDArray[np.float64]:
+    """The finite numbers of a column."""
+    import polars as pl
+
+    parts = [
+        frame[column].cast(pl.Float64).drop_nulls().to_numpy() for frame in sample.frames([column])
+    ]
+    numbers: NDArray[np.float64] = np.concatenate(parts)
+    return numbers[np.isfinite(numbers)]
+
+
+def _levels(quantiles: object) -> tuple[float, float]:
+    if isinstance(quantiles, tuple | list) and len(quantiles) == 2:
+        low, high = (require.between("quantiles", each, 0.0, 1.0) for each in quantiles)
+        if low < high:
+            return low, high
+    raise InvalidArgument(
+        f"quantiles is {quantiles!r}; it must be two levels, the first below the second: "
+        "(0.001, 0.999)."
+    )

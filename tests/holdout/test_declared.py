@@ -1,0 +1,228 @@
+"""What is declared of columns at the opening, or learnt from training rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import holdfast
+from holdfast.data.polars import PolarsSample
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.ledger.audit import audit
+from tests.cli.run import holdfast as run
+from tests.holdout.tables import table
+
+SCHEMA: dict[str, Any] = {
+    "x": {"bounds": (-60, 180), "weight": "2.5"},
+    "origin": {"values": ["LGA", "EWR", "JFK"]},
+    "favourites": ["avg(x > 15)", "avg(15 < x)"],
+}
+FILE = """
+favourites = ["avg(x > 15)"]
+[bounds]
+x = [-60, 180.0]
+[values]
+origin = ["JFK", "LGA", "EWR"]
+[weights]
+x = 2.50
+"""
+AT_JFK = "avg(origin = 'JFK')"
+
+
+def made(path: Path, **declared: Any) -> holdfast.Holdout:
+    return holdfast.open(table(), ledger=path, described="exact", **declared)
+
+
+def test_everything_that_is_declared_is_kept_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "t.ledger"
+    with made(path, schema=SCHEMA) as holdout:
+        answer = holdout.ask(AT_JFK)
+        body = holdout.opening.body()["schema"]
+        assert str(holdout.schema).splitlines() == [
+            "late    boolean",
+            "origin  text; 3 values: 'EWR', 'JFK', 'LGA'",
+            "unit    integer",
+            "x       float; -60 to 180; weight 2.5",
+            "favourite: avg(x > 15)",
+        ]
+        assert "  origin  text; 3 values: 'EWR', 'JFK', 'LGA'" in holdout.explain()
+    assert body == {
+        "types": {"late": "boolean", "origin": "text", "unit": "integer", "x": "float"},
+        "bounds": {"x": [-60.0, 180.0]},
+        "values": {"origin": ["EWR", "JFK", "LGA"]},
+        "weights": {"x": "2.5"},
+        "favourites": ["avg(x > 15)"],
+        "learnt": [],
+    }
+    assert all(finding.fine for finding in audit(path, lambda: PolarsSample(table())))
+    with made(tmp_path / "plain.ledger") as plain:
+        wide = plain.ask(AT_JFK).interval
+    assert answer.interval.high - answer.interval.low < 0.9 * (wide.high - wide.low)
+
+
+def test_a_file_declares_the_same(tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text(FILE, encoding="utf-8")
+    path = tmp_path / "t.ledger"
+    made(path, schema=SCHEMA).close()
+    made(path, schema=tmp_path / "schema.toml").close()  # the same: it opens
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {**SCHEMA, "x": {"bounds": (-60, 180)}},
+        {**SCHEMA, "x": {"bounds": (-60, 180), "weight": 2}},
+        {**SCHEMA, "origin": {"values": ["EWR", "JFK"]}},
+        {**SCHEMA, "favourites": ["avg(x > 16)"]},
+        {"x": (-60, 180)},
+    ],
+)
+def test_other_declarations_are_refused(tmp_path: Path, other: dict[str, Any]) -> None:
+    path = tmp_path / "t.ledger"
+    made(path, schema=SCHEMA).close()
+    with pytest.raises(InvalidArgument, match=r"was opened with .*; leave it out, or use another"):
+        made(path, schema=other)
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (
+            {"favourites": ["avg(y)"]},
+            r"The favourite 'avg\(y\)' has no description: .* column",
+        ),
+        ({"favourites": ["hello world"]}, "The favourite 'hello world' has no description"),
+        ({"favourites": "avg(late)"}, "favourites must be a list of questions"),
+        ({"x": {"weight": 0}}, "a finite number above 0"),
+        ({"origin": {"values": ["a", "a"]}}, "'a' more than once"),
+        ({"late": {"values": ["yes"]}}, "only text has declared values"),
+    ],
+)
+def test_what_cannot_be_declared_makes_no_ledger(
+    tmp_path: Path, schema: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((InvalidArgument, InvalidQuestion), match=message):
+        made(tmp_path / "t.ledger", schema=schema)
+    assert list(tmp_path.iterdir()) == []
+
+
+# Learnt from other rows --------------------------------------------------------------------------
+
+
+def training() -> pl.DataFrame:
+    frame = table(200, seed=2)
+    names = [f"flight {number}" for number in range(200)]
+    return frame.with_columns(number=pl.Series(names), carrier=pl.Series(["UA", None] * 100))
+
+
+def protected() -> pl.DataFrame:
+    names = [f"secret {number}" for number in range(400)]
+    return table().with_columns(number=pl.Series(names), carrier=pl.Series(["UA", "ZZ"] * 200))
+
+
+def test_categories_are_learnt_from_training_rows_and_from_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "t.ledger"
+    train = training()
+    with holdfast.open(protected(), ledger=path, train=train, schema={"x": (0, 1)}) as holdout:
+        assert holdout.schema.values == {"carrier": ("UA",), "origin": ("EWR", "JFK", "LGA")}
+        assert holdout.schema.learnt == ("carrier", "origin")
+        assert holdout.schema.bounds == {"x": (0.0, 1.0)}  # a range is never taken silently
+        assert "1 value: 'UA' (learnt from training rows)" in str(holdout.schema)
+    assert b"ZZ" not in path.read_bytes()
+    others = train.with_columns(origin=pl.lit("BOS"))
+    for again in (
+        {},
+        {"schema": {"x": (0, 1)}},  # what was said, without what was learnt
+        {"train": others},  # a ledger learns once
+        {"schema": {"x": (0, 1), **learnt(train, ["carrier", "origin"])}},
+    ):
+        with holdfast.open(protected(), ledger=path, **again) as holdout:
+            assert holdout.schema.values["origin"] == ("EWR", "JFK", "LGA")
+    with pytest.raises(InvalidArgument, match="was opened with"):
+        holdfast.open(protected(), ledger=path, schema={"x": (0, 1), **learnt(others, ["origin"])})
+    assert all(finding.fine for finding in audit(path, lambda: PolarsSample(protected())))
+
+
+def learnt(train: pl.DataFrame, columns: list[str]) -> dict[str, Any]:
+    return holdfast.learn_schema(train, columns)
+
+
+def test_declared_values_are_not_learnt(tmp_path: Path) -> None:
+    schema = {"origin": {"values": ["JFK"]}}
+    path = tmp_path / "t.ledger"
+    with holdfast.open(table(), ledger=path, train=training(), schema=schema) as holdout:
+        assert holdout.schema.values == {"origin": ("JFK",)}
+        assert holdout.schema.learnt == ()
+
+
+def test_nothing_is_learnt_from_the_protected_rows(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="is the protected table itself"):
+        holdfast.open(table(), ledger=tmp_path / "t.ledger", train=table())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_schema_is_proposed_from_training_rows() -> None:
+    train = training()
+    x = train["x"].to_numpy()
+    found = holdfast.learn_schema(train)
+    assert found == {
+        "x": (x.min(), x.max()),
+        "origin": {"values": ["EWR", "JFK", "LGA"]},
+        "unit": (0.0, 49.0),
+        "carrier": {"values": ["UA"]},
+    }
+    assert holdfast.learn_schema(train, ["unit"]) == {"unit": (0.0, 49.0)}
+    low, high = holdfast.learn_schema(train, ["x"], quantiles=(0.1, 0.9))["x"]
+    assert low == np.sort(x)[19]
+    assert high == np.sort(x)[180]
+
+
+def test_many_values_are_no_categories() -> None:
+    texts = [f"{number}" for number in range(1_001)]
+    assert holdfast.learn_schema(pl.DataFrame({"t": texts * 2})) == {}
+    assert (
+        len(holdfast.learn_schema(pl.DataFrame({"t": texts[:1_000] * 2}))["t"]["values"]) == 1_000
+    )
+    numbers = [float("nan"), None, float("inf"), 1.0]
+    assert holdfast.learn_schema(pl.DataFrame({"x": numbers}, strict=False)) == {}
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"columns": ["nope"]}, "columns names 'nope', which is not a column"),
+        ({"columns": ["number"]}, "nothing can be learnt from these rows"),
+        ({"columns": ["late"]}, "nothing can be learnt from these rows"),
+        ({"columns": "origin"}, "columns"),
+        ({"quantiles": (0.9, 0.1)}, "the first below the second"),
+        ({"quantiles": 0.5}, "the first below the second"),
+        ({"quantiles": (0, 2)}, "quantiles is 2"),
+    ],
+)
+def test_what_cannot_be_learnt_is_refused(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        holdfast.learn_schema(training(), **how)
+
+
+def test_the_command_line_learns_and_says_so(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "hold.parquet")
+    training().drop("number", "carrier").write_parquet(tmp_path / "train.parquet")
+    (tmp_path / "schema.toml").write_text("[bounds]\nx = [-60, 180]\n", encoding="utf-8")
+    words = ["init", "hold.parquet", "--schema", "schema.toml", "--train", "train.parquet"]
+    done = run(*words, "--name", "one", "--learn-bounds", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Learnt from train.parquet: unit, 0 to 49." in done.stdout
+    assert (
+        "Learnt from train.parquet: origin, 3 values: 'EWR', 'JFK', 'LGA' (learnt from training "
+        "rows)." in done.stdout
+    )
+    assert "values outside its range count as the nearest end" in done.stdout
+    with holdfast.open(ledger=tmp_path / "one.ledger") as holdout:
+        assert holdout.schema.bounds == {"unit": (0.0, 49.0), "x": (-60.0, 180.0)}
+    refused = run("init", "hold.parquet", "--learn-bounds", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "--learn-bounds needs --train FILE" in refused.stderr
