@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +14,12 @@ import numpy as np
 import polars as pl
 
 import holdfast
-from benchmarks.measure import Row, compare
+from benchmarks.measure import Row, compare, within
+from holdfast.data.sampling import Independent
+from holdfast.described.question import Ground, described
+from holdfast.question.columns import Schema
+from holdfast.question.expression import ColumnType
+from holdfast.words.prior import Prior
 
 LARGE, SMALL, COLUMNS, MANY = 10_000_000, 100_000, 10, 200
 
@@ -128,6 +134,30 @@ def long_ledger(folder: Path) -> list[Row]:
     ]
 
 
+def described_texts() -> list[Row]:
+    """A thousand described questions: their prices; and all of it, from the text to the rule."""
+    types = dict.fromkeys((f"x{i}" for i in range(COLUMNS)), ColumnType.FLOAT)
+    bounds = dict.fromkeys(types, (-3.0, 3.0))
+    schema = Schema({**types, "origin": ColumnType.TEXT}).declare(
+        {**bounds, "origin": {"values": ["EWR", "JFK", "LGA"]}}
+    )
+    ground = Ground(SMALL, Independent(), Prior(schema), math.log(0.02))
+    texts = [f"avg(x0 > {i}e-3) where origin = 'JFK' and x1 < 1" for i in range(1_000)]
+    questions = [ground.prior.read(text) for text in texts]
+    return [
+        within(
+            "1,000 prices of descriptions",
+            lambda: [ground.prior.of(question) for question in questions],
+            at_most=1.0,
+        ),
+        within(
+            "1,000 texts read, priced and given a rule",
+            lambda: [described(ground.prior.read(text), ground) for text in texts],
+            at_most=2.0,
+        ),
+    ]
+
+
 def imports() -> list[Row]:
     """`import holdfast` against `import numpy`, whole processes."""
 
@@ -149,4 +179,10 @@ def imports() -> list[Row]:
 def rows() -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        return [*imports(), *small(folder), *long_ledger(folder), *large(folder)]
+        return [
+            *imports(),
+            *described_texts(),
+            *small(folder),
+            *long_ledger(folder),
+            *large(folder),
+        ]

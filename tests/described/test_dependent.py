@@ -152,6 +152,10 @@ def test_a_clinical_table_from_end_to_end(tmp_path: Path) -> None:
     with holdfast.open(frame, ledger=path, sampling=known, described="exact") as holdout:
         answer = holdout.ask(MEAN)
         group = holdout.ask("avg(ill) where child < 200")
+        # Wider than the declared half-width, and a mean that the ledger has no single look for.
+        long = holdout.ask("avg(ill) where child < 213 and child > 17 and child != 111")
+        assert long.status == "answered"
+        assert half_width(long.interval) > holdout.opening.terms.half_width
         assert "units of at most 4 rows" in answer.assumes
     planned = holdfast.plan(rows=frame.height, questions=1, sampling=known)["bounded noise"]
     assert half_width(answer.interval) < 0.85 * (planned.half_width or 1.0)

@@ -24,7 +24,8 @@ def described_question(desk: Desk, question: Question) -> DescribedQuestion | No
     if desk.ground is None:
         return None
     try:
-        return _ruled(desk, desk.ground.prior.read(question))
+        found = desk.ground.prior.read(question)
+        return _ruled(desk, found, was_read=question == found.text)
     except InvalidQuestion:
         return None  # what is wrong with it is said where it is bound to the table
 
@@ -35,11 +36,12 @@ def described_members(desk: Desk, found: Labelled) -> Labelled:
     return replace(found, members=tuple(members))
 
 
-def _ruled(desk: Desk, question: Bound) -> DescribedQuestion | None:
+def _ruled(desk: Desk, question: Bound, *, was_read: bool = False) -> DescribedQuestion | None:
+    """The question with its rule; `was_read` tells that it was read from its canonical text."""
     if desk.ground is None:
         return None
     found = described(question, desk.ground)
-    if found is None or desk.ground.prior.read(found.text).text != found.text:
+    if found is None or not (was_read or desk.ground.prior.read(found.text).text == found.text):
         return None
     return None if _is_long(desk, found) else found
 
