@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.data.sample import Sample
 from holdfast.holdout.desk import Desk
+from holdfast.holdout.grouping import knowing
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.reading import bound_to
 from holdfast.ledger.entries import Recorded
@@ -23,8 +24,8 @@ from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.laws import normal
 from holdfast.question.expression import Expression, Op
-from holdfast.statistics.bind import Labelled
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.labelled import Labelled
 from holdfast.theory.transfer import shift_composition
 from holdfast.words import grammar
 from holdfast.words.prior import Prior
@@ -78,7 +79,8 @@ def timeout_of(holdout: Holdout) -> float:
 
 def bound(holdout: Holdout, question: str) -> Bound | Labelled:
     """A question as the holdout reads it, against its columns."""
-    return bound_to(desk_of(holdout), question, None)
+    desk = desk_of(holdout)
+    return bound_to(desk, question, knowing(desk, None))
 
 
 def write_entry(holdout: Holdout, body: dict[str, Any]) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ToleranceTooTight as ToleranceTooTight,
     )
     from holdfast.holdout.answer import Answer as Answer
+    from holdfast.holdout.distribution import Distribution as Distribution
     from holdfast.holdout.groups import Groups as Groups
     from holdfast.holdout.holdout import Holdout as Holdout
     from holdfast.holdout.open import open as open
@@ -53,6 +54,7 @@ _OTHERS = {
     "Answer": "holdout.answer",
     "BudgetExhausted": "errors",
     "DataChanged": "errors",
+    "Distribution": "holdout.distribution",
     "Groups": "holdout.groups",
     "HoldfastError": "errors",
     "Holdout": "holdout.holdout",

@@ -120,7 +120,7 @@ def test_groups_of_the_design_are_a_table_and_a_list(folder: Path) -> None:
     shown = holdfast("ask", "trial", "avg(delay > 20)", "--by", "arm", cwd=folder)
     assert shown.returncode == 0, shown.stderr
     head, first, second, *_ = shown.stdout.splitlines()
-    assert head.split() == ["arm", "value", "interval"]
+    assert head.split() == ["arm", "n", "value", "interval"]
     assert (first.split()[0], second.split()[0]) == ("A", "B")
     assert "simultaneous" in shown.stdout
     assert shown.stdout.splitlines()[-1] == "Next: holdfast budget trial"
@@ -186,7 +186,11 @@ def test_a_difference_is_judged(folder: Path, sides: str, better: str, verdict: 
         (("ask", "auc(score, delay > 3)"), 2, "is not about design columns"),
         (("ask", "avg(late)", "--by", "site"), 2, "without looking at the protected rows"),
         (("ask", "avg(late)", "--by", "score"), 2, "by= needs a column of text"),
-        (("ask", "median(delay)", "--by", "arm"), 2, "median takes no --by; it is for avg."),
+        (
+            ("ask", "auc(score, late)", "--by", "arm"),
+            2,
+            "auc takes no --by; it is for accuracy, avg",
+        ),
         (("ask", "avg(late)", "--better", "higher"), 2, "it is for difference."),
         (("ask", "difference(good, bad)", "--better", "best"), 2, "'higher', 'lower'"),
         (("ask", "auc(score, late)", "--where", "site = 1"), 2, "auc takes no --where"),
@@ -240,17 +244,17 @@ def test_options_add_to_the_text() -> None:
     call = question_of("avg(x)", where="y > 1", bounds=("-1", "1,000"))
     assert isinstance(call, Call)
     assert (call.arguments, call.where, call.bounds) == (("x",), "y > 1", (-1.0, 1000.0))
-    groups = question_of("avg(x) where y > 1", by="site", bounds=("0", "1"))
+    groups = question_of("avg(x) where y > 1", by=["site"], bounds=("0", "1"))
     assert isinstance(groups, TableCall)
-    assert (groups.by, groups.where, groups.bounds) == ("site", "y > 1", (0.0, 1.0))
+    assert (groups.by, groups.where, groups.bounds) == (("site",), "y > 1", (0.0, 1.0))
     bins = question_of("histogram(x, 0, 1)", where="y > 1")
     assert isinstance(bins, TableCall)
     assert bins.where == "y > 1"
     judged = question_of("difference(a, b)", better="lower")
     assert isinstance(judged, Call)
     assert judged.better == "lower"
-    with pytest.raises(InvalidArgument, match="without --by"):
-        question_of("avg(x, variance <= 2)", by="site")
+    with pytest.raises(InvalidArgument, match="without by="):
+        question_of("avg(x, variance <= 2)", by=["site"])
 
 
 def test_help_names_every_statistic() -> None:

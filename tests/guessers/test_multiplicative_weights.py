@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import holdfast
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.guessers.guesser import Lesson
-from holdfast.guessers.multiplicative_weights import Distribution, MultiplicativeWeights
+from holdfast.guessers.multiplicative_weights import CellWeights, MultiplicativeWeights
 from holdfast.statistics.mean import Mean
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.field.multiplicative_weights import (
@@ -97,7 +97,7 @@ def test_an_answer_moves_the_guess_towards_it_and_never_past_its_near_end(
             assert after == pytest.approx(target, abs=1e-6)
 
 
-def divergence(truth: Array, state: Distribution) -> float:
+def divergence(truth: Array, state: CellWeights) -> float:
     inside = truth > 0
     return float((truth[inside] * (np.log(truth[inside]) - state.logs[inside])).sum())
 
@@ -145,11 +145,11 @@ class Sabotaged:
     def __getattr__(self, name: str) -> object:
         return getattr(self.honest, name)
 
-    def learn(self, state: Distribution, lesson: Lesson) -> Distribution:
+    def learn(self, state: CellWeights, lesson: Lesson) -> CellWeights:
         after = self.honest.learn(state, lesson)
         logs = state.logs + self.scale * (after.logs - state.logs)
         weights = np.exp(logs - logs.max())
-        return Distribution(state.domain, logs, weights / weights.sum())
+        return CellWeights(state.domain, logs, weights / weights.sum())
 
 
 def counts(seed: int) -> NDArray[np.int64]:

@@ -96,7 +96,7 @@ def test_training_rows_name_the_groups(tmp_path: Path) -> None:
     groups = holdout.ask(holdfast.mean("late", by="site"))
     assert {answer.status for _, answer in groups} == {"confirmed"}
     frame = groups.to_polars()
-    assert frame.columns[:4] == ["site", "value", "low", "high"]
+    assert frame.columns[:5] == ["site", "n", "value", "low", "high"]
     assert "simultaneous" in str(groups)
     assert groups._repr_html_().count("<tr>") == 4
 

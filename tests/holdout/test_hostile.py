@@ -170,14 +170,14 @@ def test_missing_libraries_are_named_with_their_extra(
     monkeypatch.setattr(pl.DataFrame, "to_pandas", gone)
     with pytest.raises(MissingExtra, match=r"need pyarrow, .*holdfast\[data\]"):
         asked.ledger.to_pandas()
-    groups = holdfast.Groups("late", (), "pandas")
+    groups = holdfast.Groups(("late",), (), "pandas")
     monkeypatch.setattr(holdfast.Groups, "to_polars", lambda _: pl.DataFrame())
     with pytest.raises(MissingExtra, match=r"holdfast\[data\]"):
         _ = groups.table
 
 
 def test_a_group_that_cannot_be_one(asked: Holdout) -> None:
-    groups = holdfast.Groups("late", ())
+    groups = holdfast.Groups(("late",), ())
     members: list[Any] = [[], "nowhere"]
     for member in members:
         with pytest.raises(InvalidArgument, match="there is no group"):

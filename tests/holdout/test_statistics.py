@@ -251,7 +251,7 @@ def test_groups_come_in_the_callers_frames(tmp_path: Path, kind: str) -> None:
     assert type(groups.table).__module__.startswith(kind)
     plain = pl.DataFrame(groups.table) if kind != "pyarrow" else pl.from_arrow(groups.table)
     assert isinstance(plain, pl.DataFrame)
-    assert plain.columns == ["arm", "value", "low", "high", "status", "cost", "question"]
+    assert plain.columns == ["arm", "n", "value", "low", "high", "status", "cost", "question"]
     assert plain["arm"].to_list() == ["A", "B", "C"]
     means = data.group_by("arm").agg(pl.col("new").mean()).sort("arm")["new"].to_list()
     for (_, answer), mean in zip(groups, means, strict=True):
@@ -262,7 +262,7 @@ def test_a_column_named_like_an_answers_facts(tmp_path: Path) -> None:
     data = HOLD.select(status=pl.col("arm"), late=pl.col("new"))
     with opened(tmp_path, data, questions=9, tolerance=0.1, design=["status"]) as found:
         groups = found.ask(holdfast.mean("late", by="status"))
-    assert groups.table.columns[:2] == ["group", "value"]
+    assert groups.table.columns[:3] == ["group", "n", "value"]
     assert groups.table["group"].to_list() == ["A", "B", "C"]
     assert groups.table["status"].to_list() == ["answered"] * 3
     assert groups.to_dicts()[0]["group"] == "A"

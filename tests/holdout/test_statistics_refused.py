@@ -67,7 +67,6 @@ BAD: list[tuple[Any, str]] = [
     ("avg(x, x)", "takes 1 arguments"),
     (holdfast.histogram("x", [0, 0]), "each above the one before"),
     (holdfast.histogram("arm", [0, 1]), "needs a number"),
-    (holdfast.mean("new", by="k"), "needs to know the groups"),
     (holdfast.mean("new", by="x"), "whole numbers or booleans"),
     (holdfast.mean("new", by="arms"), "did you mean 'arm'"),
     (holdfast.statistic(len, columns=["gone"], bounds=(0, 1), name="n", sigma=1), "gone"),

@@ -18,9 +18,10 @@ from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent, clustered
 from holdfast.errors import InvalidQuestion
-from holdfast.statistics.bind import bind, labelled
+from holdfast.statistics.bind import bind
 from holdfast.statistics.call import histogram, mean
 from holdfast.statistics.derived import is_derived
+from holdfast.statistics.labelled import labelled
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.statistics.whole import TableFunction, statistic
@@ -171,13 +172,13 @@ def test_a_histogram_counts_each_value_once(column: str, edges: list[float]) -> 
 
 
 def test_groups_are_one_question_for_each_member() -> None:
-    found = labelled(mean("new", by="arm"), PUBLIC, lambda _: ["A", "B", "C"])
+    found = labelled(mean("new", by="arm"), PUBLIC, lambda _: [("A",), ("B",), ("C",)])
     for member, question in found.members:
         wanted = among(in_arm(str(member)), share(lambda row: row["new"]))(ROWS)
         assert exactly(question, SAMPLE).value == pytest.approx(wanted)  # type: ignore[arg-type]
-    both = labelled(mean("new", by="arm", where="site = 1"), PUBLIC, lambda _: ["A"])
+    both = labelled(mean("new", by="arm", where="site = 1"), PUBLIC, lambda _: [("A",)])
     assert both.members[0][1].text == "avg(new) where arm = 'A' and site = 1"
-    flags = labelled(mean("k", by="y"), PUBLIC, lambda _: [False, True])
+    flags = labelled(mean("k", by="y"), PUBLIC, lambda _: [(False,), (True,)])
     assert [each.text for _, each in flags.members] == [
         "avg(clip(k, 0, 20)) where not y",
         "avg(clip(k, 0, 20)) where y",

@@ -10,8 +10,9 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotBounded
-from holdfast.statistics.bind import bind, labelled, read_question
+from holdfast.statistics.bind import bind, read_question
 from holdfast.statistics.call import histogram
+from holdfast.statistics.labelled import labelled
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.named import TableCall
 from holdfast.statistics.recorded import recorded_statistic
@@ -270,7 +271,7 @@ REFUSED = [
     ("difference(avg(x) where y, avg(z)) where arm = 'A'", "it has no where"),
     ("difference(avg(x), z)", "two values of the same rows, or of two means"),
     ("difference(std(x), std(z))", "no function 'std'"),
-    ("histogram(x, 0, 1)", "A histogram is many answers"),
+    ("histogram(x, 0, 1)", "many answers; ask for them by themselves"),
     ("avg(x) extra", "write it like avg"),
     ("avg(x", "not closed"),
     ("", "empty|write it like avg|question"),
@@ -323,8 +324,8 @@ def test_groups_that_doubles_cannot_tell_apart_are_refused() -> None:
     """Rows of 2^53 and of 2^53 + 1 would be one group, under two names."""
     by_site = holdfast.mean("x", by="site")
     with pytest.raises(InvalidQuestion, match=r"has the group 9007199254740993.*as text"):
-        labelled(by_site, UNPLANNED, lambda _: [3, 2**53 + 1])
-    assert len(labelled(by_site, UNPLANNED, lambda _: [2, -(2**53), 2**53]).members) == 3
+        labelled(by_site, UNPLANNED, lambda _: [(3,), (2**53 + 1,)])
+    assert len(labelled(by_site, UNPLANNED, lambda _: [(2,), (-(2**53),), (2**53,)]).members) == 3
 
 
 def test_functions_of_python_have_no_groups_and_no_moments() -> None:

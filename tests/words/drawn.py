@@ -6,6 +6,7 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
+from holdfast.data.design import ANY_GROUP
 from holdfast.question import build
 from holdfast.question.bounds import range_of
 from holdfast.question.columns import Schema
@@ -20,7 +21,6 @@ from holdfast.statistics.scores import F1Score, LogLoss, squared_distance
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc
 from holdfast.words.parts import Part, parts_of
-from holdfast.words.prior import ANY_GROUP
 from tests.words.derivations import Chooser, Forward, Lost
 
 _OPEN = 123456.789  # stands for the open constant of a cut; nobody else draws it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import replace
 
 from holdfast.cli.app import read_number
@@ -10,7 +11,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.question.columns import bounds_pair
 from holdfast.statistics import call as statistics
 from holdfast.statistics.bind import read_question
-from holdfast.statistics.named import Better, Call, TableCall
+from holdfast.statistics.named import Better, Call, TableCall, grouped
 
 __all__ = ["question_of"]
 
@@ -19,7 +20,7 @@ def question_of(
     text: str,
     *,
     where: str | None = None,
-    by: str | None = None,
+    by: Sequence[str] | None = None,
     bounds: tuple[str, str] | None = None,
     better: Better | None = None,
 ) -> Call | TableCall:
@@ -27,7 +28,7 @@ def question_of(
     call = read_question(text)
     said = {"where": where, "by": by, "bounds": bounds, "better": better}
     for option, value in said.items():
-        if value is not None:
+        if value:
             _require_taken(call.name, option)
     if where is not None:
         if call.where is not None:
@@ -40,16 +41,12 @@ def question_of(
         low, high = bounds_pair(tuple(read_number("bounds", end) for end in bounds))
         call = replace(call, bounds=(low, high))
     if isinstance(call, TableCall):
+        if by:
+            raise InvalidArgument("the question has its own groups, and --by gives others.")
         return call
-    if by is not None:
-        return _grouped(call, by)
+    if by:
+        return grouped(call, by)
     return call if better is None else replace(call, better=better)
-
-
-def _grouped(call: Call, by: str) -> TableCall:
-    if call.variance is not None:
-        raise InvalidArgument("a variance is declared for a mean of all rows, without --by.")
-    return TableCall(call.name, call.arguments, call.where, call.bounds, by)
 
 
 def _require_taken(name: str, option: str) -> None:

@@ -17,6 +17,7 @@ from holdfast.statistics import call
 
 if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
+    from holdfast.holdout.distribution import Distribution
     from holdfast.holdout.groups import Groups
     from holdfast.holdout.holdout import Holdout
     from holdfast.question.columns import Schema
@@ -36,11 +37,11 @@ _Where = Annotated[
     typer.Option(metavar="CONDITION", help="Only among rows like these: \"origin = 'JFK'\"."),
 ]
 _By = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="COLUMN",
-        help="For each value of a column: a design column, or one whose values are known from "
-        "other rows.",
+        help="For each value of a column that is declared, or known from other rows. Twice for two "
+        'columns; "avg(x) by origin, month" says the same.',
     ),
 ]
 _Bounds = Annotated[
@@ -261,6 +262,17 @@ def ask(
     guesser: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who guesses: a name of docs/guessers.md.")
     ] = None,
+    discover: Annotated[
+        bool,
+        typer.Option(
+            "--discover",
+            help="Find the groups in the protected rows. This ends asks and checks for good; "
+            "described questions stay.",
+        ),
+    ] = False,
+    top: Annotated[
+        str | None, typer.Option(metavar="K", help="Of discovered groups, the K largest.")
+    ] = None,
     why: _Why = None,
     tolerance: _Tolerance = None,
     dry_run: _DryRun = False,
@@ -275,10 +287,12 @@ def ask(
     wanted: Any = read_number("tolerance", tolerance)
     if dry_run:
         known = resumed(name, train, guesser)
-        _show_cost(known, asked, as_json, tolerance=wanted)
+        _show_cost(known, asked, as_json, tolerance=wanted, discover=discover)
         return
+    largest: Any = read_number("top", top)
     holdout = opened(name, data, table, train, guesser)
-    _show(name, holdout.ask(asked, why=why, tolerance=wanted), as_json)
+    found = holdout.ask(asked, why=why, tolerance=wanted, discover=discover, top=largest)
+    _show(name, found, as_json)
 
 
 @app.command(
@@ -342,11 +356,12 @@ def _show_cost(holdout: Holdout, asked: Any, as_json: bool, **said: Any) -> None
     typer.echo("\nNext: the same without --dry-run, to ask it.")
 
 
-def _show(name: str, found: Answer | Groups, as_json: bool) -> None:
-    from holdfast.holdout.groups import Groups
+def _show(name: str, found: Answer | Groups | Distribution, as_json: bool) -> None:
+    from holdfast.holdout.answer import Answer
 
+    one = isinstance(found, Answer)
     if as_json:
-        show_json(found.to_dicts() if isinstance(found, Groups) else found.to_dict())
+        show_json(found.to_dict() if isinstance(found, Answer) else found.to_dicts())
         return
-    typer.echo(str(found) if isinstance(found, Groups) else f"{found.question}\n  {found}")
+    typer.echo(f"{found.question}\n  {found}" if one else str(found))
     typer.echo(f"\nNext: holdfast budget {quote(name)}")

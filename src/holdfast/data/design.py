@@ -20,11 +20,27 @@ from holdfast.question.expression import ColumnType, Expression, column_names
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MOST_CELLS", "NO_DESIGN", "Design", "DesignValue", "Group", "design_of"]
+__all__ = [
+    "ANY_GROUP",
+    "MOST_CELLS",
+    "NO_DESIGN",
+    "Design",
+    "DesignValue",
+    "Group",
+    "design_of",
+    "in_order",
+]
 
 DesignValue = bool | int | str | None
 
 MOST_CELLS = 10_000
+
+
+def in_order(values: Sequence[DesignValue]) -> tuple[tuple[str, Any], ...]:
+    """What to sort groups by: their values, which within a column are of one type."""
+    return tuple((type(value).__name__, value) for value in values)
+
+
 _TYPES = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.TEXT)
 
 
@@ -63,9 +79,13 @@ class Design:
 
     def members(self, column: str) -> list[DesignValue]:
         """The values of a design column, in order; missing ones are left out."""
-        place = self.columns.index(column)
-        found = {cell[place] for cell in self.cells} - {None}
-        return sorted(found, key=lambda value: (str(type(value)), value))
+        return [value for (value,) in self.combinations([column])]
+
+    def combinations(self, columns: Sequence[str]) -> list[tuple[DesignValue, ...]]:
+        """What design columns have together, in order; where one is missing it is left out."""
+        places = [self.columns.index(column) for column in columns]
+        found = {tuple(cell[place] for place in places) for cell in self.cells}
+        return sorted((values for values in found if None not in values), key=in_order)
 
     def group(self, condition: Expression) -> Group:
         """The rows for which a condition about design columns holds."""
@@ -126,6 +146,20 @@ class Design:
 
 
 NO_DESIGN = Design((), (), (), (), (), False)
+
+
+@dataclass(frozen=True, slots=True)
+class _AnyGroup(Design):
+    """Every group may be asked about: to read a question no size is needed."""
+
+    def covers(self, condition: Expression) -> bool:  # noqa: ARG002
+        return True
+
+    def group(self, condition: Expression) -> Group:  # noqa: ARG002
+        return Group(1, 1)
+
+
+ANY_GROUP = _AnyGroup((), (), (), (2,), (2,), False)
 
 
 def design_of(sample: Sample, columns: Sequence[str], sampling: Sampling) -> Design:

@@ -32,7 +32,7 @@ from holdfast.theory.base.bets import Array
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.field.multiplicative_weights import multiplicative_weights_step
 
-__all__ = ["Distribution", "MultiplicativeWeights"]
+__all__ = ["CellWeights", "MultiplicativeWeights"]
 
 # Beyond this the projection adds nothing: e^-64 of the weight is left on the other side.
 _STEEPEST = 64.0
@@ -41,14 +41,14 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Distribution:
+class CellWeights:
     """Weights on the cells of a domain that add up to 1, and their logarithms."""
 
     domain: Domain
     logs: Array
     weights: Array
 
-    def towards(self, face: Face, step: float) -> Distribution:
+    def towards(self, face: Face, step: float) -> CellWeights:
         """Every cell multiplied by exp(step * phi)."""
         logs = (self.logs.reshape(face.shape) + step * face.values).ravel()
         return _normalised(self.domain, logs)
@@ -73,18 +73,18 @@ class MultiplicativeWeights:
     def name(self) -> str:
         return "multiplicative weights"
 
-    def start(self, grounds: Grounds) -> Distribution:
+    def start(self, grounds: Grounds) -> CellWeights:
         domain = domain_of(grounds.table, self.columns, MOST_DOMAIN_CELLS)
         return _normalised(domain, np.zeros(domain.size))
 
-    def learn(self, state: Distribution, lesson: Lesson) -> Distribution:
+    def learn(self, state: CellWeights, lesson: Lesson) -> CellWeights:
         face = state.domain.face_of(lesson.question)
         return state if face is None else self._told(state, face, lesson.revealed)
 
-    def covers(self, state: Distribution, statistic: Statistic) -> bool:
+    def covers(self, state: CellWeights, statistic: Statistic) -> bool:
         return state.domain.covers(statistic)
 
-    def guess(self, state: Distribution, statistics: Sequence[Statistic]) -> list[float]:
+    def guess(self, state: CellWeights, statistics: Sequence[Statistic]) -> list[float]:
         return [
             state.domain.face(averaged(statistic)).average(state.weights)
             for statistic in statistics
@@ -93,7 +93,7 @@ class MultiplicativeWeights:
     def claim(self, guess: float, tolerance: float) -> Claim:
         return around(guess, tolerance)
 
-    def _told(self, state: Distribution, face: Face, revealed: Interval) -> Distribution:
+    def _told(self, state: CellWeights, face: Face, revealed: Interval) -> CellWeights:
         """The distribution after learning where the sample's value is."""
         guess = face.average(state.weights)
         target = min(revealed.high, max(revealed.low, guess))
@@ -107,14 +107,14 @@ class MultiplicativeWeights:
         return state.towards(face, sign * step)
 
 
-def _normalised(domain: Domain, logs: Array) -> Distribution:
+def _normalised(domain: Domain, logs: Array) -> CellWeights:
     logs = logs - logs.max()
     weights = np.exp(logs)
     total = weights.sum()
-    return Distribution(domain, logs - math.log(total), weights / total)
+    return CellWeights(domain, logs - math.log(total), weights / total)
 
 
-def _projection(state: Distribution, face: Face, target: float, sign: float, least: float) -> float:
+def _projection(state: CellWeights, face: Face, target: float, sign: float, least: float) -> float:
     """The step that moves the guess to the target: between `least` and the steepest."""
     values, weights = face.levels(state.weights)
     heights = sign * values

@@ -37,9 +37,13 @@ class Said:
                 raise InvalidArgument(f"{name} is {value!r}; it must be text.")
 
     def requests(
-        self, questions: Sequence[Bound], betters: Sequence[Better | None], guess: Guess
+        self,
+        questions: Sequence[Bound],
+        betters: Sequence[Better | None],
+        guess: Guess,
+        table: str | None = None,
     ) -> list[Request]:
-        """What is asked for, as the ledger records it."""
+        """What is asked for, as the ledger records it; `table` is what they are asked for."""
         return [
             Request(
                 question.text,
@@ -53,6 +57,7 @@ class Said:
                 self.why,
                 self.by,
                 self.key,
+                table,
             )
             for place, (question, better) in enumerate(zip(questions, betters, strict=True))
         ]

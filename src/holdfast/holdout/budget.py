@@ -44,12 +44,14 @@ class Budget:
     @property
     def questions_left(self) -> int:
         """How many more questions can surely be asked at the declared tolerance."""
+        if self.account.closed is not None:
+            return 0
         return self.mechanism.questions_left(self.terms, self.account)
 
     @property
     def surprises_left(self) -> int:
         """How many guesses in a row may be refuted before the tolerance is out of reach."""
-        if self.checker is None:
+        if self.checker is None or self.account.closed is not None:
             return 0
         return self.checker.surprises_left(self.terms, self.account)
 
@@ -70,11 +72,25 @@ class Budget:
     @property
     def remaining(self) -> str:
         """What is left, in few words; confirmed guesses leave more."""
+        if self.account.closed is not None:
+            return "closed but for described questions"
         return f"{self.questions_left:,} left{self._unguessed}"
 
     @property
     def _unguessed(self) -> str:
         return "" if self.checker is None else " without a guess"
+
+    @property
+    def _left(self) -> str:
+        """What is left, in a sentence."""
+        closed = self.account.closed
+        if closed is not None:
+            return f"described questions only, since {closed.at}, when {closed.why}"
+        asks = f"{plural(self.questions_left, 'question')}{self._unguessed}"
+        if self.checker is None:
+            return asks
+        surprises = plural(self.surprises_left, "surprise")
+        return f"{asks}, or {surprises} in a row; more if guesses are confirmed"
 
     @property
     def promise(self) -> str:
@@ -101,6 +117,7 @@ class Budget:
             "simultaneous": self.terms.promises,
             "rows": self.terms.rows,
             "nats": self.nats,
+            "closed": None if self.account.closed is None else self.account.closed._asdict(),
             "promise": self.promise,
             "assumes": self.terms.assumption,
             "why": self.why,
@@ -118,13 +135,7 @@ class Budget:
                 f"Budget: {plural(self.asked, 'question')} answered{declared}, "
                 f"{plural(self.account.surprises, 'surprise')} in "
                 f"{plural(self.account.checks, 'check')}",
-                f"  left{width}: {plural(self.questions_left, 'question')}{self._unguessed}"
-                + (
-                    ""
-                    if self.checker is None
-                    else f", or {plural(self.surprises_left, 'surprise')} in a row; more if "
-                    "guesses are confirmed"
-                ),
+                f"  left{width}: {self._left}",
                 f"  promised: {self.promise}",
                 *chosen,
                 *spent,
@@ -153,7 +164,7 @@ class Cost:
     `least` is what it costs when every guess is confirmed, `most` what it costs at worst: infinite
     where surprises may use up all that is left. `questions` counts the new ledger questions it
     takes at most, 0 for a repeat; `half_width` is None where it follows from answers that are not
-    known yet.
+    known yet. `closes` says that asks and checks end with it, for good.
     """
 
     question: str
@@ -161,11 +172,12 @@ class Cost:
     least: float
     most: float
     questions: int
+    closes: bool = False
 
     @property
     def repeated(self) -> bool:
         """Whether it has been answered before."""
-        return self.questions == 0
+        return self.questions == 0 and not self.closes
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -175,9 +187,15 @@ class Cost:
             "most": self.most if math.isfinite(self.most) else None,
             "questions": self.questions,
             "repeated": self.repeated,
+            "closes": self.closes,
         }
 
     def __str__(self) -> str:
+        if self.closes:
+            return (
+                f"{self.question}: looks up the groups in the protected rows, which closes asks "
+                "and checks for good; each group is then a described question, and costs nothing"
+            )
         if self.repeated:
             return f"{self.question}: asked before, so repeating it is free"
         worst = f"{self.most:.4g}" if math.isfinite(self.most) else "all that is left"

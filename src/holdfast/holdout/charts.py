@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from holdfast.mechanisms.mechanism import Status
     from holdfast.planner.table import Plan
 
-__all__ = ["answers_chart", "drawing_library", "plan_chart", "require_file", "save"]
+__all__ = [
+    "answers_chart",
+    "distribution_chart",
+    "drawing_library",
+    "plan_chart",
+    "require_file",
+    "save",
+]
 
 _FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
 _POINTS_PER_DECADE = 3
@@ -165,6 +172,17 @@ def _domain(shown: list[Recorded]) -> list[float]:
     least, most = (end([each.range[i] for each in shown]) for i, end in enumerate((min, max)))
     low, high = max(least, min(lows) - room), min(most, max(highs) + room)
     return [min(low, 0.0), max(high, 0.0)] if least < 0 < most else [low, high]
+
+
+def distribution_chart(value: str, points: list[dict[str, Any]]) -> altair.LayerChart:
+    """The share of rows up to each threshold, and the band that holds for all of them."""
+    alt = drawing_library()
+    base = alt.Chart(alt.Data(values=points)).encode(x=alt.X("threshold:Q", title=value))
+    share = alt.Y("low:Q", title="share of rows up to there").scale(domain=[0, 1])
+    return alt.layer(  # type: ignore[no-any-return]
+        base.mark_errorbar(thickness=2).encode(y=share, y2="high:Q"),
+        base.mark_point(filled=True, size=25).encode(y="share:Q"),
+    ).properties(width=560, height=320, title=f"Distribution of {value}")
 
 
 def drawing_library() -> Any:

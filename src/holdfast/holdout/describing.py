@@ -6,17 +6,15 @@ ledger can still answer.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from holdfast.described.question import DescribedQuestion, described
 from holdfast.errors import InvalidQuestion, Refused
 from holdfast.holdout.desk import Desk
 from holdfast.mechanisms.mechanism import Wish
-from holdfast.statistics.bind import Labelled, Question, bind
+from holdfast.statistics.bind import Question, bind
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 
-__all__ = ["described_members", "described_question"]
+__all__ = ["described_question", "is_describable"]
 
 
 def described_question(desk: Desk, question: Question) -> DescribedQuestion | None:
@@ -30,10 +28,11 @@ def described_question(desk: Desk, question: Question) -> DescribedQuestion | No
         return None  # what is wrong with it is said where it is bound to the table
 
 
-def described_members(desk: Desk, found: Labelled) -> Labelled:
-    """The same statistics, each with its rule where it has one."""
-    members = ((label, _ruled(desk, one) or one) for label, one in found.members)
-    return replace(found, members=tuple(members))
+def is_describable(desk: Desk, question: Question) -> bool:
+    """Whether there is a rule for it, whether or not the ledger has a narrower answer."""
+    if desk.ground is None:
+        return False
+    return described(desk.ground.prior.read(question), desk.ground) is not None
 
 
 def _ruled(desk: Desk, question: Bound, *, was_read: bool = False) -> DescribedQuestion | None:

@@ -167,6 +167,7 @@ class Desk:
         if transcript.describing is not None and is_described(wishes[0].question):
             mechanism = transcript.describing
             return mechanism, mechanism.offer(transcript.terms, account, wishes)
+        account.require_open()
         for wish in wishes:
             self._require_written(wish.question)
         informed = [
@@ -278,7 +279,7 @@ class Desk:
         mechanism, offers = self.offers(wishes, self.transcript.account)
         questions = [wish.question for wish in wishes]
         rows = [row for question in questions for row in rows_of(question)]
-        self._needed_sample().prepare(rows)  # what the engine cannot take is not paid for
+        self.needed_sample().prepare(rows)  # what the engine cannot take is not paid for
         asked = [
             Asked(
                 offer,
@@ -306,7 +307,7 @@ class Desk:
         False if it can never be answered: then it is given up, and keeps its worst charge. Trouble
         that passes leaves it reserved.
         """
-        sample = self._needed_sample()
+        sample = self.needed_sample()
         for _ in range(_TRIES):
             try:
                 found = self._answered(pending, questions, sample)
@@ -370,7 +371,7 @@ class Desk:
             transcript.checkpointed()
         transcript.apply(rows)
 
-    def _needed_sample(self) -> Sample:
+    def needed_sample(self) -> Sample:
         """The protected rows, as they were; looked at before anything is reserved."""
         if self._sample is None:
             raise InvalidArgument(

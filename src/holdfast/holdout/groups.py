@@ -1,4 +1,4 @@
-"""Answers in a table: a statistic for each value of a column, or the bins of a histogram."""
+"""Answers in a table: a statistic for each value of one or two columns, or bins of a histogram."""
 
 from __future__ import annotations
 
@@ -8,36 +8,38 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
-from holdfast.data.design import DesignValue
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
+from holdfast.statistics.labelled import Label
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Groups"]
+__all__ = ["Groups", "frame_of_kind", "together"]
 
-_COLUMNS = ("value", "low", "high", "status", "cost", "question")
+_COLUMNS = ("n", "value", "low", "high", "status", "cost", "question")
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The answers for each group, as a table; groups["JFK"] is one of them.
+    """The answers for each group, as a table; groups["JFK"] is one of them, groups["JFK", 7] too.
 
+    `by` names the columns of the groups, `question` is what was asked for all of them, and
     `frame_kind` is the library whose frames the caller works with.
     """
 
-    by: str
-    answers: tuple[tuple[DesignValue, Answer], ...]
+    by: tuple[str, ...]
+    answers: tuple[tuple[Label, Answer], ...]
     frame_kind: str = "polars"
+    question: str = ""
 
     def __len__(self) -> int:
         return len(self.answers)
 
-    def __iter__(self) -> Iterator[tuple[DesignValue, Answer]]:
+    def __iter__(self) -> Iterator[tuple[Label, Answer]]:
         return iter(self.answers)
 
-    def __getitem__(self, member: DesignValue) -> Answer:
+    def __getitem__(self, member: Label) -> Answer:
         found = dict(self.answers)
         try:
             return found[member]
@@ -48,14 +50,28 @@ class Groups:
             ) from None
 
     @property
-    def label(self) -> str:
-        """What the column of groups is called: as it is in the table, or "group" where that clashes
-        with what is told of an answer."""
-        return "group" if self.by in self.answers[0][1].to_dict() else self.by
+    def labels(self) -> tuple[str, ...]:
+        """What the columns of groups are called: as they are in the table, or "group" where that
+        clashes with what is told of an answer."""
+        taken = {"n", *self.answers[0][1].to_dict()}
+        clashes = [name in taken for name in self.by]
+        numbered = [f"group {place}" for place in range(1, len(self.by) + 1)]
+        instead = ["group"] if len(self.by) == 1 else numbered
+        return tuple(
+            other if clash else name
+            for name, other, clash in zip(self.by, instead, clashes, strict=True)
+        )
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """One dict for each group."""
-        return [{self.label: member, **answer.to_dict()} for member, answer in self.answers]
+        """One dict for each group; `n` is how many rows it has, None where that is not told."""
+        return [
+            {
+                **dict(zip(self.labels, _parts(member), strict=True)),
+                "n": _size(answer),
+                **answer.to_dict(),
+            }
+            for member, answer in self.answers
+        ]
 
     def to_polars(self) -> pl.DataFrame:
         """A Polars frame, one row for each group."""
@@ -63,47 +79,86 @@ class Groups:
 
         rows = self.to_dicts()
         return polars.DataFrame(
-            [{column: row[column] for column in (self.label, *_COLUMNS)} for row in rows],
-            schema_overrides={"value": polars.Float64},  # what says nothing has none
+            [{column: row[column] for column in (*self.labels, *_COLUMNS)} for row in rows],
+            # What says nothing has no value, and what was asked on the ledger has no size.
+            schema_overrides={"value": polars.Float64, "n": polars.Int64},
         )
+
+    def to_pandas(self) -> Any:
+        """A pandas frame, one row for each group."""
+        return frame_of_kind(self.to_polars(), "pandas")
 
     @property
     def table(self) -> Any:
         """A frame of the kind that the holdout was opened with: pandas or pyarrow, else Polars."""
-        frame = self.to_polars()
-        with require.installed("frames of this kind", "data"):
-            match self.frame_kind:
-                case "pandas":
-                    return frame.to_pandas()
-                case "pyarrow":
-                    return frame.to_arrow()
-        return frame
+        return frame_of_kind(self.to_polars(), self.frame_kind)
 
     def __str__(self) -> str:
-        width = max(len(self.by), *(len(str(member)) for member, _ in self.answers))
-        lines = [f"{self.by:<{width}}  {'value':>9}  interval"]
-        for member, answer in self.answers:
-            lines.append(
-                f"{member!s:<{width}}  {answer.recorded.shown:>9}  {answer.interval!s:<24} "
-                f"{answer.status}"
-            )
-        return "\n".join([*lines, self._together])
+        head = (*self.by, "n", "value", "interval", "")
+        rows = [head, *(self._cells(member, answer) for member, answer in self.answers)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        first = len(self.by)
+        lines = [
+            "  ".join(
+                cell.rjust(width) if first <= place < first + 2 else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*lines, together(self.answers[0][1])])
 
     __repr__ = __str__
 
-    @property
-    def _together(self) -> str:
-        """What holds for all of them, and what is left."""
-        left = self.answers[0][1].left
-        others = " with every other answer" if left.terms.promises else ""
-        return f"{left.together}{others} · {left.terms.rows:,} rows · {left.remaining}"
+    def _cells(self, member: Label, answer: Answer) -> tuple[str, ...]:
+        """A line of the table, as text."""
+        names = (str(part) for part in _parts(member))
+        interval = str(answer.interval)
+        return (*names, _shown_size(answer), answer.recorded.shown, interval, answer.status)
 
     def _repr_html_(self) -> str:
+        head = "".join(
+            f"<th>{html.escape(name)}</th>" for name in (*self.by, "n", "value", "interval", "")
+        )
         body = "".join(
-            f"<tr><td>{html.escape(str(member))}</td><td>{html.escape(answer.recorded.shown)}</td>"
-            f"<td>{answer.interval}</td><td>{answer.status}</td></tr>"
+            "<tr>"
+            + "".join(f"<td>{html.escape(cell)}</td>" for cell in self._cells(member, answer))
+            + "</tr>"
             for member, answer in self.answers
         )
-        head = f"<tr><th>{html.escape(self.by)}</th><th>value</th><th>interval</th><th></th></tr>"
-        table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
-        return f"{table}<small>{html.escape(self._together)}</small>"
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"{table}<small>{html.escape(together(self.answers[0][1]))}</small>"
+
+
+def _parts(member: Label) -> tuple[Any, ...]:
+    return member if isinstance(member, tuple) else (member,)
+
+
+def _size(answer: Answer) -> int | None:
+    """How many rows it is about, where that is known exactly."""
+    least, most = answer.recorded.rows or (None, None)
+    return least if least == most else None
+
+
+def _shown_size(answer: Answer) -> str:
+    if answer.recorded.rows is None:
+        return "-"
+    least, most = answer.recorded.rows
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def together(answer: Answer) -> str:
+    """What holds for all answers of a table, and what is left after them."""
+    left = answer.left
+    others = " with every other answer" if left.terms.promises else ""
+    return f"{left.together}{others} · {left.terms.rows:,} rows · {left.remaining}"
+
+
+def frame_of_kind(frame: pl.DataFrame, kind: str) -> Any:
+    """A Polars frame as one of another library."""
+    with require.installed("frames of this kind", "data"):
+        match kind:
+            case "pandas":
+                return frame.to_pandas()
+            case "pyarrow":
+                return frame.to_arrow()
+    return frame

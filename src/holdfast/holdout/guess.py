@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast import require
-from holdfast.data.design import DesignValue
 from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
@@ -24,7 +23,6 @@ __all__ = [
     "averages",
     "guessed_number",
     "other_rows",
-    "values_of",
 ]
 
 
@@ -110,11 +108,3 @@ def _require_columns(others: Sample, columns: Iterable[str], table: Table) -> No
 def guessed_number(guess: object) -> float:
     """A guess that must be a number."""
     return require.finite("guess", guess)
-
-
-def values_of(others: Sample, column: str) -> list[DesignValue]:
-    """The values of a column in other rows, in order; missing ones are left out."""
-    found: set[DesignValue] = set()
-    for frame in others.frames([column]):
-        found.update(frame[column].drop_nulls().unique().to_list())
-    return sorted(found, key=lambda member: (str(type(member)), member))

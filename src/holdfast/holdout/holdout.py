@@ -12,14 +12,18 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said, answers_to, told_before
 from holdfast.holdout.budget import Budget, Cost
 from holdfast.holdout.desk import Desk
+from holdfast.holdout.distribution import Distribution
+from holdfast.holdout.grouping import cost_of_discovering, groups_for, knowing
 from holdfast.holdout.groups import Groups
 from holdfast.holdout.guess import Guess, guessed_number
-from holdfast.holdout.price import cost_of, require_groups_covered
+from holdfast.holdout.price import cost_of
 from holdfast.holdout.reading import bound_to, one_answer_of
+from holdfast.holdout.tabling import table_of_answers
 from holdfast.holdout.vacuous import require_telling
 from holdfast.ledger.entries import Opening
 from holdfast.question.columns import Schema
-from holdfast.statistics.bind import Labelled, Question
+from holdfast.statistics.bind import Question
+from holdfast.statistics.labelled import GroupsOf, Labelled
 from holdfast.statistics.named import Better, Call, TableCall
 from holdfast.wording import plural
 
@@ -98,19 +102,22 @@ class Holdout:
         at_most: float | None = None,
         at_least: float | None = None,
         tolerance: float | None = None,
+        discover: bool = False,
     ) -> Cost:
         """What a question would cost now, at most. Free; touches no data."""
         self._desk.refresh()
+        if discover:
+            return cost_of_discovering(self._desk, question)
         if at_most is not None or at_least is not None:
             _require_one_claim(guess, at_most, at_least)
-        read = self._guess(guess, at_most, at_least)
-        found = bound_to(self._desk, question, read.rows)
-        if read.side is not None:
-            return cost_of(self._desk, one_answer_of(found), read, tolerance)
+        claim = self._guess(guess, at_most, at_least)
+        found = bound_to(self._desk, question, knowing(self._desk, claim.rows))
+        if claim.side is not None:
+            return cost_of(self._desk, one_answer_of(found), claim, tolerance)
         if isinstance(found, Labelled):
-            return cost_of(self._desk, found, read.each(len(found.members)), tolerance)
-        require_telling(self._desk, [found], read, tolerance)
-        return cost_of(self._desk, found, read, tolerance)
+            return cost_of(self._desk, found, claim.each(len(found.members)), tolerance)
+        require_telling(self._desk, [found], claim, tolerance)
+        return cost_of(self._desk, found, claim, tolerance)
 
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""
@@ -196,6 +203,8 @@ class Holdout:
         tolerance: float | None = None,
         by: str | None = None,
         key: str | None = None,
+        discover: bool = False,
+        top: int | None = None,
     ) -> Answer: ...
     @overload
     def ask(
@@ -206,6 +215,8 @@ class Holdout:
         tolerance: float | None = None,
         by: str | None = None,
         key: str | None = None,
+        discover: bool = False,
+        top: int | None = None,
     ) -> Groups: ...
     def ask(
         self,
@@ -215,7 +226,9 @@ class Holdout:
         tolerance: float | None = None,
         by: str | None = None,
         key: str | None = None,
-    ) -> Answer | Groups:
+        discover: bool = False,
+        top: int | None = None,
+    ) -> Answer | Groups | Distribution:
         """The value of a question.
 
         One that is described by its text is answered exactly, at the level of its length. Any other
@@ -224,8 +237,13 @@ class Holdout:
 
         `why` it is asked and `by` whom is kept in the ledger, with every verb. A call made again
         with the same `key` is told the same, whatever was asked since, and looks at nothing.
+
+        To `discover` the groups of a question, or its `top` largest ones, the protected rows are
+        looked at: that ends asks and checks for good, and described questions stay.
         """
-        return self._put(question, Guess(), Said(why, by, key, tolerance), describe=True)
+        said = Said(why, by, key, tolerance)
+        groups = groups_for(self._desk, question, tolerance, discover=discover, top=top)
+        return self._put(question, Guess(), said, groups, describe=True)
 
     def ask_many(
         self,
@@ -275,15 +293,16 @@ class Holdout:
         tolerance: float | None = None,
         by: str | None = None,
         key: str | None = None,
-    ) -> Answer | Groups:
+    ) -> Answer | Groups | Distribution:
         """Is it about `guess`? Almost free when confirmed; a surprise is answered as an ask.
 
         `guess` is a number, or a table to compute it from (such as a training split). `at_most` or
         `at_least` instead of a guess checks one side: "is it at most 0.3?".
         """
         _require_one_claim(guess, at_most, at_least)
-        read = self._guess(guess, at_most, at_least)
-        return self._put(question, read, Said(why, by, key, tolerance))
+        claim = self._guess(guess, at_most, at_least)
+        groups = knowing(self._desk, claim.rows)
+        return self._put(question, claim, Said(why, by, key, tolerance), groups)
 
     def check_many(
         self,
@@ -315,9 +334,9 @@ class Holdout:
     ) -> list[Answer]:
         if not asked:
             return []
-        describe = describe and said.tolerance is None
+        describe, groups = describe and said.tolerance is None, knowing(self._desk, None)
         bound = [
-            one_answer_of(bound_to(self._desk, question, None, describe=describe))
+            one_answer_of(bound_to(self._desk, question, groups, describe=describe))
             for question in asked
         ]
         requests = said.requests(bound, [_better(question) for question in asked], guess)
@@ -329,29 +348,20 @@ class Holdout:
         question: Question | TableCall,
         guess: Guess,
         said: Said,
+        groups: GroupsOf,
         *,
         describe: bool = False,
-    ) -> Answer | Groups:
+    ) -> Answer | Groups | Distribution:
         describe = describe and said.tolerance is None
-        found = bound_to(self._desk, question, guess.rows, describe=describe)
+        found = bound_to(self._desk, question, groups, describe=describe)
         if isinstance(found, Labelled) and guess.side is None:
-            return self._labelled(found, guess.each(len(found.members)), said)
+            guess = guess.each(len(found.members))
+            return table_of_answers(self._desk, found, guess, said, self._frame_kind)
         one = one_answer_of(found)
         requests = said.requests([one], [_better(question)], guess)
         before = told_before(self._desk, requests)
         (answer,) = answers_to(self._desk, [one], requests, guess) if before is None else before
         return answer
-
-    def _labelled(self, found: Labelled, guess: Guess, said: Said) -> Groups:
-        questions = [question for _, question in found.members]
-        requests = said.requests(questions, [None] * len(questions), guess)
-        answers = told_before(self._desk, requests)
-        if answers is None:
-            self._desk.refresh()
-            require_groups_covered(self._desk, questions, found.by, guess, said.tolerance)
-            answers = answers_to(self._desk, questions, requests, guess, in_table=True)
-        labels = [label for label, _ in found.members]
-        return Groups(found.by, tuple(zip(labels, answers, strict=True)), self._frame_kind)
 
     def _guess(
         self, guess: Any, at_most: float | None = None, at_least: float | None = None

@@ -16,9 +16,9 @@ from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Release, Status, Wish
-from holdfast.statistics.bind import Labelled
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.labelled import Labelled
 from holdfast.statistics.play import Estimate, Subquestion
 from holdfast.statistics.playing import Due, play_of, played
 from holdfast.statistics.quantile import Quantile

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from holdfast import require
+from holdfast.errors import InvalidArgument
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.laws.laplace import LAPLACE
@@ -150,6 +151,11 @@ def stability_of(transcript: Transcript, level: float | None = None) -> Stabilit
     statistic chosen afterwards (default: a quarter of the failure probability).
     """
     terms, account, mechanism = transcript.terms, transcript.account, transcript.mechanism
+    if account.closed is not None:
+        raise InvalidArgument(
+            f"at {account.closed.at} {account.closed.why}: what that told has no bound, and "
+            "stability is a property of answers alone. Use the ledger as it was before."
+        )
     if level is None:
         level = (1 - terms.confidence_level) / 4
     level = require.probability("level", level)

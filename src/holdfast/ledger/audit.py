@@ -91,6 +91,7 @@ def audit(
         findings = [chain, promises]
         if promises.fine:  # else the ledger was not followed to its end
             findings += [_failure_probability(transcript), _unfinished(transcript)]
+            findings += _closed(transcript)
             findings.append(_filing(places, len(entries), reader))
     if sample is not None and reader.secret is not None:  # it is keyed with the secret
         findings.append(_same_data(transcript.opening, reader.secret, sample))
@@ -269,6 +270,8 @@ def _made_again(
         for asked, statistic in zip(pending.asked, statistics, strict=True)
     ]
     terms, account = transcript.terms, transcript.account
+    if pending.mechanism is not transcript.describing:
+        account.require_open()
     try:
         return pending.mechanism.offer(terms, account, wishes)
     except Refused:  # another machine's logarithms may have made the half-width a little smaller
@@ -301,6 +304,12 @@ def _unfinished(transcript: Transcript) -> Finding:
     return Finding(
         "unfinished", True, f"{count} reserved, to be finished with the next question (charged)"
     )
+
+
+def _closed(transcript: Transcript) -> list[Finding]:
+    """Since when nothing but described questions was answered: more would be a fault above."""
+    closed = transcript.account.closed
+    return [] if closed is None else [Finding("closed", True, f"at {closed.at}: {closed.why}")]
 
 
 def _filing(due: Sequence[FiledPlace], entries: int, reader: Reader) -> Finding:

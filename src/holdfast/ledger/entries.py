@@ -6,6 +6,8 @@
 * ``settle/2``: the symbols that came out of the batch, and the answers they stand for.
 * ``told/1``: what follows from looks: a median, a difference, whatever has parts. It charges
   nothing. For a call with a key, everything that was told.
+* ``close/1``: asks and checks are ended for good, durable before anything else of the rows is read:
+  from here on only described questions are answered.
 * ``abandon/1``: the batch can never be finished (a Python function is gone, an engine cannot
   evaluate it); it keeps its charges.
 
@@ -39,6 +41,7 @@ __all__ = [
     "Request",
     "Verb",
     "abandonment",
+    "closing",
     "lies_in",
     "reservation",
     "settlement",
@@ -99,7 +102,8 @@ class Request:
 
     A `guess` is a number in its own unit, and with a `side` the bound that was claimed; `tolerance`
     the half-width that was named. `by` is who asked, `key` the call's own name: the same call made
-    again with it is told the same.
+    again with it is told the same. `table` is what was asked for where this is one of its groups or
+    places: `avg(x) by origin`.
     """
 
     question: str
@@ -113,6 +117,7 @@ class Request:
     why: str | None = None
     by: str | None = None
     key: str | None = None
+    table: str | None = None
 
     def body(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -326,6 +331,11 @@ def settlement(
 def abandonment(at: str, reserved: int, reason: str) -> dict[str, Any]:
     """The entry that gives up a reserved batch; its worst charges stay."""
     return {"kind": "abandon/1", "at": at, "reserve": reserved, "reason": reason}
+
+
+def closing(at: str, why: str) -> dict[str, str]:
+    """The entry that ends asks and checks."""
+    return {"kind": "close/1", "at": at, "why": why}
 
 
 def telling(at: str, key: str | None, lines: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count as counting
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ from holdfast.ledger.looks import Looks, Narrowest
 from holdfast.ledger.past import CHECKPOINT, Past, checkpoint_of, told_line, unanswered
 from holdfast.ledger.recording import Pending, at_worst, reading_entry, recorded, releases_of
 from holdfast.ledger.wholes import read_whole
-from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.account import Account, Closed
 from holdfast.mechanisms.catalogue import built, checking
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Release
@@ -278,6 +279,8 @@ class Transcript:
                 self._tell(seq, body, receipt)
             case "abandon/1":
                 self._abandon(seq, body)
+            case "close/1":
+                self._close(seq, body)
             case kind:
                 raise LedgerTampered(
                     f"entry {seq} of the ledger is of an unknown kind {kind!r}; use the version of "
@@ -365,6 +368,13 @@ class Transcript:
         pending = self._finish(seq, body)
         self.account = at_worst(self.account, pending)
         self._abandoned.extend(pending.asked)
+
+    def _close(self, seq: int, body: dict[str, Any]) -> None:
+        if self.pending is not None or self.account.closed is not None:
+            raise LedgerTampered(
+                f"entry {seq} of the ledger closes it in the middle of a batch, or again."
+            )
+        self.account = replace(self.account, closed=Closed(body["at"], body["why"]))
 
     def _finish(self, seq: int, body: dict[str, Any]) -> Pending:
         pending, self.pending = self.pending, None

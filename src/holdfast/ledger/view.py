@@ -36,6 +36,7 @@ _COLUMNS = {
     "why": "String",
     "by": "String",
     "key": "String",
+    "table": "String",
     "part_of": "String",
     "receipt": "String",
 }
@@ -61,6 +62,7 @@ def _facts(recorded: Recorded, number: int | None) -> dict[str, Any]:
         "why": request.why,
         "by": request.by,
         "key": request.key,
+        "table": request.table,
         "part_of": recorded.part_of,
         "receipt": recorded.receipt,
     }
@@ -222,6 +224,11 @@ def explanation(transcript: Transcript) -> str:
         lines.append(
             f"      {len(transcript.pending.asked):,} more reserved and not yet answered; the next "
             "new question finishes them"
+        )
+    closed = transcript.account.closed
+    if closed is not None:
+        lines.append(
+            f"      Closed at {closed.at} for everything but described questions: {closed.why}"
         )
     lines.append("")
     lines.append(f"Leakage in all: {transcript.committed.nats:.6g} nats.")

@@ -5,16 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from holdfast.errors import BudgetExhausted
 from holdfast.theory.leakage.nats import LeakageAccount
 
-__all__ = ["Account"]
+__all__ = ["Account", "Closed"]
+
+
+class Closed(NamedTuple):
+    """When asks and checks were ended for good, and why."""
+
+    at: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
     """Questions asked, nats leaked, described answers, checks made and surprises met so far.
+
+    Once it is `closed`, nothing but described questions is answered.
 
     `memory` is what mechanisms remember beside that, each under its own name: folded from offers
     and releases in `advance`, never written to. Its values are plain, as JSON has them, so that an
@@ -26,6 +36,16 @@ class Account:
     surprises: int = 0
     memory: Mapping[str, Any] = field(default_factory=dict)
     described: int = 0
+    closed: Closed | None = None
+
+    def require_open(self) -> None:
+        """Refuse what is not described, once something else of the rows was shown."""
+        if self.closed is not None:
+            raise BudgetExhausted(
+                f"the ledger was closed for asks and checks at {self.closed.at}, when "
+                f"{self.closed.why}. Ask a described question: text over the table's own columns, "
+                "without a tolerance."
+            )
 
     def remembering(self, name: str, value: Any) -> Account:
         """The account with one mechanism's memory replaced."""
@@ -41,14 +61,16 @@ class Account:
             "checks": self.checks,
             "surprises": self.surprises,
             "memory": dict(self.memory),
+            "closed": None if self.closed is None else list(self.closed),
         }
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Account:
         spent = body["log_beta_spent"]
         leakage = LeakageAccount(body["asked"], body["nats"], -math.inf if spent is None else spent)
+        closed = None if body["closed"] is None else Closed(*body["closed"])
         memory = dict(body["memory"])
-        return cls(leakage, body["checks"], body["surprises"], memory, body["described"])
+        return cls(leakage, body["checks"], body["surprises"], memory, body["described"], closed)
 
     @property
     def asked(self) -> int:

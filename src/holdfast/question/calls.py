@@ -1,4 +1,4 @@
-"""The outermost form of a question's text: ``name(argument, ...)``, and perhaps ``where ...``.
+"""The outermost form of a question's text: ``name(argument, ...)``, ``where ...``, ``by ...``.
 
 Only the places of parentheses and commas are read here; each argument passes the gates by itself.
 """
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = ["CallText", "read_call"]
 
+_NO_NAMES = ("STRING", "ISNULL", "NOTNULL")
 _FORM = "A question is one statistic of the rows; write it like avg(delay > 15)."
 
 
 @dataclass(frozen=True, slots=True)
 class CallText:
-    """A name, the texts of its arguments, and the condition after ``where``."""
+    """A name, the texts of its arguments, and what stands after ``where`` and after ``by``."""
 
     name: str
     arguments: tuple[str, ...]
     where: str | None
+    by: tuple[str, ...] = ()
 
 
 def read_call(text: str) -> CallText:
@@ -38,14 +40,38 @@ def read_call(text: str) -> CallText:
         raise InvalidQuestion(_FORM)
     end = _closing(tokens, 1)
     arguments = tuple(_texts(text, tokens[2:end]))
-    rest = tokens[end + 1 :]
+    rest, by = _without_by(tokens[end + 1 :])
     if not rest:
-        return CallText(tokens[0].text.lower(), arguments, None)
+        return CallText(tokens[0].text.lower(), arguments, None, by)
     if rest[0].text.lower() != "where":
         raise InvalidQuestion(_FORM)
     if len(rest) == 1:
         raise InvalidQuestion("After where comes a condition, as in avg(delay > 15) where x = 1.")
-    return CallText(tokens[0].text.lower(), arguments, _text(text, rest[1:]))
+    return CallText(tokens[0].text.lower(), arguments, _text(text, rest[1:]), by)
+
+
+def _without_by(tokens: list[Token]) -> tuple[list[Token], tuple[str, ...]]:
+    """What stands before ``by`` and names of columns, and these names.
+
+    No condition has a name directly after another; a column that is called by is quoted.
+    """
+    for place in range(len(tokens) - 1, -1, -1):
+        names, commas = tokens[place + 1 :: 2], tokens[place + 2 :: 2]
+        if _is_by(tokens[place]) and len(names) == len(commas) + 1:
+            named = all(map(_is_name, names))
+            if named and all(_kind(comma) == "COMMA" for comma in commas):
+                return tokens[:place], tuple(name.text for name in names)
+    return tokens, ()
+
+
+def _is_by(token: Token) -> bool:
+    return _kind(token) != "IDENTIFIER" and token.text.lower() == "by"
+
+
+def _is_name(token: Token) -> bool:
+    """A word, also one that is reserved elsewhere; or anything in double quotes."""
+    kind = _kind(token)
+    return kind == "IDENTIFIER" or (kind not in _NO_NAMES and token.text.isidentifier())
 
 
 def _kind(token: Token) -> str:

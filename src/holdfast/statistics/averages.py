@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
+from typing import Any, overload
 
 from holdfast import require
 from holdfast.errors import InvalidArgument, InvalidQuestion
@@ -13,7 +13,7 @@ from holdfast.question.row import row_value
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
 from holdfast.statistics.entry import MOST_WHOLE, Entry, number_of, require_all_rows
 from holdfast.statistics.mean import Average, Mean
-from holdfast.statistics.named import Better, Bounds, Call, TableCall, What, pair_of
+from holdfast.statistics.named import Better, Bounds, By, Call, TableCall, What, grouped, pair_of
 from holdfast.statistics.table import Table
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "MEANS",
     "count",
     "difference",
+    "distribution",
     "histogram",
     "mean",
     "proportion",
@@ -39,31 +40,33 @@ def mean(
     variance: float | None = None,
 ) -> Call: ...
 @overload
-def mean(what: What, *, bounds: Bounds = None, where: str | None = None, by: str) -> TableCall: ...
+def mean(what: What, *, bounds: Bounds = None, where: str | None = None, by: By) -> TableCall: ...
 def mean(
     what: What,
     *,
     bounds: Bounds = None,
     where: str | None = None,
-    by: str | None = None,
+    by: By | None = None,
     variance: float | None = None,
 ) -> Call | TableCall:
     """The average of a value of the rows.
 
     `where` asks for the mean among the rows where a condition holds, `by` for each value of a
-    column. `variance` declares that the value's variance is at most this, in its own unit squared:
-    the interval is then narrower, and rests on the declaration.
+    column, or of two. `variance` declares that the value's variance is at most this, in its own
+    unit squared: the interval is then narrower, and rests on the declaration.
     """
-    if by is not None:
-        if variance is not None:
-            raise InvalidArgument("variance= is declared for a mean of all rows, without by=.")
-        return TableCall("avg", (what,), where, pair_of(bounds), require.text("by", by))
-    return Call("avg", (what,), where, pair_of(bounds), variance)
+    return grouped(Call("avg", (what,), where, pair_of(bounds), variance), by)
 
 
-def proportion(condition: What, *, where: str | None = None) -> Call:
+@overload
+def proportion(condition: What, *, where: str | None = None) -> Call: ...
+@overload
+def proportion(condition: What, *, where: str | None = None, by: By) -> TableCall: ...
+def proportion(
+    condition: What, *, where: str | None = None, by: By | None = None
+) -> Call | TableCall:
     """The share of rows for which a condition holds: the mean of the condition."""
-    return Call("avg", (condition,), where)
+    return grouped(Call("avg", (condition,), where), by)
 
 
 def sum(what: What, *, population: int, bounds: Bounds = None, where: str | None = None) -> Call:
@@ -97,11 +100,32 @@ def difference(
 def histogram(what: What, edges: Sequence[float], *, where: str | None = None) -> TableCall:
     """The share of rows in each bin between neighbouring edges; the last bin has both its ends."""
     allowed = "the ends of all bins in order, such as [0, 10, 20]"
-    given: object = edges
-    ends = [] if isinstance(given, str) else require.items("edges", given, allowed)
+    ends = _places("edges", edges, allowed)
     if not ends:
         raise InvalidArgument(f"edges is {edges!r}; it must be {allowed}.")
     return TableCall("histogram", (what, *ends), where)
+
+
+def _places(name: str, given: object, allowed: str) -> list[Any]:
+    """Places on the number line, one by one."""
+    if isinstance(given, str):
+        raise InvalidArgument(f"{name} is {given!r}; it must be {allowed}.")
+    return require.items(name, given, allowed)
+
+
+def distribution(
+    what: What,
+    thresholds: Sequence[float] = (),
+    *,
+    bounds: Bounds = None,
+    where: str | None = None,
+) -> TableCall:
+    """The share of rows with a value of at most each threshold, for all of them at once.
+
+    Without `thresholds` there are 32, equally far apart, up to the upper end of the value's range.
+    """
+    points = _places("thresholds", thresholds, "a list in order, such as [0, 10, 20]")
+    return TableCall("distribution", (what, *points), where, pair_of(bounds))
 
 
 def _bind_average(call: Call, table: Table) -> Average | Conditional:

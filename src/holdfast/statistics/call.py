@@ -10,7 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holdfast.statistics.averages import count, difference, histogram, mean, proportion, sum
+    from holdfast.statistics.averages import (
+        count,
+        difference,
+        distribution,
+        histogram,
+        mean,
+        proportion,
+        sum,
+    )
     from holdfast.statistics.moments import correlation, covariance, std, variance
     from holdfast.statistics.quantile import median, quantile
     from holdfast.statistics.scores import accuracy, brier, error, f1, log_loss
@@ -24,6 +32,7 @@ __all__ = [
     "count",
     "covariance",
     "difference",
+    "distribution",
     "error",
     "f1",
     "histogram",

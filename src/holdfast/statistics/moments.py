@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import overload
 
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
@@ -16,7 +17,7 @@ from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Stages, as_counted
 from holdfast.statistics.entry import Entry
 from holdfast.statistics.mean import Average
-from holdfast.statistics.named import Bounds, Call, What, pair_of
+from holdfast.statistics.named import Bounds, By, Call, TableCall, What, grouped, pair_of
 from holdfast.statistics.play import Estimate, Joined
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
@@ -224,24 +225,50 @@ class Correlation:
         return x, y
 
 
-def variance(what: What, *, bounds: Bounds = None, where: str | None = None) -> Call:
+@overload
+def variance(what: What, *, bounds: Bounds = None, where: str | None = None) -> Call: ...
+@overload
+def variance(
+    what: What, *, bounds: Bounds = None, where: str | None = None, by: By
+) -> TableCall: ...
+def variance(
+    what: What, *, bounds: Bounds = None, where: str | None = None, by: By | None = None
+) -> Call | TableCall:
     """The variance of a value."""
-    return Call("variance", (what,), where, pair_of(bounds))
+    return grouped(Call("variance", (what,), where, pair_of(bounds)), by)
 
 
-def std(what: What, *, bounds: Bounds = None, where: str | None = None) -> Call:
+@overload
+def std(what: What, *, bounds: Bounds = None, where: str | None = None) -> Call: ...
+@overload
+def std(what: What, *, bounds: Bounds = None, where: str | None = None, by: By) -> TableCall: ...
+def std(
+    what: What, *, bounds: Bounds = None, where: str | None = None, by: By | None = None
+) -> Call | TableCall:
     """The standard deviation of a value."""
-    return Call("std", (what,), where, pair_of(bounds))
+    return grouped(Call("std", (what,), where, pair_of(bounds)), by)
 
 
-def covariance(first: What, second: What, *, where: str | None = None) -> Call:
+@overload
+def covariance(first: What, second: What, *, where: str | None = None) -> Call: ...
+@overload
+def covariance(first: What, second: What, *, where: str | None = None, by: By) -> TableCall: ...
+def covariance(
+    first: What, second: What, *, where: str | None = None, by: By | None = None
+) -> Call | TableCall:
     """The covariance of two bounded values."""
-    return Call("covariance", (first, second), where)
+    return grouped(Call("covariance", (first, second), where), by)
 
 
-def correlation(first: What, second: What, *, where: str | None = None) -> Call:
+@overload
+def correlation(first: What, second: What, *, where: str | None = None) -> Call: ...
+@overload
+def correlation(first: What, second: What, *, where: str | None = None, by: By) -> TableCall: ...
+def correlation(
+    first: What, second: What, *, where: str | None = None, by: By | None = None
+) -> Call | TableCall:
     """The correlation of two bounded values."""
-    return Call("correlation", (first, second), where)
+    return grouped(Call("correlation", (first, second), where), by)
 
 
 def _bind_variance(call: Call, table: Table) -> Variance:

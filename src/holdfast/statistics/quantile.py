@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import overload
 
 from holdfast import require
 from holdfast.errors import InvalidQuestion, Refused
@@ -17,7 +18,7 @@ from holdfast.question.text import numeral
 from holdfast.statistics.derived import as_counted
 from holdfast.statistics.entry import Entry, number_of
 from holdfast.statistics.mean import Average
-from holdfast.statistics.named import Bounds, Call, What, pair_of
+from holdfast.statistics.named import Bounds, By, Call, TableCall, What, grouped, pair_of
 from holdfast.statistics.play import Estimate, Joined, Play, Subquestion
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
@@ -175,6 +176,7 @@ def _half(gap: int) -> int:
     return 1 << ((gap - 1).bit_length() - 1)
 
 
+@overload
 def quantile(
     what: What,
     level: float,
@@ -182,21 +184,59 @@ def quantile(
     bounds: Bounds = None,
     where: str | None = None,
     step: float | None = None,
-) -> Call:
+) -> Call: ...
+@overload
+def quantile(
+    what: What,
+    level: float,
+    *,
+    bounds: Bounds = None,
+    where: str | None = None,
+    step: float | None = None,
+    by: By,
+) -> TableCall: ...
+def quantile(
+    what: What,
+    level: float,
+    *,
+    bounds: Bounds = None,
+    where: str | None = None,
+    step: float | None = None,
+    by: By | None = None,
+) -> Call | TableCall:
     """The least v such that at least the share `level` of the population has a value up to v.
 
     Looked for on thresholds `step` apart: 1 for a column of whole numbers, otherwise a thousandth
     of the range.
     """
     steps = () if step is None else (step,)
-    return Call("quantile", (what, level, *steps), where, pair_of(bounds))
+    return grouped(Call("quantile", (what, level, *steps), where, pair_of(bounds)), by)
 
 
+@overload
 def median(
     what: What, *, bounds: Bounds = None, where: str | None = None, step: float | None = None
-) -> Call:
+) -> Call: ...
+@overload
+def median(
+    what: What,
+    *,
+    bounds: Bounds = None,
+    where: str | None = None,
+    step: float | None = None,
+    by: By,
+) -> TableCall: ...
+def median(
+    what: What,
+    *,
+    bounds: Bounds = None,
+    where: str | None = None,
+    step: float | None = None,
+    by: By | None = None,
+) -> Call | TableCall:
     """The quantile at level 1/2."""
-    return quantile(what, 0.5, bounds=bounds, where=where, step=step)
+    steps = () if step is None else (step,)
+    return grouped(Call("quantile", (what, 0.5, *steps), where, pair_of(bounds)), by)
 
 
 def _bind_quantile(call: Call, table: Table) -> Quantile:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from holdfast import require
 from holdfast.data.evaluate import evaluate
@@ -16,7 +16,7 @@ from holdfast.question.text import numeral, text_of
 from holdfast.statistics.derived import Conditional, Stages, as_counted, ratio_value
 from holdfast.statistics.entry import Entry, number_of, positive_label, require_all_rows
 from holdfast.statistics.mean import Average, Mean, expression_of
-from holdfast.statistics.named import Call, What
+from holdfast.statistics.named import By, Call, TableCall, What, grouped
 from holdfast.statistics.play import Estimate, Joined
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
@@ -125,14 +125,26 @@ class F1Score:
         return (guess - 0.5) * total
 
 
-def accuracy(prediction: What, label: str, *, where: str | None = None) -> Call:
+@overload
+def accuracy(prediction: What, label: str, *, where: str | None = None) -> Call: ...
+@overload
+def accuracy(prediction: What, label: str, *, where: str | None = None, by: By) -> TableCall: ...
+def accuracy(
+    prediction: What, label: str, *, where: str | None = None, by: By | None = None
+) -> Call | TableCall:
     """The share of rows whose prediction is the label."""
-    return Call("accuracy", (prediction, label), where)
+    return grouped(Call("accuracy", (prediction, label), where), by)
 
 
-def error(prediction: What, label: str, *, where: str | None = None) -> Call:
+@overload
+def error(prediction: What, label: str, *, where: str | None = None) -> Call: ...
+@overload
+def error(prediction: What, label: str, *, where: str | None = None, by: By) -> TableCall: ...
+def error(
+    prediction: What, label: str, *, where: str | None = None, by: By | None = None
+) -> Call | TableCall:
     """The share of rows whose prediction is not the label."""
-    return Call("error", (prediction, label), where)
+    return grouped(Call("error", (prediction, label), where), by)
 
 
 def f1(prediction: str, label: str) -> Call:
@@ -140,9 +152,15 @@ def f1(prediction: str, label: str) -> Call:
     return Call("f1", (prediction, label))
 
 
-def brier(probability: str, label: str, *, where: str | None = None) -> Call:
+@overload
+def brier(probability: str, label: str, *, where: str | None = None) -> Call: ...
+@overload
+def brier(probability: str, label: str, *, where: str | None = None, by: By) -> TableCall: ...
+def brier(
+    probability: str, label: str, *, where: str | None = None, by: By | None = None
+) -> Call | TableCall:
     """The mean squared distance of a probability from the label."""
-    return Call("brier", (probability, label), where)
+    return grouped(Call("brier", (probability, label), where), by)
 
 
 def log_loss(probability: str, label: str, *, floor: float = 0.01) -> Call:

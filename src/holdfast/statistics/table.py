@@ -56,7 +56,7 @@ class Table:
             raise InvalidQuestion(f"A condition is needed, and {text_of(found)} is {found.kind}.")
         return found
 
-    def where(self, what: str | None) -> Expression | None:
+    def where(self, what: str | Expression | None) -> Expression | None:
         """The condition of a `where`."""
         return None if what is None else self.condition(what)
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.data.design import Design, Group
+from holdfast.data.design import ANY_GROUP
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Expression
 from holdfast.statistics.bind import Question, bind
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.table import Table
@@ -20,7 +19,7 @@ from holdfast.words.constants import free_number_millibits, level_millibits
 from holdfast.words.grammar import Grammar
 from holdfast.words.parts import Part, Role, parts_of
 
-__all__ = ["ANY_GROUP", "Bits", "PricedPart", "Prior", "bits"]
+__all__ = ["Bits", "PricedPart", "Prior", "bits"]
 
 _WHERE = {
     "mean": "where mean",
@@ -66,20 +65,6 @@ class Bits:
 
     def _lengths(self, role: Role) -> list[float]:
         return [part.millibits / 1000 for part in self.parts if part.role == role]
-
-
-@dataclass(frozen=True, slots=True)
-class _AnyGroup(Design):
-    """Every group may be asked about: to count bits no size is needed."""
-
-    def covers(self, condition: Expression) -> bool:  # noqa: ARG002
-        return True
-
-    def group(self, condition: Expression) -> Group:  # noqa: ARG002
-        return Group(1, 1)
-
-
-ANY_GROUP = _AnyGroup((), (), (), (2,), (2,), False)
 
 
 @dataclass(frozen=True, slots=True)
