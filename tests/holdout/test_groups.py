@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binom
 
 import holdfast
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion
+from holdfast.statistics.labelled import Labelled
+from tests.holdout.tables import untouchable, watch
+from tests.seam import bound
 
 ROWS = 40_000
 
@@ -148,3 +155,244 @@ def test_what_cannot_be_done_gets_one_sentence(holdout: holdfast.Holdout, tmp_pa
         few.check(holdfast.mean("late", by="site"), guess=TRAIN)
     assert len(few.ledger) == 0
     assert len(holdout.ledger) == 0
+
+
+# Groups as people ask ----------------------------------------------------------------------------
+
+
+def trips(rows: int = 3_000, seed: int = 3) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "delay": rng.normal(5.0, 30.0, rows),
+            "origin": rng.choice(["EWR", "JFK", "LGA"], rows, p=[0.5, 0.4, 0.1]),
+            "month": rng.integers(1, 5, rows),
+            "weekend": rng.random(rows) < 0.3,
+            "dest": rng.choice(["BOS", "ORD"], rows),
+            "by": rng.random(rows) < 0.5,
+        }
+    )
+
+
+TRIPS = trips()
+SCHEMA: dict[str, Any] = {
+    "delay": (-60, 180),
+    "month": (0.5, 4),
+    "origin": {"values": ["EWR", "JFK", "LGA", "SWF"]},
+}
+
+
+@pytest.fixture
+def flights(tmp_path: Path) -> Iterator[holdfast.Holdout]:
+    with holdfast.open(
+        TRIPS, ledger=tmp_path / "f.ledger", questions=50, schema=SCHEMA, described="exact"
+    ) as found:
+        yield found
+
+
+BY: list[tuple[Any, list[Any]]] = [
+    ("origin", ["EWR", "JFK", "LGA", "SWF"]),  # declared, and one has no rows
+    ("month", [1, 2, 3, 4]),  # whole numbers of a short range
+    ("weekend", [False, True]),
+    (["weekend", "month"], list(product([False, True], [1, 2, 3, 4]))),
+    (["month", "origin"], list(product([1, 2, 3, 4], ["EWR", "JFK", "LGA", "SWF"]))),
+]
+
+
+@pytest.mark.parametrize(("by", "labels"), BY, ids=str)
+def test_groups_are_known_by_what_was_declared(
+    flights: holdfast.Holdout, by: Any, labels: list[Any]
+) -> None:
+    groups = flights.ask(holdfast.mean("delay > 15", by=by))
+    assert [label for label, _ in groups] == labels
+    columns = [by] if isinstance(by, str) else by
+    for label, answer in groups:
+        values = label if isinstance(label, tuple) else (label,)
+        own = TRIPS.filter(
+            *(pl.col(name) == value for name, value in zip(columns, values, strict=True))
+        )
+        assert answer.recorded.rows == (own.height, own.height)
+        if own.height == 0:
+            assert (answer.status, answer.value, answer.interval) == ("says nothing", None, (0, 1))
+        else:
+            assert answer.value == pytest.approx((own["delay"] > 15).mean())
+
+
+def test_nothing_of_the_protected_rows_names_a_group(tmp_path: Path) -> None:
+    """Other rows with other groups behind the same declarations are asked the same questions."""
+    asked = []
+    for name, rows in (("one", TRIPS), ("two", trips(seed=4).with_columns(origin=pl.lit("LGA")))):
+        with holdfast.open(
+            rows, ledger=tmp_path / f"{name}.ledger", questions=50, schema=SCHEMA, described="exact"
+        ) as holdout:
+            holdout.ask("avg(delay > 15) by origin, weekend")
+            asked.append([line.question for line in holdout.ledger])
+            watch(holdout, untouchable)
+            with pytest.raises(InvalidQuestion, match="needs to know the groups"):
+                holdout.ask("avg(delay > 15) by dest")
+    assert asked[0] == asked[1]
+
+
+def test_pairs_from_other_rows_are_those_that_they_have(tmp_path: Path) -> None:
+    train = TRIPS.select("delay", "dest", code=pl.lit(7)).head(200).filter(pl.col("dest") == "BOS")
+    with holdfast.open(
+        TRIPS.with_columns(code=pl.lit(7)),
+        ledger=tmp_path / "p.ledger",
+        questions=50,
+        schema={"delay": (-60, 180)},
+        train=train,
+        described="exact",
+    ) as holdout:
+        groups: Any = holdout.ask("avg(delay > 15) by dest, code")
+        assert [label for label, _ in groups] == [("BOS", 7)]
+        mixed: Any = holdout.ask("avg(delay > 15) by weekend, dest")
+        assert [label for label, _ in mixed] == [(False, "BOS"), (True, "BOS")]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        holdfast.proportion("delay > 15", by="origin"),
+        holdfast.quantile("delay", 0.9, by="origin"),
+        holdfast.median("delay", by="origin"),
+        holdfast.std("delay", by="origin"),
+        holdfast.variance("delay", by="origin"),
+        holdfast.covariance("delay", "month", by="origin"),
+        holdfast.correlation("delay", "month", by="origin"),
+        holdfast.accuracy("weekend", "by", by="origin"),
+        holdfast.error("weekend", "by", by="origin"),
+        holdfast.brier("case when weekend then 0.7 else 0.2 end", "by", by="origin"),
+        "difference(weekend, delay > 0) by origin",
+    ],
+    ids=lambda question: str(getattr(question, "name", question)),
+)
+def test_every_statistic_that_has_a_where_has_groups(
+    flights: holdfast.Holdout, question: Any
+) -> None:
+    groups: holdfast.Groups = flights.ask(question)
+    assert groups.question.endswith(" by origin")
+    assert groups["SWF"].status == "says nothing"
+    for label, answer in groups:
+        assert f"origin = '{label}'" in answer.question
+        alone = flights.ask(answer.question)
+        assert (alone.interval, alone.cost) == (answer.interval, 0.0)
+    again: Any = flights.ask(groups.question)
+    assert [answer.interval for _, answer in again] == [answer.interval for _, answer in groups]
+
+
+TEXTS = [
+    ("avg(delay > 15) by origin", "avg(delay > 15) by origin"),
+    ("AVG(15 < delay) WHERE month > 2 BY Origin", "avg(delay > 15) where month > 2 by origin"),
+    ('avg(delay > 15) by "origin" , month', "avg(delay > 15) by origin, month"),
+    ('avg(delay > 15) where "by" by "by"', 'avg(delay > 15) where "by" by "by"'),
+    ("median(delay) by weekend", "quantile(clip(delay, -60, 180), 0.5, 0.24) by weekend"),
+]
+
+
+@pytest.mark.parametrize(("text", "canonical"), TEXTS)
+def test_groups_by_text(flights: holdfast.Holdout, text: str, canonical: str) -> None:
+    found = bound(flights, text) if "median" not in text else None
+    if found is not None:
+        assert isinstance(found, Labelled)
+        assert found.text == canonical
+    groups: Any = flights.ask(text)
+    assert groups.question == canonical
+    assert {line.request.table for line in flights.ledger} == {canonical}
+    again: Any = flights.ask(canonical)
+    assert {answer.status for _, answer in again} <= {"repeated", "says nothing"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("avg(delay) by", "write it like"),
+        ("avg(delay) by origin month", "write it like"),
+        ("avg(delay) by origin, month, weekend", "two different ones"),
+        ("avg(delay) by origin, origin", "two different ones"),
+        ("avg(delay) by originn", "did you mean 'origin'"),
+        ("avg(delay) by 'origin'", "write it like"),
+        ("avg(delay, variance <= 2) by origin", "without by="),
+        ("sum(delay, 100) by origin", "size of its population"),
+        ("f1(weekend, by) by origin", "has no where"),
+        ("histogram(delay, 0, 1) by origin", "many answers already"),
+        ("difference(avg(delay) by origin, avg(delay))", "many answers"),
+    ],
+)
+def test_groups_that_cannot_be_read(flights: holdfast.Holdout, text: str, words: str) -> None:
+    with pytest.raises(InvalidQuestion, match=words):
+        flights.ask(text)
+    assert len(flights.ledger) == 0
+
+
+@pytest.mark.parametrize("by", [[], ["a", "a"], ["a", "b", "c"], 3, [3], ""])
+def test_columns_of_groups_are_one_or_two(by: Any) -> None:
+    with pytest.raises(InvalidArgument, match="by is"):
+        holdfast.std("delay", by=by)
+
+
+def test_two_columns_in_a_table(flights: holdfast.Holdout) -> None:
+    groups = flights.ask(holdfast.mean("delay > 15", by=["origin", "month"]))
+    assert groups["JFK", 2].question == "avg(delay > 15) where month = 2 and origin = 'JFK'"
+    frame = groups.to_polars()
+    assert frame.columns[:4] == ["origin", "month", "n", "value"]
+    assert frame["n"].sum() == TRIPS.height
+    assert frame.filter(pl.col("n") == 0)["value"].null_count() == 4
+    assert groups.to_pandas().shape == frame.shape
+    head, first, *_ = str(groups).splitlines()
+    assert head.split() == ["origin", "month", "n", "value", "interval"]
+    assert first.split()[:2] == ["EWR", "1"]
+    assert "says nothing" in str(groups)
+    assert groups._repr_html_().count("<tr>") == 17
+    with pytest.raises(InvalidArgument, match="there is no group"):
+        _ = groups["JFK"]
+
+
+# Distributions -----------------------------------------------------------------------------------
+
+
+def test_a_distribution_is_the_share_up_to_each_threshold(flights: holdfast.Holdout) -> None:
+    found: Any = flights.ask("distribution(delay)")
+    assert isinstance(found, holdfast.Distribution)
+    assert found.to_polars().columns == ["threshold", "share", "low", "high"]
+    assert [threshold for threshold, _ in found] == [-60 + 7.5 * n for n in range(1, 33)]
+    for threshold, answer in found:
+        assert answer.value == pytest.approx((TRIPS["delay"] <= threshold).mean())
+    assert found.question == "distribution(delay)"
+    assert found[15].question == "avg(delay <= 15)"
+    assert "share" in str(found)
+    assert found._repr_html_().count("<tr>") == 33
+    assert found.chart().to_dict()["title"] == "Distribution of delay"
+    again: Any = flights.ask(holdfast.distribution("delay", [-1, 15]))
+    assert [answer.status for _, answer in again] == ["answered", "repeated"]
+    with pytest.raises(InvalidArgument, match="there is no threshold 16"):
+        _ = found[16]
+    with pytest.raises(InvalidQuestion, match="each above the one before"):
+        flights.ask("distribution(delay, 2, 1)")
+    with pytest.raises(InvalidArgument, match="thresholds is"):
+        holdfast.distribution("delay", "0, 1")  # type: ignore[arg-type]
+
+
+def test_all_thresholds_of_a_distribution_are_covered(tmp_path: Path) -> None:
+    """A twin at a plain 80 % for each threshold by itself misses some of them most of the time."""
+    rng, trials = np.random.default_rng(11), 30
+    misses = sabotaged = 0
+    for trial in range(trials):
+        data = pl.DataFrame({"x": rng.random(400)})
+        with holdfast.open(
+            data,
+            ledger=tmp_path / f"d{trial}.ledger",
+            questions=5,
+            schema={"x": (0, 1)},
+            described="exact",
+        ) as holdout:
+            found: Any = holdout.ask("distribution(x)")
+        misses += any(
+            not answer.interval.low <= threshold <= answer.interval.high
+            for threshold, answer in found
+        )
+        sabotaged += any(
+            abs(answer.value - threshold) > 1.28 * (threshold * (1 - threshold) / 400) ** 0.5
+            for threshold, answer in found
+            if threshold < 1
+        )
+    assert misses <= binom.isf(1e-9, trials, 0.05) < sabotaged

@@ -17,13 +17,18 @@ from holdfast.statistics.entry import Bound
 __all__ = ["described_question", "is_describable"]
 
 
-def described_question(desk: Desk, question: Question) -> DescribedQuestion | None:
-    """The question with the rule that answers it exactly; None if it goes to the ledger."""
+def described_question(
+    desk: Desk, question: Question, *, together: bool = False
+) -> DescribedQuestion | None:
+    """The question with the rule that answers it exactly; None if it goes to the ledger.
+
+    One that is asked `together` with others on one event does not: the ledger would take each.
+    """
     if desk.ground is None:
         return None
     try:
         found = desk.ground.prior.read(question)
-        return _ruled(desk, found, was_read=question == found.text)
+        return _ruled(desk, found, was_read=question == found.text, together=together)
     except InvalidQuestion:
         return None  # what is wrong with it is said where it is bound to the table
 
@@ -35,14 +40,16 @@ def is_describable(desk: Desk, question: Question) -> bool:
     return described(desk.ground.prior.read(question), desk.ground) is not None
 
 
-def _ruled(desk: Desk, question: Bound, *, was_read: bool = False) -> DescribedQuestion | None:
+def _ruled(
+    desk: Desk, question: Bound, *, was_read: bool, together: bool
+) -> DescribedQuestion | None:
     """The question with its rule; `was_read` tells that it was read from its canonical text."""
     if desk.ground is None:
         return None
     found = described(question, desk.ground)
     if found is None or not (was_read or desk.ground.prior.read(found.text).text == found.text):
         return None
-    return None if _is_long(desk, found) else found
+    return None if not together and _is_long(desk, found) else found
 
 
 def _is_long(desk: Desk, found: DescribedQuestion) -> bool:

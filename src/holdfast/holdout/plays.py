@@ -53,9 +53,7 @@ def claimed(part: Subquestion, t: float, tolerance: float | None) -> Wish:
 def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | None) -> Wish:
     """As it is put to the desk, but for the guess, which matters to no cost."""
     t = desk.half_width(tolerance)
-    if is_described(statistic):
-        return Wish(statistic, t, narrow=True)
-    checked = guess.rows is not None or desk.guesses(statistic)
+    checked = not is_described(statistic) and (guess.rows is not None or desk.guesses(statistic))
     wish = about(statistic, t, 0.5) if checked else Wish(statistic, t)
     return replace(wish, narrow=tolerance is None)
 

@@ -239,6 +239,7 @@ def require_groups_covered(
 
     if covered(len(questions)):
         return
+    desk.transcript.account.require_open()  # if that is why, no number of groups fits
     most = largest_integer(covered, most=len(questions))
     raise BudgetExhausted(
         f"requested {len(questions):,} groups by {by}; remaining budget for {most:,}; "

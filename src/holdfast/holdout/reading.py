@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from holdfast.errors import InvalidQuestion
 from holdfast.holdout.describing import described_question
 from holdfast.holdout.desk import Desk
@@ -27,17 +29,17 @@ def bound_to(
     """
     call = read(question)
     if isinstance(call, TableCall):
-        return labelled(
-            call, desk.table, groups, lambda one: _one_bound(desk, one, describe=describe)
-        )
+        together = call.name == "distribution"
+        bound = partial(_one_bound, desk, describe=describe, together=together)
+        return labelled(call, desk.table, groups, bound)
     found = _one_bound(desk, call, describe=describe)
     if found.text == question:
         desk.was_read(found.text)
     return found
 
 
-def _one_bound(desk: Desk, call: Question, *, describe: bool) -> Bound:
-    known = described_question(desk, call) if describe else None
+def _one_bound(desk: Desk, call: Question, *, describe: bool, together: bool = False) -> Bound:
+    known = described_question(desk, call, together=together) if describe else None
     return bind(call, desk.table) if known is None else known
 
 
