@@ -189,7 +189,7 @@ def test_a_difference_is_judged(folder: Path, sides: str, better: str, verdict: 
         (
             ("ask", "auc(score, late)", "--by", "arm"),
             2,
-            "auc takes no --by; it is for accuracy, avg",
+            "auc takes no --by; it is for accuracy",
         ),
         (("ask", "avg(late)", "--better", "higher"), 2, "it is for difference."),
         (("ask", "difference(good, bad)", "--better", "best"), 2, "'higher', 'lower'"),
