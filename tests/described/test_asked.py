@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -110,7 +111,7 @@ def test_a_range_is_that_of_the_question_whichever_way_it_is_turned() -> None:
 
 # Generated questions ---------------------------------------------------------------------------
 
-VALUES = {
+VALUES: dict[str, list[Any]] = {
     "boolean": [True, False, None],
     "integer": [0, 1, 7, 30, None],
     "float": [-5.0, -0.5, 0.0, 2.5, 5.0, None],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -65,11 +66,14 @@ def test_a_group_misses_no_more_than_its_level_whatever_its_size(
         found = {
             (size, k): rule.found((size, k)) for size in range(ROWS + 1) for k in range(size + 1)
         }
+
+        def at(size: int, k: int) -> Told:
+            return found[size, k]
+
         sizes = stats.binom.pmf(range(ROWS + 1), ROWS, share)
         return max(
             sum(
-                weight * misses(lambda k, size=size: found[size, k], size, theta)
-                for size, weight in enumerate(sizes)
+                weight * misses(partial(at, size), size, theta) for size, weight in enumerate(sizes)
             )
             for theta in THETAS[::4]
         )
@@ -212,7 +216,7 @@ def test_what_needs_rows_that_are_alike_has_no_rule_for_others(text: str) -> Non
     bounds = {"x": (0, 1), "y": (0, 1)}
     sample = PolarsSample(frame)
     for how in ({"sampling": MDependent(2)}, {"sampling": Clustered("k", 4.0)}):
-        ground = ground_on(sample, bounds, **how)  # type: ignore[arg-type]
+        ground = ground_on(sample, bounds, **how)
         assert described(ground.prior.read(text), ground) is None
     unlike = ground_on(sample, bounds, design=("k",))
     found = described(unlike.prior.read(text), unlike)

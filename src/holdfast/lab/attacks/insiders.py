@@ -76,7 +76,7 @@ class WrittenMajority:
 
     def of_rows(self, rows: Arrays) -> LabQuestion:
         fitting = np.flatnonzero(rows["agree"][: self.features].mean(axis=1) > 0)
-        return WrittenVote(Vote.of((feature, 1) for feature in fitting), self.features)
+        return WrittenVote(Vote.of((int(feature), 1) for feature in fitting), self.features)
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         yield Move(self.of_rows(_rows_of(view)), final=True)
