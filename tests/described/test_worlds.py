@@ -70,7 +70,7 @@ def test_a_group_misses_no_more_than_its_level_whatever_its_size(
         def at(size: int, k: int) -> Told:
             return found[size, k]
 
-        sizes = stats.binom.pmf(range(ROWS + 1), ROWS, share)
+        sizes: list[float] = stats.binom.pmf(range(ROWS + 1), ROWS, share).tolist()
         return max(
             sum(
                 weight * misses(partial(at, size), size, theta) for size, weight in enumerate(sizes)
