@@ -54,7 +54,7 @@ def test_a_session(folder: Path) -> None:
     again = facts("check", "flights", "AVG(15 < delay)", "--guess", "0.9", cwd=folder)
     assert (again["status"], again["value"], again["cost"]) == ("repeated", asked["value"], 0.0)
     checked = holdfast("check", "flights", "avg(origin = 'JFK')", "--guess", "0.5", cwd=folder)
-    assert "confirmed 0.5 [0.4, 0.6] · simultaneous 95 %" in checked.stdout
+    assert "confirmed 0.50 [0.40, 0.60] · simultaneous 95 %" in checked.stdout
     one_side = facts("check", "flights", "avg(delay > 150)", "--at-most", "0.2", cwd=folder)
     assert (one_side["status"], one_side["high"]) == ("confirmed", pytest.approx(0.2))
     unit = facts("ask", "flights", "avg(delay)", cwd=folder)

@@ -33,6 +33,11 @@ class RoundedMean:
     def symbols(self) -> int:
         return ROUNDED_SYMBOLS
 
+    @property
+    def half_width(self) -> float:
+        """That of every answer, but for what lies beyond the range."""
+        return rounded_half_width(_radius(self.rows, self.log_p))
+
     def found(self, symbols: Symbols) -> Told:
         (cell,) = symbols
         value, interval = _told(cell, _radius(self.rows, self.log_p))

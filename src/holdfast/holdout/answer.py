@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import SaysNothing
 from holdfast.ledger.entries import verdict_of
+from holdfast.wording import among_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,15 +20,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer"]
 
+_TIGHTER = "a tighter declared range of its values would help more than more rows"
+
 
 class Answer(float):
     """The released value. Behaves as a float; everything else is an attribute.
 
     `status` is answered, confirmed, surprise, no promise, says nothing or repeated; `cost` is in
-    nats (0 for a repeat); `left` is the budget after this answer; `number` is its line of the
-    ledger, and `receipt` the hash of the entry that tells it; `parts` are the looks that it follows
-    from, if it is no look itself. One that says nothing has no `value`: it calculates as NaN, and
-    `float()` of it is refused.
+    nats (0 for a repeat), and `bits` is the length of a described question, None for others; `n` is
+    how many rows it is about, or of a group whose size is rounded the least and the most; `left` is
+    the budget after this answer; `number` is its line of the ledger, and `receipt` the hash of the
+    entry that tells it; `parts` are the looks that it follows from, if it is no look itself. One
+    that says nothing has no `value`: it calculates as NaN, and `float()` of it is refused.
     """
 
     __slots__ = ("better", "left", "parts", "recorded", "repeated")
@@ -91,6 +95,20 @@ class Answer(float):
         return self.recorded.half_width
 
     @property
+    def bits(self) -> float | None:
+        return self.recorded.bits
+
+    @property
+    def n(self) -> int | tuple[int, int]:
+        least, most = self._rows
+        return least if least == most else (least, most)
+
+    @property
+    def _rows(self) -> tuple[int, int]:
+        rows = self.left.terms.rows
+        return (rows, rows) if self.recorded.rows is None else self.recorded.rows
+
+    @property
     def number(self) -> int:
         if self.recorded.number is None:
             raise TypeError(f"{self.question} is a part, and no line of the ledger")
@@ -130,6 +148,9 @@ class Answer(float):
             "low": self.interval.low,
             "high": self.interval.high,
             "half_width": self.half_width,
+            "bits": self.bits,
+            "n": self._rows[0],
+            "n_most": self._rows[1],
             "confidence_level": self.left.terms.confidence_level,
             "simultaneous": self.left.terms.promises,
             "guess": self.guess,
@@ -144,13 +165,23 @@ class Answer(float):
         }
 
     def __str__(self) -> str:
-        return (
-            f"{self._said}{self.status} {self._found} · "
-            f"{self.left.together} · {self.left.terms.rows:,} rows · "
-            f"question {self.number:,} · {self.left.remaining}"
-        )
+        status = "" if self.status == "answered" else f"{self.status} "
+        return " · ".join([f"{self._said}{status}{self._found}", *self._facts])
 
     __repr__ = __str__
+
+    @property
+    def _facts(self) -> list[str]:
+        """What is said beside what is known: how sure it is, of how many rows, what is left."""
+        described, advice = self.bits is not None, self.recorded.wants_tighter_range
+        return [
+            *([self.recorded.length] if described else []),
+            self.left.together,
+            among_rows(self._rows, self.left.terms.rows),
+            f"question {self.number:,}",
+            "any number of such questions" if described else self.left.remaining,
+            *([_TIGHTER] if advice else []),
+        ]
 
     @property
     def _said(self) -> str:
@@ -164,19 +195,17 @@ class Answer(float):
             return f"{self.interval}, the whole range"
         if self.recorded.side is not None:
             return self.recorded.shown
-        width = f" (half-width {self.half_width:.4g})" if self.repeated else ""
+        width = f" (half-width {self.half_width:.2g})" if self.repeated else ""
         return f"{self.recorded.shown} {self.interval}{width}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.recorded, self.left, self.repeated, self.parts, self.better)
 
     def _repr_html_(self) -> str:
+        facts = " &middot; ".join(map(html.escape, [self.question, *self._facts, self.assumes]))
         return (
             f"<div>{self._said}<b>{html.escape(self._found)}</b> "
-            f"<i>{self.status}</i><br><small>{html.escape(self.question)} &middot; "
-            f"{self.left.together} &middot; {self.left.terms.rows:,} rows "
-            f"&middot; question {self.number:,} &middot; {self.left.remaining} "
-            f"&middot; {html.escape(self.assumes)}</small></div>"
+            f"<i>{self.status}</i><br><small>{facts}</small></div>"
         )
 
 

@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from holdfast.described.rule import Rule, Told
+from holdfast.described.wording import is_at_the_floor
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol
@@ -190,7 +192,8 @@ class Recorded:
     `leaked` is what had leaked (nats) before its batch, `charge` what its own answer added, or the
     looks that were asked for it; `variance` is the bound that made its interval narrower;
     `revealed` is where the answer says that the sample's value is, as a part of the range. A
-    described answer has `bits`, and the least and the greatest number of `rows` it may be about.
+    described answer has `bits`, its `rule`, and the least and the greatest number of `rows` it may
+    be about.
     """
 
     number: int | None
@@ -214,6 +217,7 @@ class Recorded:
     revealed: Interval
     bits: float | None = None
     rows: tuple[int, int] | None = None
+    rule: Rule | None = None
 
     @property
     def why(self) -> str | None:
@@ -244,6 +248,20 @@ class Recorded:
         return Interval(first, last)
 
     @property
+    def length(self) -> str:
+        """How long a described question is, in words; nothing for others."""
+        return "" if self.bits is None else f"{self.bits:.1f} bits"
+
+    @property
+    def wants_tighter_range(self) -> bool:
+        """Whether a tighter declared range would make it narrower, and more rows less so."""
+        low, high = self.range
+        if self.rule is None or self.rows is None or self.value is None or low == high:
+            return False
+        value = (self.value - low) / (high - low)
+        return is_at_the_floor(self.rule, Told(value, self.part_of_range, self.rows))
+
+    @property
     def estimate(self) -> Estimate:
         """What a statistic that it is a part of goes by; what says nothing is anywhere."""
         low, high = self.interval
@@ -251,15 +269,12 @@ class Recorded:
 
     @property
     def shown(self) -> str:
-        """The value in five digits; the bound of a one-sided claim that was confirmed."""
+        """The value in the digits that its interval has; a one-sided claim as it was confirmed."""
         if self.value is None:
             return "-"
-        match self.side:
-            case "<=":
-                return f"<= {self.interval.ends[1]}"
-            case ">=":
-                return f">= {self.interval.ends[0]}"
-        return f"{self.value:.5g}"
+        if self.side is not None:
+            return f"{self.side} {self.guess:.13g}"
+        return self.interval.value_text(self.value)
 
     @property
     def side(self) -> Literal["<=", ">="] | None:

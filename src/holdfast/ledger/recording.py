@@ -11,6 +11,7 @@ from typing import Any
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.entries import Asked, Recorded, settlement
 from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.described import rule_from
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Mechanism, Release
 from holdfast.mechanisms.revealed import revealed
@@ -47,29 +48,30 @@ def recorded(
     number: int | None,
 ) -> Recorded:
     """One answer of a batch, as the ledger tells it; `number` is that of its line."""
-    low, high, guess, value = asked.low, asked.high, asked.offer.guess, release.value
+    offer, low, high, value = asked.offer, asked.low, asked.high, release.value
     return Recorded(
         number=number,
         look=release.number,
         parts=(),
-        question=asked.offer.question,
+        question=offer.question,
         status=release.status,
         value=None if value is None else in_unit(value, low, high),
         interval=in_unit_outwards(release.interval, low, high),
         range=Interval(low, high),
-        guess=None if guess is None else in_unit(guess, low, high),
-        claim=asked.offer.claim,
-        tolerance=asked.offer.tolerance,
+        guess=None if offer.guess is None else in_unit(offer.guess, low, high),
+        claim=offer.claim,
+        tolerance=offer.tolerance,
         charge=release.charge,
         leaked=leaked,
         at=at,
         request=asked.request,
         mechanism=mechanism.name,
         receipt=receipt,
-        variance=asked.offer.variance,
-        revealed=revealed(asked.offer, release),
-        bits=asked.offer.bits,
+        variance=offer.variance,
+        revealed=revealed(offer, release),
+        bits=offer.bits,
         rows=release.rows,
+        rule=None if offer.bits is None or offer.extra is None else rule_from(offer.extra["rule"]),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
+from holdfast.described.wording import method_of
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
@@ -30,6 +31,9 @@ _COLUMNS = {
     "value": "Float64",
     "low": "Float64",
     "high": "Float64",
+    "bits": "Float64",
+    "n": "Int64",
+    "n_most": "Int64",
     "verdict": "String",
     "guess": "Float64",
     "cost": "Float64",
@@ -43,9 +47,9 @@ _COLUMNS = {
 _UNFINISHED = "unfinished"
 
 
-def _facts(recorded: Recorded, number: int | None) -> dict[str, Any]:
-    """A line, or a part of line `number`, as plain values."""
-    request = recorded.request
+def _facts(recorded: Recorded, number: int | None, rows: int) -> dict[str, Any]:
+    """A line, or a part of line `number`, as plain values; `rows` are those of the holdout."""
+    request, (least, most) = recorded.request, recorded.rows or (rows, rows)
     return {
         "number": number,
         "look": recorded.look,
@@ -56,6 +60,9 @@ def _facts(recorded: Recorded, number: int | None) -> dict[str, Any]:
         "value": recorded.value,
         "low": recorded.interval.low,
         "high": recorded.interval.high,
+        "bits": recorded.bits,
+        "n": least,
+        "n_most": most,
         "verdict": None if recorded.part_of else recorded.verdict,
         "guess": recorded.guess,
         "cost": recorded.charge,
@@ -70,7 +77,7 @@ def _facts(recorded: Recorded, number: int | None) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class LedgerView:
-    """What was asked, line by line; `together` says how sure all intervals are.
+    """What was asked, line by line, of `rows` rows; `together` says how sure all intervals are.
 
     `looks` are all looks at the data. Those that were asked for something else are its parts, and
     fold under it; what was never finished has parts, and no number.
@@ -79,6 +86,7 @@ class LedgerView:
     lines: tuple[Recorded, ...]
     looks: tuple[Recorded, ...]
     together: str
+    rows: int
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -97,7 +105,7 @@ class LedgerView:
     def to_dicts(self, *, parts: bool = False) -> list[dict[str, Any]]:
         """One dict for each line; with `parts`, those of its parts after it."""
         return [
-            _facts(each, line.number)
+            _facts(each, line.number, self.rows)
             for line in self.lines
             for each in (line, *(self.parts(line) if parts else ()))
         ]
@@ -118,12 +126,14 @@ class LedgerView:
         """The table as text; with `parts`, each line's parts below it."""
         if not self.lines:
             return "Ledger: no question has been asked yet."
-        rows = [f"{'':>4}  {'status':<12}{'value':>11}  {'interval':<26} question"]
+        head = f"{'status':<12}{'value':>11}  {'interval':<26} {'bits':>5} {'rows':>9}"
+        rows = [f"{'':>4}  {head}  question"]
         for line in self.lines:
             number = "-" if line.number is None else line.number
-            rows.append(_row(number, line, f"  ({line.why})" if line.why else ""))
+            rows.append(self._row(number, line, f"  ({line.why})" if line.why else ""))
             if parts:
-                rows.extend(_row("", part, f"  (look {part.look})") for part in self.parts(line))
+                found = self.parts(line)
+                rows.extend(self._row("", part, f"  (look {part.look})") for part in found)
         return "\n".join([*rows, f"all intervals together: {self.together}"])
 
     def __str__(self) -> str:
@@ -134,20 +144,23 @@ class LedgerView:
     def _repr_html_(self) -> str:
         return f"{self.to_polars()._repr_html_()}<small>all together: {self.together}</small>"
 
-
-def _row(number: int | str, recorded: Recorded, note: str) -> str:
-    verdict = f"{recorded.verdict}: " if recorded.part_of is None and recorded.verdict else ""
-    indent = "" if recorded.part_of is None else "  "
-    return (
-        f"{number:>4}  {recorded.status:<12}{recorded.shown:>11}  {recorded.interval!s:<26} "
-        f"{indent}{verdict}{recorded.question}{note}"
-    )
+    def _row(self, number: int | str, recorded: Recorded, note: str) -> str:
+        verdict = f"{recorded.verdict}: " if recorded.part_of is None and recorded.verdict else ""
+        indent = "" if recorded.part_of is None else "  "
+        least, most = recorded.rows or (self.rows, self.rows)
+        rows = f"{least:,}" if least == most else f"{least:,} ..."
+        bits = "" if recorded.bits is None else f"{recorded.bits:.1f}"
+        interval = "" if recorded.side else str(recorded.interval)  # the claim says it
+        return (
+            f"{number:>4}  {recorded.status:<12}{recorded.shown:>11}  {interval:<26} "
+            f"{bits:>5} {rows:>9}  {indent}{verdict}{recorded.question}{note}"
+        )
 
 
 def view_of(transcript: Transcript, together: str) -> LedgerView:
     """The ledger for people to read."""
     lines = (*transcript.lines, *_unfinished(transcript))
-    return LedgerView(lines, tuple(transcript.answers), together)
+    return LedgerView(lines, tuple(transcript.answers), together, transcript.terms.rows)
 
 
 def _unfinished(transcript: Transcript) -> list[Recorded]:
@@ -187,12 +200,16 @@ _REASONS = {
 
 
 def _promise(kind: MechanismKind, terms: Terms) -> str:
-    if kind.theorem is None:
+    if not terms.promises and not terms.describes:
         return f"No promise: {kind.promises}"
+    by = [f"{kind.promises}; {kind.theorem}"] if kind.theorem else []
+    described = (
+        ["for described questions Theorem O; described_log_level"] if terms.describes else []
+    )
     return (
         f"Promise: with probability {percent(terms.confidence_level)} every interval below "
         "contains the truth, all together, however the questions were chosen "
-        f"({kind.promises}; {kind.theorem})."
+        f"({'; '.join([*by, *described])})."
     )
 
 
@@ -206,6 +223,7 @@ def explanation(transcript: Transcript) -> str:
         f"{terms.width}, opened {opening.at}.",
         _promise(kind, terms),
         f"Assumed: {terms.assumption}.",
+        *([f"Failure probability: {terms.pots}."] if terms.describes else []),
         f"Answered by {kind.name}: {kind.summary}",
         *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
         "Columns:",
@@ -257,10 +275,16 @@ def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -
 def _found(recorded: Recorded) -> str:
     if recorded.value is None:
         return f"in {recorded.interval}"
-    return recorded.shown if recorded.side else f"= {recorded.value:.6g} {recorded.interval}"
+    return recorded.shown if recorded.side else f"= {recorded.shown} {recorded.interval}"
 
 
 def _looked(look: Recorded, status: str, kind: MechanismKind, indent: str) -> list[str]:
+    if look.rule is not None:
+        return [
+            f"{indent}{status}; Theorem O: {look.length}, so {method_of(look.rule)}; for questions "
+            f"without a description {look.leaked:.5g} nats had leaked, this answer adds "
+            f"{look.charge:.5g}"
+        ]
     told = [
         f"{indent}{status}; {_REASONS.get(status, kind.name)}; {look.leaked:.5g} nats had leaked, "
         f"this answer adds {look.charge:.5g}"

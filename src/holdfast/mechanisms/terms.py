@@ -21,6 +21,7 @@ from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import round_down
 from holdfast.theory.leakage.checks import declared_surprise_prior, surprise_prior
 from holdfast.theory.leakage.nats import fixed_share, open_ended_share
+from holdfast.wording import percent
 
 __all__ = ["WHOLE_RANGE", "Declarations", "Describing", "Terms"]
 
@@ -85,6 +86,16 @@ class Terms:
         if self.tolerance is None:
             return "no half-width is promised"
         return f"half-width {self.tolerance:g} of the range"
+
+    @property
+    def pots(self) -> str:
+        """What the failure probability is for, where described questions have a part of it."""
+        whole = 1.0 - self.confidence_level
+        described = whole * self.described_share
+        return (
+            f"{percent(whole)}, of it {percent(described)} for described questions and "
+            f"{percent(whole - described)} for all others"
+        )
 
     @property
     def concentration(self) -> Concentration:

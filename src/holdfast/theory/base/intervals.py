@@ -10,7 +10,8 @@ kl(a, p) = a ln(a/p) + (1 - a) ln((1 - a)/(1 - p)).
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from numbers import Real
 from typing import NamedTuple
 
 from scipy import special
@@ -34,21 +35,52 @@ _LN2 = math.log(2.0)
 _EPS = 2.0**-52
 # Below this log-probability the regularised incomplete beta function underflows.
 _DEEP = -600.0
+_TRUE_DIGITS = 13  # of a number that was computed
 
 
 class Interval(NamedTuple):
-    """A closed interval. Its text has five digits and is never narrower than the interval."""
+    """A closed interval: `0.3 in interval` asks whether it contains a number.
+
+    Its half-width decides how it is written, and how a value beside it is: to two digits of the
+    half-width, with the ends rounded outwards, so that the text is never narrower.
+    """
 
     low: float
     high: float
+
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, Real) and bool(self.low <= number <= self.high)  # type: ignore[operator]
 
     def __str__(self) -> str:
         return f"[{', '.join(self.ends)}]"
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The texts of both ends."""
-        return _digits(self.low, ROUND_FLOOR), _digits(self.high, ROUND_CEILING)
+        """The texts of both ends; an end that is a whole number is written as one."""
+        return self._end(self.low, ROUND_FLOOR), self._end(self.high, ROUND_CEILING)
+
+    def value_text(self, value: float) -> str:
+        """A value with as many digits as the interval has."""
+        return self._text(value, ROUND_HALF_EVEN)
+
+    def _end(self, end: float, rounding: str) -> str:
+        fine = self._last_place <= 0 and abs(end) < 10.0**_TRUE_DIGITS
+        return f"{end + 0.0:.0f}" if fine and end % 1 == 0.0 else self._text(end, rounding)
+
+    def _text(self, number: float, rounding: str) -> str:
+        rounded = _rounded(number, self._last_place, rounding)
+        if self.low == self.high:
+            rounded = rounded.normalize()
+        text = f"{rounded:f}"
+        return text if len(text) <= _TRUE_DIGITS + 3 else f"{rounded:e}"
+
+    @property
+    def _last_place(self) -> int:
+        """The power of ten of the last digit; of a point, that of the fifth."""
+        if self.low == self.high:
+            return _power_of_ten(self.low) - 4
+        half = Context(prec=2).create_decimal(Decimal((self.high - self.low) / 2))
+        return half.adjusted() - 1
 
 
 @theorem(
@@ -157,11 +189,18 @@ def _mirrored(upper: float) -> float:
     return max(0.0, 1.0 - upper - _EPS)
 
 
-def _digits(number: float, rounding: str) -> str:
-    """Five digits in the direction said; what is below 1e-13 of the number is rounding error."""
-    exact = Context(prec=13).create_decimal(Decimal(number + 0.0))  # a zero without a sign
-    rounded = Context(prec=5, rounding=rounding).create_decimal(exact)
-    return f"{rounded.normalize():f}" if abs(number) < 1e9 else f"{rounded:.4e}"
+def _power_of_ten(number: float) -> int:
+    """That of its first digit."""
+    return Decimal(number).adjusted() if number else 0
+
+
+def _rounded(number: float, last_place: int, rounding: str) -> Decimal:
+    """The number up to a power of ten, in the direction said, without its own rounding error."""
+    # What is below 1e-13 of the number is error, unless digits are wanted there.
+    kept = max(_TRUE_DIGITS, _power_of_ten(number) - last_place + 3)
+    exact = Context(prec=kept).create_decimal(Decimal(number))
+    rounded = exact.quantize(Decimal((0, (1,), last_place)), rounding, Context(prec=kept + 2))
+    return rounded if rounded else abs(rounded)  # a zero without a sign
 
 
 def _kl(mean: float, p: float) -> float:
