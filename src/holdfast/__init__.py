@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Refused as Refused,
         SaysNothing as SaysNothing,
         SecondLedger as SecondLedger,
+        ToleranceTooLoose as ToleranceTooLoose,
         ToleranceTooTight as ToleranceTooTight,
     )
     from holdfast.holdout.answer import Answer as Answer
@@ -70,6 +71,7 @@ _OTHERS = {
     "Refused": "errors",
     "SaysNothing": "errors",
     "SecondLedger": "errors",
+    "ToleranceTooLoose": "errors",
     "ToleranceTooTight": "errors",
     "bits": "words.prior",
     "clustered": "data.sampling",

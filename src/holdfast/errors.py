@@ -7,6 +7,7 @@
     ├── MissingExtra (also ImportError)     an optional part is not installed
     ├── Refused                             the promise could not be kept; nothing spent
     │   ├── ToleranceTooTight (also ValueError)   no mechanism reaches this half-width here
+    │   ├── ToleranceTooLoose (also ValueError)   answers this wide would say nothing
     │   └── BudgetExhausted                 requested more than remains
     ├── SaysNothing (also ValueError)       an answer without a value was used as a number
     ├── InvalidQuestion (also ValueError)   the question cannot be understood or is not allowed
@@ -38,6 +39,7 @@ __all__ = [
     "Refused",
     "SaysNothing",
     "SecondLedger",
+    "ToleranceTooLoose",
     "ToleranceTooTight",
 ]
 
@@ -60,6 +62,10 @@ class Refused(HoldfastError):
 
 class ToleranceTooTight(Refused, ValueError):
     """No mechanism reaches this half-width with these rows and questions."""
+
+
+class ToleranceTooLoose(Refused, ValueError):
+    """Answers of this half-width would leave the whole range: a smaller one is needed."""
 
 
 class BudgetExhausted(Refused):

@@ -41,7 +41,7 @@ def ground_on(
         sampling or Independent(),
         Prior(schema),
         math.log(beta),
-        design_of(sample, design, None) if design else NO_DESIGN,
+        design_of(sample, design, sampling or Independent()) if design else NO_DESIGN,
         rounded,
     )
 

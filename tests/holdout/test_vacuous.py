@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.errors import InvalidArgument, SaysNothing, ToleranceTooTight
+from holdfast.errors import InvalidArgument, SaysNothing, ToleranceTooLoose
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
 from holdfast.statistics.bind import bind
@@ -83,7 +83,7 @@ def test_once_that_is_known_it_is_refused_before_it_costs(small: Holdout) -> Non
         lambda: small.ask_many([LATE, RARE], tolerance=0.4),
         lambda: small.ask(holdfast.difference(RARE, RARE), tolerance=0.4),
     ):
-        with pytest.raises(ToleranceTooTight, match=r"favourable .* whole range .* smaller toler"):
+        with pytest.raises(ToleranceTooLoose, match=r"favourable .* whole range .* smaller toler"):
             put()
     assert small.budget.to_dict() == before
 
@@ -155,7 +155,7 @@ def test_a_baseline_shows_its_number_or_that_there_is_none(tmp_path: Path) -> No
 
 def test_a_hopeless_correlation_is_refused_by_its_tolerance_alone(small: Holdout) -> None:
     watch(small, untouchable)
-    with pytest.raises(ToleranceTooTight, match=r"its whole range \[-1, 1\]"):
+    with pytest.raises(ToleranceTooLoose, match=r"its whole range \[-1, 1\]"):
         small.ask("correlation(x, unit)", tolerance=0.45)
 
 
@@ -203,5 +203,5 @@ def test_a_claim_that_a_known_share_narrows_is_not_given_up(tmp_path: Path) -> N
         answer = holdout.check(group, guess=52)
         assert answer.status == "confirmed"
         assert answer.interval.high < 180
-        with pytest.raises(ToleranceTooTight):  # a half-width that is named is not narrowed
+        with pytest.raises(ToleranceTooLoose):  # a half-width that is named is not narrowed
             holdout.check("avg(x + 1) where x > 20", guess=52, tolerance=0.3)

@@ -58,6 +58,10 @@ _Tolerance = Annotated[
     str | None,
     typer.Option(metavar="X", help="Another half-width than the declared one (part of the range)."),
 ]
+_HalfWidth = Annotated[
+    str | None,
+    typer.Option(metavar="X", help="The same in the unit of the answer: 6, of minutes."),
+]
 
 
 @app.command(epilog="Example: holdfast init hold.parquet --name flights --questions 500")
@@ -187,7 +191,7 @@ def init(
         )
     _show_learnt(holdout, train, schema)
     typer.echo(str(holdout.budget))
-    if holdout.budget.questions_left == 0:
+    if holdout.budget.questions_left == 0 and not holdout.budget.terms.describes:
         many = questions or 100
         typer.echo("\nNo average can be asked at this half-width; see what these rows can give.")
         typer.echo(f"\nNext: holdfast plan --rows {holdout.rows} --questions {many}")
@@ -275,6 +279,7 @@ def ask(
     ] = None,
     why: _Why = None,
     tolerance: _Tolerance = None,
+    half_width: _HalfWidth = None,
     dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
@@ -284,14 +289,14 @@ def ask(
     from holdfast.cli.asked import question_of
 
     asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
-    wanted: Any = read_number("tolerance", tolerance)
+    wanted = _wanted(tolerance, half_width)
     if dry_run:
         known = resumed(name, train, guesser)
-        _show_cost(known, asked, as_json, tolerance=wanted, discover=discover)
+        _show_cost(known, asked, as_json, discover=discover, **wanted)
         return
     largest: Any = read_number("top", top)
     holdout = opened(name, data, table, train, guesser)
-    found = holdout.ask(asked, why=why, tolerance=wanted, discover=discover, top=largest)
+    found = holdout.ask(asked, why=why, discover=discover, top=largest, **wanted)
     _show(name, found, as_json)
 
 
@@ -319,6 +324,7 @@ def check(
     better: _Better = None,
     why: _Why = None,
     tolerance: _Tolerance = None,
+    half_width: _HalfWidth = None,
     dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
@@ -339,12 +345,20 @@ def check(
         "at_most": read_number("at_most", at_most),
         "at_least": read_number("at_least", at_least),
     }
-    wanted: Any = read_number("tolerance", tolerance)
+    wanted = _wanted(tolerance, half_width)
     if dry_run:
-        _show_cost(resumed(name), asked, as_json, tolerance=wanted, **claim)
+        _show_cost(resumed(name), asked, as_json, **wanted, **claim)
         return
     holdout = opened(name, data, table)
-    _show(name, holdout.check(asked, why=why, tolerance=wanted, **claim), as_json)
+    _show(name, holdout.check(asked, why=why, **wanted, **claim), as_json)
+
+
+def _wanted(tolerance: str | None, half_width: str | None) -> dict[str, Any]:
+    """The half-width that is named, as the verbs take it."""
+    return {
+        "tolerance": read_number("tolerance", tolerance),
+        "half_width": read_number("half_width", half_width),
+    }
 
 
 def _show_cost(holdout: Holdout, asked: Any, as_json: bool, **said: Any) -> None:

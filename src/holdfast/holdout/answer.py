@@ -152,7 +152,7 @@ class Answer(float):
             "n": self._rows[0],
             "n_most": self._rows[1],
             "confidence_level": self.left.terms.confidence_level,
-            "simultaneous": self.left.terms.promises,
+            "simultaneous": self.left.terms.simultaneous,
             "guess": self.guess,
             "why": self.why,
             "cost": self.cost,

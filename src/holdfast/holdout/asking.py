@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
-from holdfast.errors import InvalidArgument
+from holdfast.described.wording import sure_half_width
+from holdfast.errors import InvalidArgument, Refused
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.describing import ruled
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.plays import answered
 from holdfast.holdout.price import require_covered
 from holdfast.holdout.retelling import retold
 from holdfast.holdout.vacuous import is_silent, require_telling
+from holdfast.holdout.widths import NamedWidth
 from holdfast.ledger.entries import Request
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.named import Better
 
-__all__ = ["Said", "answers_to", "told_before"]
+__all__ = ["Said", "Saying", "answers_to", "told_before"]
+
+
+class Saying(TypedDict, total=False):
+    """What may be said with every verb."""
+
+    why: str | None
+    tolerance: float | None
+    half_width: float | None
+    by: str | None
+    key: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +42,7 @@ class Said:
     why: str | None
     by: str | None
     key: str | None
-    tolerance: float | None
+    width: NamedWidth
 
     def __post_init__(self) -> None:
         for name in ("why", "by", "key"):
@@ -44,6 +58,7 @@ class Said:
         table: str | None = None,
     ) -> list[Request]:
         """What is asked for, as the ledger records it; `table` is what they are asked for."""
+        tolerance = self.width.part_of(questions)
         return [
             Request(
                 question.text,
@@ -52,7 +67,7 @@ class Said:
                 guess.verb,
                 guess.of(place),
                 guess.side,
-                self.tolerance,
+                tolerance,
                 better,
                 self.why,
                 self.by,
@@ -92,4 +107,21 @@ def answers_to(
             return False
         return is_silent(desk, questions[place], guess.of(place), guess, tolerance)
 
-    return answered(desk, questions, requests, guess, tolerance, silent)
+    try:
+        return answered(desk, questions, requests, guess, tolerance, silent)
+    except Refused as refusal:
+        if guess.verb == "check" or tolerance is None or len(questions) > 1:
+            raise
+        raise _with_alternative(desk, questions[0], refusal) from None
+
+
+def _with_alternative(desk: Desk, question: Bound, refusal: Refused) -> Refused:
+    """The refusal of a half-width, with what is answered without one."""
+    found = ruled(desk, question)
+    if found is None:
+        return refusal
+    part = sure_half_width(found.rule)
+    most = "" if part is None else f" of at most {part * (found.high - found.low):.4g}"
+    return type(refusal)(
+        f"{refusal} Without a half-width it is answered by its description, at its own{most}."
+    )

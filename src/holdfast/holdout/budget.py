@@ -65,7 +65,7 @@ class Budget:
     @property
     def together(self) -> str:
         """How sure all intervals are, in few words."""
-        if not self.terms.promises:
+        if not self.terms.simultaneous:
             return "no promise"
         return f"simultaneous {percent(self.terms.confidence_level)}"
 
@@ -78,7 +78,10 @@ class Budget:
 
     @property
     def _unguessed(self) -> str:
-        return "" if self.checker is None else " without a guess"
+        described = ["a description"] if self.terms.describes else []
+        guessed = [] if self.checker is None else ["a guess"]
+        without = " or ".join([*described, *guessed])
+        return f" without {without}" if without else ""
 
     @property
     def _left(self) -> str:
@@ -87,15 +90,12 @@ class Budget:
         if closed is not None:
             return f"described questions only, since {closed.at}, when {closed.why}"
         asks = f"{plural(self.questions_left, 'question')}{self._unguessed}"
-        if self.checker is None:
-            return asks
-        surprises = plural(self.surprises_left, "surprise")
-        return f"{asks}, or {surprises} in a row; more if guesses are confirmed"
+        return f"{asks}{self._guessed}"
 
     @property
     def promise(self) -> str:
         """What holds, and what it rests on."""
-        if not self.terms.promises:
+        if not self.terms.simultaneous:
             return "nothing: every interval given from this ledger is the whole range"
         return (
             f"with probability {percent(self.terms.confidence_level)} every interval given from "
@@ -106,6 +106,7 @@ class Budget:
     def to_dict(self) -> dict[str, Any]:
         privacy = self.privacy
         return {
+            "described": self.account.described,
             "asked": self.asked,
             "questions": self.terms.questions,
             "questions_left": self.questions_left,
@@ -114,7 +115,8 @@ class Budget:
             "surprises_left": self.surprises_left,
             "tolerance": self.terms.tolerance,
             "confidence_level": self.terms.confidence_level,
-            "simultaneous": self.terms.promises,
+            "described_share": self.terms.described_share,
+            "simultaneous": self.terms.simultaneous,
             "rows": self.terms.rows,
             "nats": self.nats,
             "closed": None if self.account.closed is None else self.account.closed._asdict(),
@@ -130,13 +132,15 @@ class Budget:
         privacy = self.privacy
         spent = () if privacy is None else (f"  privacy spent: {privacy}",)
         chosen = () if self.why is None else (f"  chosen: {self.why}",)
+        pots = (f"  failure probability: {self.terms.pots}",) if self.terms.describes else ()
         return "\n".join(
             (
-                f"Budget: {plural(self.asked, 'question')} answered{declared}, "
+                f"Budget: {self._described}{plural(self.asked, self._other)} answered{declared}, "
                 f"{plural(self.account.surprises, 'surprise')} in "
                 f"{plural(self.account.checks, 'check')}",
                 f"  left{width}: {self._left}",
                 f"  promised: {self.promise}",
+                *pots,
                 *chosen,
                 *spent,
                 f"  details: {self.nats:.6g} nats leaked, {self.terms.rows:,} rows",
@@ -144,6 +148,25 @@ class Budget:
         )
 
     __repr__ = __str__
+
+    @property
+    def _described(self) -> str:
+        """What was answered by its description: there is no end to that."""
+        if not self.terms.describes:
+            return ""
+        return f"{plural(self.account.described, 'described question')} answered, any number more; "
+
+    @property
+    def _other(self) -> str:
+        return "other question" if self.terms.describes else "question"
+
+    @property
+    def _guessed(self) -> str:
+        """What guesses leave."""
+        if self.checker is None:
+            return ""
+        more = "; more if guesses are confirmed" if self.questions_left else ""
+        return f", or {plural(self.surprises_left, 'surprise')} in a row{more}"
 
 
 def budget_of(transcript: Transcript) -> Budget:
@@ -164,7 +187,12 @@ class Cost:
     `least` is what it costs when every guess is confirmed, `most` what it costs at worst: infinite
     where surprises may use up all that is left. `questions` counts the new ledger questions it
     takes at most, 0 for a repeat; `half_width` is None where it follows from answers that are not
-    known yet. `closes` says that asks and checks end with it, for good.
+    known yet, and `tolerance` is the same as a part of the range.
+
+    A described question has `bits` and takes no budget; its half-width is the one that is sure.
+    What it costs are nats to those that come later without a description. `left` is how many of
+    those can be asked now, `left_after` how many if all guesses are confirmed, and at worst. With
+    `closes`, asks and checks end with it, for good.
     """
 
     question: str
@@ -172,6 +200,10 @@ class Cost:
     least: float
     most: float
     questions: int
+    tolerance: float | None = None
+    bits: float | None = None
+    left: int = 0
+    left_after: tuple[int, int] = (0, 0)
     closes: bool = False
 
     @property
@@ -183,9 +215,13 @@ class Cost:
         return {
             "question": self.question,
             "half_width": self.half_width,
+            "tolerance": self.tolerance,
+            "bits": self.bits,
             "least": self.least,
             "most": self.most if math.isfinite(self.most) else None,
             "questions": self.questions,
+            "questions_left": self.left,
+            "questions_left_after": self.left_after[1],
             "repeated": self.repeated,
             "closes": self.closes,
         }
@@ -198,16 +234,38 @@ class Cost:
             )
         if self.repeated:
             return f"{self.question}: asked before, so repeating it is free"
-        worst = f"{self.most:.4g}" if math.isfinite(self.most) else "all that is left"
-        price = (
-            f"{self.most:.4g} nats"
-            if self.least == self.most
-            else f"{self.least:.4g} nats if confirmed, {worst} at worst"
+        if self.bits is None:
+            return f"{self.question}: {self._width}; costs {self._price}"
+        later = f"; of later questions without a description it takes {self._price}"
+        return (
+            f"{self.question}: {self.bits:.1f} bits; {self._width}; no budget"
+            f"{later if self.left else ''}"
         )
-        if self.half_width is None:
-            many = f"takes up to {plural(self.questions, 'question')}"
-        else:
-            many = f"half-width {self.half_width:.5g}"
-        return f"{self.question}: {many}; costs {price}"
 
     __repr__ = __str__
+
+    @property
+    def _width(self) -> str:
+        if self.half_width is None:
+            if self.bits is not None:
+                return "the half-width is told with the answer"
+            return f"takes up to {plural(self.questions, 'question')}"
+        sure = "half-width" if self.bits is None else "half-width at most"
+        if self.tolerance in (None, self.half_width):
+            return f"{sure} {self.half_width:.4g}"
+        return f"{sure} {self.tolerance:.4g} of the range = {self.half_width:.4g}"
+
+    @property
+    def _price(self) -> str:
+        confirmed, worst = self.left_after
+        if self.least == self.most:
+            return self._spent(worst, self.most)
+        at_worst = self._spent(worst, self.most) if math.isfinite(self.most) else "all that is left"
+        return f"{self._spent(confirmed, self.least)} if confirmed, {at_worst} at worst"
+
+    def _spent(self, after: int, nats: float) -> str:
+        """How many of the questions that are left it takes; the nats are for those who count."""
+        if self.left == 0:
+            return f"{nats:.4g} nats"
+        used = self.left - after
+        return f"about {used:,} of {self.left:,} left ({nats:.4g} nats)"

@@ -14,7 +14,7 @@ from holdfast.statistics.bind import Question, bind
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 
-__all__ = ["described_question", "is_describable"]
+__all__ = ["described_question", "is_describable", "ruled"]
 
 
 def described_question(
@@ -28,7 +28,7 @@ def described_question(
         return None
     try:
         found = desk.ground.prior.read(question)
-        return _ruled(desk, found, was_read=question == found.text, together=together)
+        return ruled(desk, found, was_read=question == found.text, together=together)
     except InvalidQuestion:
         return None  # what is wrong with it is said where it is bound to the table
 
@@ -40,10 +40,13 @@ def is_describable(desk: Desk, question: Question) -> bool:
     return described(desk.ground.prior.read(question), desk.ground) is not None
 
 
-def _ruled(
-    desk: Desk, question: Bound, *, was_read: bool, together: bool
+def ruled(
+    desk: Desk, question: Bound, *, was_read: bool = False, together: bool = False
 ) -> DescribedQuestion | None:
-    """The question with its rule; `was_read` tells that it was read from its canonical text."""
+    """The statistic with the rule that answers it exactly; None if it goes to the ledger.
+
+    `was_read` tells that it was read from its canonical text.
+    """
     if desk.ground is None:
         return None
     found = described(question, desk.ground)

@@ -22,6 +22,7 @@ from holdfast.holdout.closing import close
 from holdfast.holdout.describing import is_describable
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.reading import read
+from holdfast.holdout.widths import NamedWidth
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column, ColumnType
 from holdfast.statistics.bind import Question
@@ -96,7 +97,7 @@ def _other_rows(desk: Desk, others: Sample | None, names: Sequence[str]) -> Samp
 def groups_for(
     desk: Desk,
     question: Question | TableCall,
-    tolerance: float | None,
+    width: NamedWidth,
     *,
     discover: bool,
     top: int | None,
@@ -106,9 +107,9 @@ def groups_for(
     Of them the `top` largest, if so many are wanted. To look ends asks and checks.
     """
     if discover:
-        if tolerance is not None:
+        if width.is_named:
             raise InvalidArgument(
-                "tolerance= asks on the ledger, which discover= closes; leave one of them out."
+                "tolerance= and half_width= ask on the ledger, which discover= closes; leave one of them out."
             )
         most = None if top is None else require.positive_integer("top", top)
         return partial(_discovered, desk, _with_groups(question), most)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from holdfast import require
 from holdfast.errors import InvalidArgument, LedgerUnavailable
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.asking import Said, answers_to, told_before
+from holdfast.holdout.asking import Said, Saying, answers_to, told_before
 from holdfast.holdout.budget import Budget, Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.distribution import Distribution
@@ -20,6 +20,7 @@ from holdfast.holdout.price import cost_of
 from holdfast.holdout.reading import bound_to, one_answer_of
 from holdfast.holdout.tabling import table_of_answers
 from holdfast.holdout.vacuous import require_telling
+from holdfast.holdout.widths import NamedWidth, width_in_units
 from holdfast.ledger.entries import Opening
 from holdfast.question.columns import Schema
 from holdfast.statistics.bind import Question
@@ -102,6 +103,7 @@ class Holdout:
         at_most: float | None = None,
         at_least: float | None = None,
         tolerance: float | None = None,
+        half_width: float | None = None,
         discover: bool = False,
     ) -> Cost:
         """What a question would cost now, at most. Free; touches no data."""
@@ -110,14 +112,17 @@ class Holdout:
             return cost_of_discovering(self._desk, question)
         if at_most is not None or at_least is not None:
             _require_one_claim(guess, at_most, at_least)
-        claim = self._guess(guess, at_most, at_least)
-        found = bound_to(self._desk, question, knowing(self._desk, claim.rows))
-        if claim.side is not None:
-            return cost_of(self._desk, one_answer_of(found), claim, tolerance)
-        if isinstance(found, Labelled):
-            return cost_of(self._desk, found, claim.each(len(found.members)), tolerance)
-        require_telling(self._desk, [found], claim, tolerance)
-        return cost_of(self._desk, found, claim, tolerance)
+        read, width = self._guess(guess, at_most, at_least), NamedWidth(tolerance, half_width)
+        describe = read.verb == "ask" and not width.is_named
+        found = bound_to(self._desk, question, knowing(self._desk, read.rows), describe=describe)
+        if isinstance(found, Labelled) and read.side is None:
+            part = width.part_of([member for _, member in found.members])
+            return cost_of(self._desk, found, read.each(len(found.members)), part)
+        one = one_answer_of(found)
+        part = width.part_of([one])
+        if read.side is None:
+            require_telling(self._desk, [one], read, part)
+        return cost_of(self._desk, one, read, part)
 
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""
@@ -151,7 +156,7 @@ class Holdout:
         self._desk.refresh()
         transcript = self._desk.transcript
         terms = transcript.terms
-        level = terms.confidence_level if terms.promises else None
+        level = terms.confidence_level if terms.simultaneous else None
         picture = answers_chart(self.name, transcript.lines, level)
         if path is not None:
             save(picture, path)
@@ -167,10 +172,11 @@ class Holdout:
             budget = self.budget
         except LedgerUnavailable as error:  # a text for people must not fail
             return f"Holdout {self._own_desk.opening.name!r}: {error}"
-        return (
-            f"Holdout {self.name!r}: {self.rows:,} rows · {budget.terms.width} · "
-            f"{budget.together} · {plural(budget.asked, 'question')} answered · {budget.remaining}"
-        )
+        terms, answered = budget.terms, plural(budget.account.looks, "question")
+        pots = [f"failure probability {terms.pots}"] if terms.describes else []
+        facts = [f"{self.rows:,} rows", width_in_units(self.opening), budget.together, *pots]
+        told = " · ".join([*facts, f"{answered} answered", budget.remaining])
+        return f"Holdout {self.name!r}: {told}"
 
     def __deepcopy__(self, memo: object = None) -> Self:
         return self
@@ -199,24 +205,18 @@ class Holdout:
         self,
         question: Question,
         *,
-        why: str | None = None,
-        tolerance: float | None = None,
-        by: str | None = None,
-        key: str | None = None,
         discover: bool = False,
         top: int | None = None,
+        **said: Unpack[Saying],
     ) -> Answer: ...
     @overload
     def ask(
         self,
         question: TableCall,
         *,
-        why: str | None = None,
-        tolerance: float | None = None,
-        by: str | None = None,
-        key: str | None = None,
         discover: bool = False,
         top: int | None = None,
+        **said: Unpack[Saying],
     ) -> Groups: ...
     def ask(
         self,
@@ -224,6 +224,7 @@ class Holdout:
         *,
         why: str | None = None,
         tolerance: float | None = None,
+        half_width: float | None = None,
         by: str | None = None,
         key: str | None = None,
         discover: bool = False,
@@ -232,8 +233,9 @@ class Holdout:
         """The value of a question.
 
         One that is described by its text is answered exactly, at the level of its length. Any other
-        one, and one for which a `tolerance` is named, is answered on the ledger; with a guesser, or
-        training rows, its guess is checked first.
+        one, and one for which a half-width is named, is answered on the ledger; with a guesser, or
+        training rows, its guess is checked first. A half-width is named by `tolerance`, as a part
+        of the range, or by `half_width`, in the unit of the answer.
 
         `why` it is asked and `by` whom is kept in the ledger, with every verb. A call made again
         with the same `key` is told the same, whatever was asked since, and looks at nothing.
@@ -241,8 +243,8 @@ class Holdout:
         To `discover` the groups of a question, or its `top` largest ones, the protected rows are
         looked at: that ends asks and checks for good, and described questions stay.
         """
-        said = Said(why, by, key, tolerance)
-        groups = groups_for(self._desk, question, tolerance, discover=discover, top=top)
+        said = Said(why, by, key, NamedWidth(tolerance, half_width))
+        groups = groups_for(self._desk, question, said.width, discover=discover, top=top)
         return self._put(question, Guess(), said, groups, describe=True)
 
     def ask_many(
@@ -251,11 +253,12 @@ class Holdout:
         *,
         why: str | None = None,
         tolerance: float | None = None,
+        half_width: float | None = None,
         by: str | None = None,
         key: str | None = None,
     ) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
-        said = Said(why, by, key, tolerance)
+        said = Said(why, by, key, NamedWidth(tolerance, half_width))
         return self._put_many(_several(questions), Guess(), said, describe=True)
 
     @overload
@@ -266,22 +269,10 @@ class Holdout:
         *,
         at_most: float | None = None,
         at_least: float | None = None,
-        why: str | None = None,
-        tolerance: float | None = None,
-        by: str | None = None,
-        key: str | None = None,
+        **said: Unpack[Saying],
     ) -> Answer: ...
     @overload
-    def check(
-        self,
-        question: TableCall,
-        guess: Any,
-        *,
-        why: str | None = None,
-        tolerance: float | None = None,
-        by: str | None = None,
-        key: str | None = None,
-    ) -> Groups: ...
+    def check(self, question: TableCall, guess: Any, **said: Unpack[Saying]) -> Groups: ...
     def check(
         self,
         question: Question | TableCall,
@@ -291,6 +282,7 @@ class Holdout:
         at_least: float | None = None,
         why: str | None = None,
         tolerance: float | None = None,
+        half_width: float | None = None,
         by: str | None = None,
         key: str | None = None,
     ) -> Answer | Groups | Distribution:
@@ -300,9 +292,9 @@ class Holdout:
         `at_least` instead of a guess checks one side: "is it at most 0.3?".
         """
         _require_one_claim(guess, at_most, at_least)
-        claim = self._guess(guess, at_most, at_least)
+        claim, width = self._guess(guess, at_most, at_least), NamedWidth(tolerance, half_width)
         groups = knowing(self._desk, claim.rows)
-        return self._put(question, claim, Said(why, by, key, tolerance), groups)
+        return self._put(question, claim, Said(why, by, key, width), groups)
 
     def check_many(
         self,
@@ -311,6 +303,7 @@ class Holdout:
         *,
         why: str | None = None,
         tolerance: float | None = None,
+        half_width: float | None = None,
         by: str | None = None,
         key: str | None = None,
     ) -> list[Answer]:
@@ -327,14 +320,14 @@ class Holdout:
             raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
         else:
             guess = self._guess(guesses).each(len(asked))
-        return self._put_many(asked, guess, Said(why, by, key, tolerance))
+        return self._put_many(asked, guess, Said(why, by, key, NamedWidth(tolerance, half_width)))
 
     def _put_many(
         self, asked: list[Question], guess: Guess, said: Said, *, describe: bool = False
     ) -> list[Answer]:
         if not asked:
             return []
-        describe, groups = describe and said.tolerance is None, knowing(self._desk, None)
+        describe, groups = describe and not said.width.is_named, knowing(self._desk, None)
         bound = [
             one_answer_of(bound_to(self._desk, question, groups, describe=describe))
             for question in asked
@@ -352,7 +345,7 @@ class Holdout:
         *,
         describe: bool = False,
     ) -> Answer | Groups | Distribution:
-        describe = describe and said.tolerance is None
+        describe = describe and not said.width.is_named
         found = bound_to(self._desk, question, groups, describe=describe)
         if isinstance(found, Labelled) and guess.side is None:
             guess = guess.each(len(found.members))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from holdfast.described.wording import sure_half_width
 from holdfast.errors import BudgetExhausted, Refused
 from holdfast.holdout.budget import Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.plays import claimed, wish_of
-from holdfast.holdout.wishes import by_mechanism
+from holdfast.holdout.wishes import by_mechanism, is_described
 from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
@@ -95,21 +96,15 @@ def _stand_in(statistic: Statistic, claim: tuple[float, float] | None) -> Estima
 class _Price:
     """Nats if all guesses are confirmed, nats at worst, and how many questions are new.
 
-    `tolerance` is the half-width of the last of them, as a part of its range.
+    `left_after` is how many can then be asked, in both cases. `tolerance` is the half-width of the
+    last new one, as a part of its range.
     """
 
-    least: float = 0.0
-    most: float = 0.0
-    questions: int = 0
-    tolerance: float = 0.0
-
-    def __add__(self, other: _Price) -> _Price:
-        return _Price(
-            self.least + other.least,
-            self.most + other.most,
-            self.questions + other.questions,
-            other.tolerance,
-        )
+    least: float
+    most: float
+    questions: int
+    left_after: tuple[int, int]
+    tolerance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,46 +159,67 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
 
     For that, guesses are taken to be confirmed: what surprises would leave is not known before.
     """
-    if isinstance(question, Labelled):
-        members = [member for _, member in question.members]
-        price = _price_of(desk, members, guess, tolerance)
-        text, width = f"{members[0].text} and {len(members) - 1} more", None
-    else:
-        price, text, width = _price_of(desk, [question], guess, tolerance), question.text, None
-        if is_single(question):
-            part = price.tolerance or desk.half_width(tolerance)
-            width = part * (question.high - question.low)
-    return Cost(text, width, price.least, price.most, price.questions)
+    several = isinstance(question, Labelled)
+    members = [one for _, one in question.members] if isinstance(question, Labelled) else [question]
+    price = _price_of(desk, members, guess, tolerance)
+    bits = [member.bits for member in members if is_described(member)]
+    part = None if several else _sure_part(desk, members[0], price, tolerance)
+    return Cost(
+        f"{members[0].text} and {len(members) - 1} more" if several else members[0].text,
+        None if part is None else part * (members[0].high - members[0].low),
+        price.least,
+        price.most,
+        price.questions,
+        part,
+        max(bits) if len(bits) == len(members) else None,
+        _left(desk, desk.transcript.committed),
+        price.left_after,
+    )
+
+
+def _sure_part(desk: Desk, question: Bound, price: _Price, tolerance: float | None) -> float | None:
+    """The half-width as a part of the range, as far as it is known before."""
+    if is_described(question):
+        return sure_half_width(question.rule)
+    if not is_single(question):
+        return None
+    return price.tolerance or desk.half_width(tolerance)
+
+
+def _left(desk: Desk, account: Account) -> int:
+    """How many questions can be asked at the declared half-width, on an account."""
+    return desk.transcript.mechanism.questions_left(desk.transcript.terms, account)
 
 
 def _price_of(
     desk: Desk, questions: Sequence[Bound], guess: Guess, tolerance: float | None
 ) -> _Price:
-    """The price of questions chosen together: with what they claim confirmed, and at worst."""
+    """The price of questions chosen together: with what they claim confirmed, and at worst.
+
+    What is asked only if a guess is refuted costs nothing if it is confirmed.
+    """
     confirmed, surprised = (
         _Rehearsal(desk, questions, guess, tolerance, refuted).run() for refuted in (False, True)
     )
-    return _priced(desk, confirmed, surprised)
+    before = desk.transcript.committed
+    least, after, part = _least(desk, confirmed)
+    most, worst = _at_worst(desk, surprised, Worst(before, before))
+    left = min(_left(desk, worst.least_surprised), _left(desk, worst.most_surprised))
+    in_all = left if math.isfinite(most) else 0
+    return _Price(least, most, sum(map(len, surprised)), (_left(desk, after), in_all), part)
 
 
-def _priced(
-    desk: Desk, confirmed: Sequence[Sequence[Wish]], surprised: Sequence[Sequence[Wish]]
-) -> _Price:
-    """What is asked only if a guess is refuted costs nothing if it is confirmed."""
-    price = _least(desk, confirmed)
-    account = desk.transcript.committed
-    most = _at_worst(desk, surprised, Worst(account, account))
-    return replace(price, most=most, questions=sum(map(len, surprised)))
+def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Account, float]:
+    """The batches one after another on the account, with guesses as if confirmed.
 
-
-def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> _Price:
-    """The batches one after another on the account, with guesses as if confirmed."""
-    account, price = desk.transcript.committed, _Price()
+    The nats, the account after them, and the half-width of the last as a part of its range.
+    """
+    account, nats, part, covered = desk.transcript.committed, 0.0, 0.0, 0
     for wishes in batches:
         try:
             mechanism, offers = desk.offers(wishes, account)
         except Refused as error:
-            raise _refusal(error, sum(map(len, batches)), price.questions) from None
+            raise _refusal(error, sum(map(len, batches)), covered) from None
         if wishes[0].claim is None:
             charges = [offer.worst_charge for offer in offers]
             account = charged(account, offers, charges)
@@ -211,8 +227,9 @@ def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> _Price:
             releases = [mechanism.settle(offer, CONFIRMED) for offer in offers]
             charges = [release.charge for release in releases]
             account = mechanism.advance(account, offers, releases)
-        price += _Price(sum(charges), 0.0, len(offers), offers[-1].tolerance or 0.0)
-    return price
+        nats, part = nats + sum(charges), offers[-1].tolerance or 0.0
+        covered += len(offers)
+    return nats, account, part
 
 
 def require_covered(
@@ -248,16 +265,16 @@ def require_groups_covered(
     )
 
 
-def _at_worst(desk: Desk, plans: Sequence[Sequence[Wish]], worst: Worst) -> float:
+def _at_worst(desk: Desk, plans: Sequence[Sequence[Wish]], worst: Worst) -> tuple[float, Worst]:
     """The charges of all batches at most; infinite where surprises may use up what is left."""
     most = 0.0
     for wishes in plans:
         try:
             worst, charge = worst.after(desk, wishes)
         except Refused:
-            return math.inf
+            return math.inf, worst
         most += charge
-    return most
+    return most, worst
 
 
 def _refusal(error: Refused, wanted: int, covered: int) -> Refused:

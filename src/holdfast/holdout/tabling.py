@@ -22,7 +22,7 @@ def table_of_answers(
     answers = told_before(desk, requests)
     if answers is None:
         desk.refresh()
-        require_groups_covered(desk, questions, ", ".join(found.by), guess, said.tolerance)
+        require_groups_covered(desk, questions, ", ".join(found.by), guess, requests[0].tolerance)
         answers = answers_to(desk, questions, requests, guess, in_table=True)
     labelled = tuple(
         (label, answer) for (label, _), answer in zip(found.members, answers, strict=True)

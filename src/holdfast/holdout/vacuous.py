@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.errors import HoldfastError, ToleranceTooTight
+from holdfast.errors import HoldfastError, ToleranceTooLoose
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.plays import claimed, wish_of
@@ -42,7 +42,7 @@ def require_telling(
             continue
         if in_table and _some_known(desk, question, guess, tolerance):
             continue
-        raise ToleranceTooTight(
+        raise ToleranceTooLoose(
             f"requested {question.text} from answers of half-width {desk.half_width(tolerance):g} "
             "of their ranges; even the most favourable of them would leave its whole range "
             f"{Interval(question.low, question.high)}, so it was not asked and nothing was spent. "

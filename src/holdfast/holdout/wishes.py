@@ -55,7 +55,7 @@ def order_of(wish: Wish) -> int:
     return 2 if is_described(wish.question) else int(wish.claim is None)
 
 
-def is_described(question: Statistic) -> TypeGuard[DescribedQuestion]:
+def is_described(question: object) -> TypeGuard[DescribedQuestion]:
     """Whether a rule of its own answers it."""
     return isinstance(question, DescribedQuestion)
 

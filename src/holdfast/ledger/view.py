@@ -200,7 +200,7 @@ _REASONS = {
 
 
 def _promise(kind: MechanismKind, terms: Terms) -> str:
-    if not terms.promises and not terms.describes:
+    if not terms.simultaneous:
         return f"No promise: {kind.promises}"
     by = [f"{kind.promises}; {kind.theorem}"] if kind.theorem else []
     described = (

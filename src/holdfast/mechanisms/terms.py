@@ -76,6 +76,11 @@ class Terms:
         return self.tolerance is not None
 
     @property
+    def simultaneous(self) -> bool:
+        """Whether intervals are true together: the ledger's, or those of described questions."""
+        return self.promises or self.describes
+
+    @property
     def half_width(self) -> float:
         """Of answers for which no other is asked; where none is promised, that of all values."""
         return WHOLE_RANGE if self.tolerance is None else self.tolerance

@@ -1,0 +1,78 @@
+"""The half-width that is asked for: as a part of the range, or in the unit of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.ledger.entries import Opening
+from holdfast.statistics.derived import is_single
+from holdfast.statistics.entry import Bound
+from holdfast.theory.base.safeside import float_below
+
+__all__ = ["NamedWidth", "width_in_units"]
+
+_SHOWN = 3  # columns
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWidth:
+    """A `tolerance` (part of the range), a `half_width` (in the statistic's own unit), or none."""
+
+    tolerance: float | None = None
+    half_width: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.tolerance is not None and self.half_width is not None:
+            raise InvalidArgument(
+                f"tolerance is {self.tolerance!r} and half_width {self.half_width!r}; both name "
+                "the half-width, one as a part of the range: give one of them."
+            )
+        if self.half_width is not None:
+            require.positive("half_width", self.half_width)
+
+    @property
+    def is_named(self) -> bool:
+        return self.tolerance is not None or self.half_width is not None
+
+    def part_of(self, questions: Sequence[Bound]) -> float | None:
+        """As a part of the range of these questions; None if none is named."""
+        if self.half_width is None:
+            return self.tolerance
+        for question in questions:
+            if not is_single(question):
+                raise InvalidArgument(
+                    f"half_width is {self.half_width:g}, and the one of {question.text} follows "
+                    "from several answers; give tolerance=, the half-width of each as a part of "
+                    "its range."
+                )
+        ranges = {question.high - question.low for question in questions}
+        if len(ranges) > 1:
+            raise InvalidArgument(
+                f"half_width is {self.half_width:g}, and the questions have "
+                f"{len(ranges)} different ranges; ask them one by one, or give tolerance=."
+            )
+        (whole,) = ranges
+        if self.half_width >= whole / 2:
+            raise InvalidArgument(
+                f"half_width is {self.half_width:g}, and {questions[0].text} ranges over "
+                f"{whole:g}; a half-width must be below {whole / 2:g} to say something."
+            )
+        return float_below(Fraction(self.half_width) / Fraction(whole))
+
+
+def width_in_units(opening: Opening) -> str:
+    """The promised half-width, and what it is of a mean of the columns with declared bounds."""
+    terms, bounds = opening.terms, opening.schema.bounds
+    if terms.tolerance is None:
+        return terms.width
+    units = [
+        f"{terms.tolerance * (high - low):.4g} of {name}" for name, (low, high) in bounds.items()
+    ]
+    if not units:
+        return terms.width
+    more = [f"{len(units) - _SHOWN:,} more"] if len(units) > _SHOWN else []
+    return f"{terms.width} = {', '.join([*units[:_SHOWN], *more])}"

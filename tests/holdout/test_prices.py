@@ -1,0 +1,119 @@
+"""What described questions cost is said before: bits, no budget, and what it leaves for others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from holdfast.described.rounded import RoundedMean
+from holdfast.described.shares import Share
+from holdfast.described.wording import sure_half_width
+from holdfast.holdout.holdout import Holdout
+from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
+
+ROWS = 4_000
+QUESTIONS = ["avg(x > 20)", "avg(x)", "difference(late, x > 50)", "std(x)", "avg(x) where late"]
+
+
+@pytest.fixture
+def exact(tmp_path: Path) -> Iterator[Holdout]:
+    with opened(tmp_path, table(ROWS), schema=BOUNDS, tolerance=0.1, described="exact") as holdout:
+        yield holdout
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_cost_of_a_described_question_is_what_it_costs(exact: Holdout, question: str) -> None:
+    cost, before = exact.cost(question), exact.budget.questions_left
+    answer = exact.ask(question)
+    left = exact.budget.questions_left
+    assert cost.bits == answer.bits
+    assert cost.least == cost.most == answer.cost
+    assert (cost.left, cost.left_after) == (before, (left, left))
+    assert cost.half_width is None or answer.half_width <= cost.half_width
+    takes = f"about {before - left} of {before} left ({answer.cost:.4g} nats)"
+    assert f"{answer.bits:.1f} bits; " in str(cost)
+    assert f"; no budget; of later questions without a description it takes {takes}" in str(cost)
+    assert str(exact.cost(question)).endswith("asked before, so repeating it is free")
+
+
+def test_the_price_is_said_without_the_rows(exact: Holdout) -> None:
+    watch(exact, untouchable)
+    cost = exact.cost("avg(x)")
+    assert cost.half_width is not None
+    assert cost.tolerance is not None
+    assert cost.half_width == pytest.approx(240 * cost.tolerance)
+    assert f"at most {cost.tolerance:.4g} of the range = {cost.half_width:.4g}; " in str(cost)
+    assert "the half-width is told with the answer" in str(exact.cost("std(x)"))
+    facts = cost.to_dict()
+    assert (facts["bits"], facts["tolerance"]) == (cost.bits, cost.tolerance)
+    assert facts["questions_left_after"] <= facts["questions_left"] == exact.budget.questions_left
+    assert exact.budget.account.looks == 0
+
+
+@given(
+    rows=st.integers(1, 3_000),
+    share=st.floats(0, 1),
+    log_p=st.floats(-60, math.log(0.05)),
+    alike=st.booleans(),
+)
+def test_the_sure_half_width_of_a_share_is_sure(
+    rows: int, share: float, log_p: float, alike: bool
+) -> None:
+    rule = Share(rows, log_p, (), alike)
+    low, high = rule.found((round(share * rows),)).interval
+    sure = sure_half_width(rule)
+    assert sure is not None
+    assert (high - low) / 2 <= sure * (1 + 1e-9)
+
+
+@given(rows=st.integers(1, 3_000), place=st.floats(0, 1), log_p=st.floats(-60, math.log(0.05)))
+def test_the_sure_half_width_of_a_rounded_mean_is_sure(
+    rows: int, place: float, log_p: float
+) -> None:
+    rule = RoundedMean(rows, log_p)
+    sure = sure_half_width(rule)
+    assert sure is not None
+    cells = range(1_000)
+    for cell in (cells[0], int(place * 2), 1):
+        low, high = rule.found((cell,)).interval
+        assert (high - low) / 2 <= sure * (1 + 1e-9)
+
+
+def test_a_budget_counts_described_questions_apart(exact: Holdout) -> None:
+    exact.ask("avg(x > 20)")
+    exact.check("avg(late)", guess=0.25)
+    budget = exact.budget
+    assert str(budget).startswith(
+        "Budget: 1 described question answered, any number more; 1 other question answered, "
+        "0 surprises in 1 check\n"
+    )
+    assert "without a description or a guess" in str(budget)
+    assert "  failure probability: 5 %, of it 2 % for described questions and 3 % for" in str(
+        budget
+    )
+    assert "failure probability 5 %, of it 2 % for described questions" in repr(exact)
+    facts = budget.to_dict()
+    assert (facts["described"], facts["asked"], facts["described_share"]) == (1, 1, 0.4)
+
+
+def test_where_none_are_left_no_more_are_promised(tmp_path: Path) -> None:
+    with opened(tmp_path, table(), schema=BOUNDS, tolerance=0.05, described="exact") as holdout:
+        assert holdout.budget.questions_left == 0
+        assert "more if guesses" not in str(holdout.budget)
+        assert "any number more" in str(holdout.budget)
+        assert str(holdout.cost("avg(late)")).endswith("; no budget")
+
+
+def test_described_questions_only_are_promised_too(tmp_path: Path) -> None:
+    with opened(
+        tmp_path, table(ROWS), schema=BOUNDS, described_share=1.0, described="exact"
+    ) as only:
+        answer = only.ask("avg(late)")
+        assert " · simultaneous 95 % · " in str(answer)
+        assert answer.to_dict()["simultaneous"] is True
+        assert only.explain().splitlines()[1].startswith("Promise: with probability 95 %")
+        assert str(only.cost("avg(x)")).endswith("; no budget")
