@@ -18,7 +18,7 @@ from tests.seam import CHART_COLOURS
 
 @pytest.fixture(scope="module")
 def plan() -> holdfast.Plan:
-    return holdfast.plan(rows=2_000, questions=10)
+    return holdfast.plan(rows=2_000, questions=10, described="off")
 
 
 def test_png(plan: holdfast.Plan, tmp_path: Path) -> None:
@@ -35,6 +35,17 @@ def test_svg_names_every_line(plan: holdfast.Plan, tmp_path: Path) -> None:
     text = (tmp_path / "plan.svg").read_text(encoding="utf-8")
     for name in ("bounded noise", "sample splitting", "one look", "What 2,000 rows can answer"):
         assert name in text
+
+
+def test_described_questions_are_flat_lines_of_their_own_pot() -> None:
+    drawn = holdfast.plan(rows=2_000, questions=10).chart().to_dict()
+    points = drawn["layer"][0]["data"]["values"]
+    for name, many in (("described, 25 bits", False), ("bounded noise", True)):
+        widths = {point["half-width"] for point in points if point["mechanism"] == name}
+        assert (len(widths) > 1) is many
+    (flat,) = {p["half-width"] for p in points if p["mechanism"] == "described, 50 bits"}
+    assert flat == holdfast.plan(rows=2_000, questions=10)["described, 50 bits"].half_width
+    assert not any(point["mechanism"] == "median noise" for point in points)
 
 
 def test_more_lines_than_colours_are_drawn_too(

@@ -565,9 +565,10 @@ def test_a_ledger_stays_where_it_was_opened(
 
 def test_declared_surprises_are_written_down_and_set_the_prior(tmp_path: Path) -> None:
     declared: dict[str, Any] = {"questions": 8, "surprises": 1, "schema": BOUNDS}
+    declared["described"] = "off"
     rows = table(20_000)
     with opened(tmp_path, rows, **declared) as holdout:
-        planned = holdfast.plan(rows=20_000, questions=8, surprises=1).half_width
+        planned = holdfast.plan(rows=20_000, questions=8, surprises=1, described="off").half_width
         assert planned is not None
         assert planned <= holdout.budget.terms.half_width <= planned + 1e-3
         costs = [holdout.cost(LATE, guess=0.25).least]

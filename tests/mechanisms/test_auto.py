@@ -28,7 +28,9 @@ def wanted(rows: int, questions: int | None, **changed: Any) -> Terms:
 def test_it_is_the_narrower_one_of_the_planner(rows: int, questions: int, level: float) -> None:
     kind, why = choose(wanted(rows, questions, confidence_level=level), {})
     try:
-        plan = holdfast.plan(rows=rows, questions=questions, confidence_level=level)
+        plan = holdfast.plan(
+            rows=rows, questions=questions, confidence_level=level, described="off"
+        )
         widths = {name: plan[name].half_width or 0.5 for name in ("bounded noise", "median noise")}
     except holdfast.ToleranceTooTight:
         widths = {"bounded noise": 0.5, "median noise": 0.5}

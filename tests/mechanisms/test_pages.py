@@ -30,7 +30,7 @@ def test_the_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("questions", [100, 500, 2_000])
 def test_the_half_widths_are_the_planners(questions: int) -> None:
-    plan = holdfast.plan(rows=20_000, questions=questions)
+    plan = holdfast.plan(rows=20_000, questions=questions, described="off")
     shown = [
         f"{math.ceil((plan[each].half_width or math.nan) * 1e4) / 1e4:.4f}"
         for each in ("bounded noise", "median noise", "gaussian")

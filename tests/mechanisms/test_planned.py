@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 import holdfast
+from holdfast.data.design import NO_DESIGN
 from holdfast.data.sampling import Declared, Independent, Sampling, clustered, declared, m_dependent
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account
@@ -15,7 +19,7 @@ from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.catalogue import CATALOGUE, methods
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import Mechanism, Wish, about
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Declarations, Describing, Terms
 from tests.mechanisms.fake import NUMBER, Session, of_count
 
 PROMISING = [kind for kind in CATALOGUE.values() if kind.theorem is not None]
@@ -23,6 +27,35 @@ ROUNDED = 1_000  # some declare the next thousandth
 
 
 ONE_BY_ONE = [kind.name for kind in PROMISING if not kind.once]
+# Every mechanism as it is opened alone, and those that stand beside described answers.
+STORIES = [
+    *((kind.name, "off") for kind in PROMISING),
+    *((kind.name, "exact") for kind in PROMISING if kind.beside_described),
+]
+EACH_ONE_BY_ONE = [story for story in STORIES if story[0] in ONE_BY_ONE]
+
+
+def _wanted(
+    rows: int,
+    tolerance: float | None,
+    questions: int,
+    described: Describing,
+    sampling: Sampling | None = None,
+    surprises: int | None = None,
+    level: float = 0.95,
+) -> Terms:
+    """The terms as an opening makes them."""
+    said = Declarations(tolerance, questions, surprises, level, described=described)
+    return said.terms(rows, sampling or Independent(), NO_DESIGN)
+
+
+def test_the_default_of_the_planner_is_that_of_a_ledger() -> None:
+    planned = holdfast.plan(rows=1_000, questions=10).request
+    terms = Declarations(questions=10).terms(1_000, Independent(), NO_DESIGN)
+    assert (planned.described, planned.pots) == (terms.described, terms.pots)
+    assert planned.described == "exact"
+    assert math.exp(terms.log_beta) == pytest.approx(0.03)
+    assert math.exp(terms.log_beta_described) == pytest.approx(0.02)
 
 
 def test_every_promising_mechanism_is_in_the_planner() -> None:
@@ -30,14 +63,18 @@ def test_every_promising_mechanism_is_in_the_planner() -> None:
     assert len(PROMISING) >= 10
 
 
-@pytest.mark.parametrize("name", [kind.name for kind in PROMISING])
+@pytest.mark.parametrize(("name", "described"), STORIES)
 @pytest.mark.parametrize(("rows", "questions"), [(1_000, 1), (20_000, 100), (10**6, 500)])
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
-def test_the_half_width_that_is_opened(name: str, rows: int, questions: int, level: float) -> None:
-    plan = holdfast.plan(rows=rows, questions=questions, confidence_level=level)
+def test_the_half_width_that_is_opened(
+    name: str, described: Describing, rows: int, questions: int, level: float
+) -> None:
+    plan = holdfast.plan(
+        rows=rows, questions=questions, confidence_level=level, described=described
+    )
     planned = plan[name].half_width
     assert planned is not None
-    wanted = Terms(rows, None, level, questions, Independent())
+    wanted = _wanted(rows, None, questions, described, level=level)
     opened = CATALOGUE[name].plan(wanted, {}).terms(wanted).half_width
     assert planned - 1e-7 <= opened <= math.ceil(planned * ROUNDED) / ROUNDED
 
@@ -45,7 +82,7 @@ def test_the_half_width_that_is_opened(name: str, rows: int, questions: int, lev
 @pytest.mark.parametrize("name", ONE_BY_ONE)
 def test_many_rows_are_not_wasted_by_rounding(name: str) -> None:
     """Where half-widths are far below a thousandth they keep two digits."""
-    planned = holdfast.plan(rows=10**9, questions=10)[name].half_width
+    planned = holdfast.plan(rows=10**9, questions=10, described="off")[name].half_width
     assert planned is not None
     assert planned < 1e-3
     wanted = Terms(10**9, None, 0.95, 10, Independent())
@@ -95,16 +132,26 @@ def _played(terms: Terms, run: Sequence[bool]) -> int:
 
 
 @every_sampling
-@pytest.mark.parametrize(("rows", "questions"), [(1_000, 50), (20_000, 200)])
-def test_planned_checks_are_all_answered(sampling: Sampling, rows: int, questions: int) -> None:
+@pytest.mark.parametrize(
+    ("rows", "questions", "described"), [(1_000, 50, "exact"), (20_000, 200, "off")]
+)
+def test_planned_checks_are_all_answered(
+    sampling: Sampling, rows: int, questions: int, described: Describing
+) -> None:
     """By a ledger that declares what the planner was told: every row, in the dearest order."""
     played = 0
     for surprises in {0, 1, math.ceil(questions / 100), questions // 10, questions // 2, questions}:
-        plan = holdfast.plan(rows=rows, questions=questions, surprises=surprises, sampling=sampling)
+        plan = holdfast.plan(
+            rows=rows,
+            questions=questions,
+            surprises=surprises,
+            sampling=sampling,
+            described=described,
+        )
         width = plan[f"guess and check, {surprises} surprise{'s' * (surprises != 1)}"].half_width
         if width is None:
             continue
-        terms = Terms(rows, width, 0.95, questions, sampling, surprises=surprises)
+        terms = _wanted(rows, width, questions, described, sampling, surprises)
         for run in _runs(questions, surprises):
             assert _played(terms, run) == questions, surprises
         played += 1
@@ -116,17 +163,18 @@ def test_planned_checks_are_all_answered(sampling: Sampling, rows: int, question
 def test_as_many_checks_as_are_planned(sampling: Sampling, surprises: int) -> None:
     """The planner's inverses: the most checks of a half-width, and the fewest rows for some."""
     name = f"guess and check, {surprises} surprises"
-    plan = holdfast.plan(rows=12_000, tolerance=0.06, surprises=surprises, sampling=sampling)
+    declared: dict[str, Any] = {"tolerance": 0.07, "surprises": surprises, "sampling": sampling}
+    plan = holdfast.plan(rows=12_000, **declared)
     many = min(plan[name].questions or 0, 200)  # where there are more, so many are answered too
     assert many >= 10
-    terms = Terms(12_000, 0.06, 0.95, many, sampling, surprises=surprises)
+    terms = _wanted(12_000, 0.07, many, "exact", sampling, surprises)
     assert _played(terms, _runs(many, surprises)[0]) == many
     if isinstance(sampling, Declared):  # it says nothing about other numbers of rows
         return
-    plan = holdfast.plan(questions=60, tolerance=0.06, surprises=surprises, sampling=sampling)
+    plan = holdfast.plan(questions=60, **declared)
     rows = plan[name].rows
     assert rows is not None
-    terms = Terms(rows, 0.06, 0.95, 60, sampling, surprises=surprises)
+    terms = _wanted(rows, 0.07, 60, "exact", sampling, surprises)
     assert _played(terms, _runs(60, surprises)[0]) == 60
 
 
@@ -142,23 +190,24 @@ def test_sabotage_another_prior_than_planned_is_noticed(
     planned_for: int, opened_with: int | None
 ) -> None:
     """The half-width of one prior, the charges of another: the run stops or guesses are refuted."""
-    plan = holdfast.plan(rows=20_000, questions=200, surprises=planned_for)
+    plan = holdfast.plan(rows=20_000, questions=200, surprises=planned_for, described="off")
     width = plan[f"guess and check, {planned_for} surprises"].half_width
     assert width is not None
     terms = Terms(20_000, width, 0.95, 200, Independent(), surprises=opened_with)
     assert _played_or_refuted(terms, 200, planned_for) < 200
 
 
-@pytest.mark.parametrize("name", ONE_BY_ONE)
+@pytest.mark.parametrize(("name", "described"), EACH_ONE_BY_ONE)
 @pytest.mark.parametrize(("rows", "questions"), [(5_000, 5), (20_000, 100)])
-def test_planned_questions_are_all_answered(name: str, rows: int, questions: int) -> None:
+def test_planned_questions_are_all_answered(
+    name: str, described: Describing, rows: int, questions: int
+) -> None:
     """At the planned half-width itself, not at the next thousandth: every mechanism's row."""
-    width = holdfast.plan(rows=rows, questions=questions)[name].half_width
+    width = holdfast.plan(rows=rows, questions=questions, described=described)[name].half_width
     assert width is not None
-    planned = CATALOGUE[name].plan(
-        Terms(rows, width * (1 + 1e-9), 0.95, questions, Independent()), {}
-    )
-    terms = Terms(rows, planned.tolerance, 0.95, questions, Independent())
+    wanted = _wanted(rows, width * (1 + 1e-9), questions, described)
+    planned = CATALOGUE[name].plan(wanted, {})
+    terms = planned.terms(wanted)
     assert _asked(CATALOGUE[name].build(terms, planned.parameters), terms) == questions
 
 
@@ -175,17 +224,73 @@ def _asked(mechanism: Mechanism, terms: Terms) -> int:
     return account.asked
 
 
-def test_sabotage_a_narrower_half_width_than_planned_is_refused() -> None:
-    width = holdfast.plan(rows=20_000, questions=100)["bounded noise"].half_width
+@pytest.mark.parametrize(
+    ("planned_with", "opened_with", "part"),
+    [("off", "off", 0.999), ("exact", "exact", 0.999), ("off", "exact", 1.0)],
+)
+def test_sabotage_a_narrower_half_width_than_planned_is_refused(
+    planned_with: Describing, opened_with: Describing, part: float
+) -> None:
+    """So is one that was planned with all of the failure probability, where there is less."""
+    plan = holdfast.plan(rows=20_000, questions=100, described=planned_with)
+    width = plan["bounded noise"].half_width
     assert width is not None
-    assert _asked(BOUNDED, Terms(20_000, 0.999 * width, 0.95, 100, Independent())) < 100
+    assert _asked(BOUNDED, _wanted(20_000, part * width, 100, opened_with)) < 100
+
+
+@pytest.mark.parametrize("described", ["exact", "rounded"])
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_described_questions_are_as_narrow_as_planned(
+    described: Describing, share: float, tmp_path: Path
+) -> None:
+    """Opened on rows of which so many are true, a question is within the row of its bits."""
+    rows = 4_000
+    late = [180.0] * round(share * rows) + [0.0] * (rows - round(share * rows))
+    table = pl.DataFrame({"arr_delay": late, "month": [1] * rows, "hour": [12] * rows})
+    holdout = holdfast.open(
+        table,
+        ledger=tmp_path / "t.ledger",
+        questions=10,
+        tolerance=0.2,  # the ledger would have nothing narrower
+        described=described,
+        schema={"arr_delay": (-60, 180), "month": (1, 12), "hour": (0, 23)},
+    )
+    plan = holdfast.plan(rows=rows, questions=10, described=described)
+    checked = 0
+    with holdout:
+        for text in ("avg(arr_delay > 15)", "avg(arr_delay > 15 or month = 7 and hour < 6)"):
+            answer = holdout.ask(text)
+            length = holdfast.bits(text, holdout.opening.schema).plain
+            bits = next(row for row in (15, 25, 35, 50) if length <= row)
+            row = plan[f"described, {bits} bits"]
+            assert row.half_width is not None
+            assert answer.half_width <= row.half_width
+            if described == "exact" and share == 0.1:
+                assert row.at_a_tenth is not None
+                assert answer.half_width <= row.at_a_tenth
+            checked += 1
+    assert checked == 2
+
+
+def test_described_clusters_are_as_narrow_as_planned(tmp_path: Path) -> None:
+    table = pl.DataFrame({"unit": [i // 4 for i in range(4_000)], "y": [True, False] * 2_000})
+    sampling = clustered("unit", size=4.0)
+    plan = holdfast.plan(rows=4_000, questions=10, sampling=sampling)
+    width = plan["described, 15 bits"].half_width
+    assert width is not None
+    with holdfast.open(
+        table, ledger=tmp_path / "t.ledger", sampling=sampling, described="exact", questions=10
+    ) as holdout:
+        answer = holdout.ask("avg(y)")
+        assert holdfast.bits("avg(y)", holdout.opening.schema).plain <= 15
+    assert answer.half_width <= width
 
 
 @every_sampling
 @pytest.mark.parametrize("questions", [1, 30])
 def test_one_look_at_rows_of_any_kind(sampling: Sampling, questions: int) -> None:
     """The planner's half-width is what the look is opened with, and all questions fit."""
-    plan = holdfast.plan(rows=5_000, questions=questions, sampling=sampling)
+    plan = holdfast.plan(rows=5_000, questions=questions, sampling=sampling, described="exact")
     opened = CATALOGUE["one look"].plan(Terms(5_000, None, 0.95, questions, sampling), {})
     assert plan["one look"].half_width == pytest.approx(opened.tolerance, abs=1e-8)
     terms = Terms(5_000, opened.tolerance, 0.95, questions, sampling)

@@ -59,7 +59,7 @@ from tests.mechanisms.voting import BETAS
 @pytest.mark.parametrize("beta", BETAS)
 def test_the_half_width_is_the_planners(name: str, rows: int, questions: int, beta: float) -> None:
     terms, mechanism = opened(name, rows, questions, beta=beta)
-    plan = holdfast.plan(rows=rows, questions=questions, confidence_level=1 - beta)
+    plan = holdfast.plan(rows=rows, questions=questions, confidence_level=1 - beta, described="off")
     assert terms.half_width == plan[name].half_width
     (offer,) = mechanism.offer(terms, Account(), [Wish(NUMBER, terms.half_width)])
     assert offer.tolerance == terms.half_width

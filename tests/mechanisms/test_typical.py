@@ -237,7 +237,9 @@ def test_all_planned_questions_are_answered_at_the_planned_width(
 
 def test_the_planner_says_what_laplace_noise_does() -> None:
     for rows, questions in ((20_000, 20), (100_000, 300)):
-        planned = holdfast.plan(rows=rows, questions=questions)["typical laplace"].half_width
+        planned = holdfast.plan(rows=rows, questions=questions, described="off")[
+            "typical laplace"
+        ].half_width
         wanted = Terms(rows, None, 0.95, questions, Independent())
         tolerance = CATALOGUE["typical laplace"].plan(wanted, {}).terms(wanted).half_width
         assert planned is not None
@@ -252,7 +254,7 @@ def test_the_planners_half_width_lasts_for_all_questions(
 ) -> None:
     """To the last one, with the cost of whole cells; and hardly less would not."""
     kind = CATALOGUE[f"typical {law.name}"]
-    planned = holdfast.plan(rows=rows, questions=questions)[kind.name].half_width
+    planned = holdfast.plan(rows=rows, questions=questions, described="off")[kind.name].half_width
     assert planned is not None
 
     def answered(tolerance: float) -> int:

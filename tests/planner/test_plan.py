@@ -5,14 +5,27 @@ from __future__ import annotations
 import math
 
 import pytest
+from scipy.stats import beta
 
 import holdfast
+from holdfast.data.design import NO_DESIGN
+from holdfast.data.sampling import Independent
 from holdfast.errors import HoldfastError, InvalidArgument, ToleranceTooTight
+from holdfast.mechanisms.auto import choose
 from holdfast.mechanisms.catalogue import CATALOGUE, methods
+from holdfast.mechanisms.terms import Declarations, Describing
 from holdfast.planner.table import show
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.leakage import equal_width
-from holdfast.theory.planning import MOST_QUESTIONS, KnownRows, Method, check_method
+from holdfast.theory.planning import (
+    MOST_QUESTIONS,
+    KnownRows,
+    Method,
+    check_method,
+    described_method,
+    listed_method,
+    rounds_method,
+)
 
 # Half-widths of docs/theory.md, section 5: (rows, questions) -> bounded, Gaussian, median noise.
 WIDTHS: dict[tuple[int, int], tuple[float | None, float | None, float | None]] = {
@@ -93,11 +106,23 @@ def _recurrence_fits(t: float, k: int, log_beta: float) -> bool:
     return math.sqrt(2 * level) < t
 
 
-@pytest.mark.parametrize("method", [*methods(), check_method(3)], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "method",
+    [
+        *(*methods(), check_method(3), rounds_method(2), rounds_method(3)),
+        *(described_method(25), described_method(50, rounded=True), listed_method(1_000)),
+    ],
+    ids=lambda m: f"{m.name}",
+)
 @pytest.mark.parametrize(("rows", "tolerance"), [(500, 0.3), (20_000, 0.05), (10**6, 0.11)])
 def test_the_three_inverses_agree(method: Method, rows: int, tolerance: float) -> None:
     counted = method.questions(INDEPENDENT, rows, tolerance, LOG_05)
-    if counted is None or counted == MOST_QUESTIONS:
+    if counted is None:
+        return
+    if counted == MOST_QUESTIONS:
+        width = method.half_width(INDEPENDENT, rows, counted, LOG_05)
+        assert width is not None
+        assert width <= tolerance * (1 + 1e-6)
         return
     width = method.half_width(INDEPENDENT, rows, counted, LOG_05)
     assert width is not None
@@ -119,14 +144,18 @@ def test_more_surprises_cost_more_and_guesses_help() -> None:
     ]
     assert None not in widths
     assert widths == sorted(widths)  # type: ignore[type-var]
-    assert widths[0] < 0.25 * holdfast.plan(rows=10**5, questions=1_000)["bounded noise"].half_width  # type: ignore[operator]
+    bounded = holdfast.plan(rows=10**5, questions=1_000)["bounded noise"].half_width
+    assert widths[0] < 0.25 * (bounded or 0)  # type: ignore[operator]
 
 
 def test_the_recommended_one_is_the_best_that_needs_no_guess() -> None:
-    few, many = holdfast.plan(rows=10**5, questions=50), holdfast.plan(rows=10**5, questions=5_000)
+    few, many = (holdfast.plan(rows=10**5, questions=k, described="off") for k in (50, 5_000))
+    beside = holdfast.plan(rows=10**5, questions=5_000)
     assert few.recommended.name == "bounded noise"
     assert many.recommended.name == "median noise"
-    for plan in (few, many):
+    assert beside.recommended.name == "bounded noise"
+    assert "With described='off', median noise: +-" in beside.reason
+    for plan in (few, many, beside):
         assert plan.reason.startswith(plan.recommended.name)
         assert "If you can guess first" in plan.reason
 
@@ -139,9 +168,14 @@ def test_dependent_rows_leave_only_what_is_proved_for_them() -> None:
     ):
         plan = holdfast.plan(rows=50_000, questions=50, sampling=sampling)
         assert plan.recommended.name == "bounded noise"
-        assert plan["median noise"].half_width is None
-        assert plan["median noise"].note == "needs independent rows"
         assert str(sampling) in str(plan)
+        for tolerance in (None, 0.4):
+            alone = holdfast.plan(
+                rows=50_000, questions=50, sampling=sampling, described="off", tolerance=tolerance
+            )
+            assert alone.recommended.name == "bounded noise"
+            assert alone["median noise"].half_width is None
+            assert alone["median noise"].note == "needs independent rows"
 
 
 def test_clusters_of_one_row_are_independent_rows() -> None:
@@ -158,9 +192,9 @@ def test_a_declared_tail_can_be_planned_with() -> None:
 
 
 def test_a_plan_reads_well() -> None:
-    plan = holdfast.plan(rows=163_673, questions=500)
+    plan = holdfast.plan(rows=163_673, questions=500, described="off")
     text = str(plan)
-    assert text.startswith("Plan: 163,673 rows, 500 questions")
+    assert text.startswith("Plan: 163,673 rows, 500 questions, nothing described")
     assert "simultaneous 95 %" in text
     assert "NOT valid when questions follow answers" in text
     assert sum(line.startswith("* ") for line in text.splitlines()) == 2
@@ -200,6 +234,9 @@ BAD = [
     ({"rows": 100, "questions": 5, "surprises": -1}, "surprises is -1"),
     ({"rows": 100, "questions": 5, "surprises": 6}, "surprises is 6 and questions is 5"),
     ({"rows": 100, "questions": 5, "sampling": "random"}, "sampling is 'random'"),
+    ({"rows": 100, "questions": 5, "described": "most"}, "described is 'most'"),
+    ({"rows": 100, "questions": 5, "described": "off", "described_share": 0.4}, "nothing else"),
+    ({"rows": 100, "questions": 5, "described_share": 1.5}, "described_share is 1.5"),
     ({"rows": 100}, "two of rows, questions and tolerance"),
     ({}, "two of rows, questions and tolerance"),
     ({"rows": 100, "questions": 5, "sampling": holdfast.clustered("id")}, "has no size"),
@@ -234,6 +271,93 @@ def test_impossible_requests_say_what_is_possible(request_: dict[str, float]) ->
 
 
 def test_all_three_given_says_what_fits() -> None:
-    plan = holdfast.plan(rows=163_673, questions=500, tolerance=0.06)
+    plan = holdfast.plan(rows=163_673, questions=500, tolerance=0.06, described="off")
     assert plan["bounded noise"].note == "fits"
     assert plan["sample splitting"].note == "too wide"
+
+
+# Described questions ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.4, 0.1])
+@pytest.mark.parametrize("rows", [1_000, 50_000])
+def test_described_rows_are_hoeffdings_at_the_level_of_their_bits(rows: int, share: float) -> None:
+    plan = holdfast.plan(rows=rows, questions=10, described_share=share)
+    for bits in (15, 25, 35, 50):
+        expected = math.sqrt((bits * math.log(2) + math.log(2 / (0.05 * share))) / (2 * rows))
+        assert plan[f"described, {bits} bits"].half_width == pytest.approx(expected, rel=1e-9)
+    for size in (1_000, 1_000_000):
+        expected = math.sqrt(math.log(2 * size / (0.05 * share)) / (2 * rows))
+        found = plan[f"one of {size:,} declared"].half_width
+        assert found == pytest.approx(expected, rel=1e-4)  # thousandths of a bit, rounded up
+        assert (found or 0) >= expected
+
+
+def test_a_described_condition_at_a_tenth_is_clopper_pearsons() -> None:
+    option = holdfast.plan(rows=2_000, questions=10)["described, 25 bits"]
+    side = 0.02 * 2.0**-25 / 2
+    low, high = beta.ppf(side, 200, 1_801), beta.isf(side, 201, 1_800)
+    assert option.at_a_tenth == pytest.approx((high - low) / 2, rel=1e-9)
+    assert "at rate 0.1" in option.remark
+    assert option.to_dict()["at_a_tenth"] == option.at_a_tenth
+
+
+def test_how_many_described_questions_there_are_does_not_matter() -> None:
+    few, many = (holdfast.plan(rows=5_000, questions=k) for k in (10, 500))
+    assert few["described, 25 bits"].half_width == many["described, 25 bits"].half_width
+    assert (few["bounded noise"].half_width or 0) < (many["bounded noise"].half_width or 0)
+    counted = holdfast.plan(rows=5_000, tolerance=0.05)
+    assert counted["described, 25 bits"].questions == MOST_QUESTIONS
+    assert counted["described, 50 bits"].questions is None
+
+
+def test_rounded_answers_are_wider_by_a_quarter() -> None:
+    exact, rounded = (
+        holdfast.plan(rows=5_000, questions=10, described=how)["described, 25 bits"].half_width
+        for how in ("exact", "rounded")
+    )
+    assert rounded == pytest.approx(1.25 * (exact or 0), rel=1e-6)
+
+
+def test_rounds_have_the_figures_of_the_theory_page() -> None:
+    """(1,000, 100): .236 one by one, .140 and .171 in 2 and 3 rounds, the last without noise."""
+    plan = holdfast.plan(rows=1_000, questions=100, described="off")
+    names = ("bounded noise", "2 rounds, the last exact", "3 rounds, the last exact")
+    widths = [plan[name].half_width for name in names]
+    assert widths == pytest.approx([0.236, 0.140, 0.171], abs=1e-3)
+    assert plan["2 rounds, the last exact"].kind == "theory"
+    assert plan.recommended.name == "bounded noise"  # what nothing keeps is not recommended
+
+
+def test_what_must_know_all_leaks_beforehand_is_planned_alone() -> None:
+    plan = holdfast.plan(rows=20_000, questions=100)
+    with pytest.raises(KeyError, match="described='off'"):
+        plan["median noise"]
+    one_look = plan["one look"].half_width
+    assert (
+        one_look
+        == holdfast.plan(rows=20_000, questions=100, described="off")["one look"].half_width
+    )
+
+
+def test_where_no_mechanism_can_described_questions_are_left() -> None:
+    for declared in ({"questions": 10_000}, {"questions": 10, "described_share": 1.0}):
+        plan = holdfast.plan(rows=1_000, **declared)
+        assert plan.recommended.name == "described, 50 bits"
+        assert "any number of questions" in plan.reason
+    with pytest.raises(ToleranceTooTight):
+        holdfast.plan(rows=1_000, questions=10_000, described="off")
+
+
+@pytest.mark.parametrize("rows", [500, 5_000, 10**6])
+@pytest.mark.parametrize("questions", [1, 10, 300])
+@pytest.mark.parametrize("described", ["exact", "off"])
+def test_auto_is_what_is_recommended(rows: int, questions: int, described: Describing) -> None:
+    said = Declarations(questions=questions, described=described)
+    try:
+        plan = holdfast.plan(rows=rows, questions=questions, described=described)
+    except ToleranceTooTight:
+        return
+    if plan.recommended.kind == "promise":
+        wanted = said.terms(rows, Independent(), NO_DESIGN)
+        assert choose(wanted, {}).kind.name == plan.recommended.name

@@ -90,6 +90,17 @@ def plan(
             "m-dependent:M, or declared:SIGMA.",
         ),
     ] = "independent",
+    described: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="How described questions are answered: exact (default), rounded or off.",
+        ),
+    ] = None,
+    described_share: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="Their part of the failure probability (default 0.4)."),
+    ] = None,
     chart: Annotated[
         str | None,
         typer.Option(
@@ -112,6 +123,8 @@ def plan(
         surprises=read_number("surprises", surprises),  # type: ignore[arg-type]
         confidence_level=read_number("confidence_level", confidence_level) or 0.0,
         sampling=sampling_of_text(sampling),
+        described=described,  # type: ignore[arg-type]
+        described_share=read_number("described_share", described_share),
     )
     if chart is not None:
         made.chart(chart)
@@ -135,6 +148,11 @@ def _again(made: Any, sampling: str) -> str:
         words.append(f"--confidence-level {given['confidence_level']}")
     if sampling != "independent":
         words.append(f"--sampling {sampling}")
+    said = made.request.declared
+    if said.described is not None:
+        words.append(f"--described {said.described}")
+    if said.described_share is not None:
+        words.append(f"--described-share {said.described_share:g}")
     return " ".join(words)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.theory.planning import Method, check_method, published_methods
+from holdfast.theory.planning import Kind, Method, check_method
 from holdfast.wording import percent, plural
 
 if TYPE_CHECKING:
@@ -41,6 +41,16 @@ _STATUS_COLOURS: dict[Status | Literal["says nothing"], str] = {
     "no promise": "#808080",
     "says nothing": "#c0c0c0",
 }
+_UNDRAWN = {name for name, colour in _COLOURS.items() if colour is None}
+_DASHES: dict[Kind, list[int]] = {
+    "described": [1, 0],
+    "promise": [1, 0],
+    "theory": [8, 3],
+    "reference": [5, 3],
+    "not valid": [2, 2],
+}
+_LENGTH_COLOURS = ("#08306b", "#2171b5", "#6baed6", "#9ecae1", "#c6dbef")
+_ROUND_COLOURS = ("#54278f", "#9e9ac8")
 _GUESS_COLOURS = ("#7fc97f", "#a6d854", "#cddc39")
 _PUBLISHED_COLOURS = ("#555555", "#808080", "#a0a0a0", "#c0c0c0")
 
@@ -86,7 +96,7 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
         .scale(domain=names, range=_colours(names))
         .legend(labelLimit=320, symbolStrokeWidth=3),
         strokeDash=alt.StrokeDash("kind:N", legend=None).scale(
-            domain=["promise", "reference", "not valid"], range=[[1, 0], [5, 3], [2, 2]]
+            domain=list(_DASHES), range=list(_DASHES.values())
         ),
         tooltip=["mechanism:N", "questions:Q", alt.Tooltip("half-width:Q", format=".4f"), "kind:N"],
     )
@@ -106,7 +116,8 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
             subtitle=[
                 f"all intervals together at {percent(plan.request.declared.level)}; "
                 f"{plan.request.sampling}",
-                "dashed: published methods; dotted: not valid when questions follow answers",
+                "dashed: published methods; long dashes: proved, not in `open` yet; "
+                "dotted: not valid when questions follow answers",
             ],
         ),
     )
@@ -195,16 +206,18 @@ def drawing_library() -> Any:
 
 def _plan_points(plan: Plan) -> list[dict[str, Any]]:
     """The half-widths of every mechanism that applies, over a range around the plan's questions."""
-    best, rows, said = plan.recommended, plan.request.known_rows, plan.request.declared
-    n, log_beta = best.rows or 1, plan.request.log_beta
+    from holdfast.planner.plan import candidates
+
+    best, request, said = plan.recommended, plan.request, plan.request.declared
     counts = _question_counts(10 * (best.questions or 1))
-    own = [kind.method for kind in CATALOGUE.values() if kind.method and kind.colour]
     lines: list[tuple[str, list[Method]]] = [
         (method.name, [method] * len(counts))
-        for method in (*own, *published_methods())
-        if method.applies(rows)
+        for method in candidates(request)
+        if request.why_not(method) is None and method.name not in _UNDRAWN
     ]
-    if said.surprises is not None:
+    if request.pots.described_share == 1.0:
+        pass  # nothing is checked
+    elif said.surprises is not None:
         lines.append(
             (
                 f"guess and check, {plural(said.surprises, 'surprise')}",
@@ -223,8 +236,14 @@ def _plan_points(plan: Plan) -> list[dict[str, Any]]:
         {"mechanism": name, "questions": k, "half-width": width, "kind": method.kind}
         for name, at_counts in lines
         for k, method in zip(counts, at_counts, strict=True)
-        if (width := method.half_width(rows, n, k, log_beta)) is not None
+        if (width := _half_width(plan, method, k)) is not None
     ]
+
+
+def _half_width(plan: Plan, method: Method, k: int) -> float | None:
+    request = plan.request
+    rows = plan.recommended.rows or 1
+    return method.half_width(request.known_rows, rows, k, request.log_beta(method))
 
 
 def _question_counts(most: int) -> list[int]:
@@ -234,9 +253,16 @@ def _question_counts(most: int) -> list[int]:
 
 
 def _colours(names: list[str]) -> list[str]:
-    """Each mechanism's own; in turn for guesses, and for whatever has none of its own."""
-    guesses, published = cycle(_GUESS_COLOURS), cycle(_PUBLISHED_COLOURS)
+    """Each mechanism's own; in turn for guesses and lengths, and for whatever has none."""
+    turns = {
+        "guess": cycle(_GUESS_COLOURS),
+        "described": cycle(_LENGTH_COLOURS),
+        "declared": cycle(_LENGTH_COLOURS),
+        "rounds": cycle(_ROUND_COLOURS),
+    }
+    others = cycle(_PUBLISHED_COLOURS)
     return [
-        _COLOURS.get(name) or (next(guesses) if name.startswith("guess") else next(published))
+        _COLOURS.get(name)
+        or next(next((turn for word, turn in turns.items() if word in name), others))
         for name in names
     ]

@@ -12,9 +12,10 @@ from holdfast.mechanisms.median_noise import MEDIAN_NOISE
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.planning import KnownRows
 
-__all__ = ["AUTO", "Choice", "choose"]
+__all__ = ["AUTO", "CONTENDERS", "Choice", "choose"]
 
 AUTO = "auto"
+CONTENDERS = (BOUNDED_NOISE, MEDIAN_NOISE)
 
 
 class Choice(NamedTuple):
@@ -44,7 +45,7 @@ def choose(wanted: Terms, options: Mapping[str, Any]) -> Choice:
             BOUNDED_NOISE,
             f"bounded noise: median noise needs independent rows, not {wanted.sampling}",
         )
-    bounded, median = (_half_width(wanted, kind) for kind in (BOUNDED_NOISE, MEDIAN_NOISE))
+    bounded, median = (_half_width(wanted, kind) for kind in CONTENDERS)
     here = f"for {wanted.questions:,} questions on {wanted.rows:,} independent rows"
     if median >= bounded:
         return Choice(

@@ -59,10 +59,18 @@ def kind_of(name: object) -> MechanismKind:
     raise InvalidArgument(f"mechanism is {name!r}, which is not in the catalogue; {hint}")
 
 
-def methods() -> tuple[Method, ...]:
-    """How everything plans, and what papers promise; of checks see `check_method`."""
-    own = (kind.method for kind in CATALOGUE.values())
-    return (*(method for method in own if method is not None), *published_methods())
+def methods(*, describing: bool = False) -> tuple[Method, ...]:
+    """How everything plans, and what papers promise; of checks see `check_method`.
+
+    With `describing`, what promises is only what can stand beside described answers.
+    """
+    own = (
+        kind.method
+        for kind in CATALOGUE.values()
+        if kind.method is not None
+        and (not describing or kind.beside_described or kind.method.kind != "promise")
+    )
+    return (*own, *published_methods())
 
 
 def built(recorded: Mapping[str, Any], terms: Terms) -> Mechanism:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
@@ -23,7 +23,7 @@ from holdfast.theory.leakage.checks import declared_surprise_prior, surprise_pri
 from holdfast.theory.leakage.nats import fixed_share, open_ended_share
 from holdfast.wording import percent
 
-__all__ = ["WHOLE_RANGE", "Declarations", "Describing", "Terms"]
+__all__ = ["WHOLE_RANGE", "Declarations", "Describing", "Pots", "Terms"]
 
 # How described questions are answered: exactly, rounded to a few symbols, or like all the others.
 Describing = Literal["exact", "rounded", "off"]
@@ -31,6 +31,35 @@ Describing = Literal["exact", "rounded", "off"]
 WHOLE_RANGE = 0.5  # the half-width of an interval that says nothing
 _CONFIDENCE_LEVEL = 0.95
 _DESCRIBED_SHARE = 0.4
+
+
+class Pots(NamedTuple):
+    """The failure probability of all intervals, parted: described questions, and all others."""
+
+    confidence_level: float
+    described_share: float
+
+    @property
+    def log_beta(self) -> float:
+        """ln of the ledger's part; minus infinity where it has none."""
+        whole, rest = math.log1p(-self.confidence_level), 1.0 - self.described_share
+        if self.described_share == 0.0:
+            return whole
+        return round_down(whole + math.log(rest)) if rest else -math.inf
+
+    @property
+    def log_beta_described(self) -> float:
+        """ln of the part of described questions, which is above 0."""
+        return round_down(math.log1p(-self.confidence_level) + math.log(self.described_share))
+
+
+def _require_share(described: Describing, share: float) -> None:
+    """Described questions have a share, and only they."""
+    if (described != "off") != (share > 0.0):
+        raise InvalidArgument(
+            f"described is {described!r} and described_share {share:g}; described questions need a "
+            "part of the failure probability, and nothing else does."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +93,7 @@ class Terms:
             require.positive_integer("questions", self.questions)
         require.surprises(self.surprises, self.questions)
         require.between("described_share", self.described_share, 0.0, 1.0)
-        if self.describes != (self.described_share > 0.0):
-            raise InvalidArgument(
-                f"described is {self.described!r} and described_share {self.described_share:g}; "
-                "described questions need a part of the failure probability, and nothing else does."
-            )
+        _require_share(self.described, self.described_share)
 
     @property
     def promises(self) -> bool:
@@ -127,18 +152,19 @@ class Terms:
         return self.described != "off"
 
     @property
+    def pots(self) -> Pots:
+        """The failure probability, parted."""
+        return Pots(self.confidence_level, self.described_share)
+
+    @property
     def log_beta(self) -> float:
         """ln of the failure probability of all intervals of the ledger together."""
-        whole = math.log1p(-self.confidence_level)
-        if not self.describes:
-            return whole
-        rest = 1.0 - self.described_share
-        return round_down(whole + math.log(rest)) if rest else -math.inf
+        return self.pots.log_beta
 
     @property
     def log_beta_described(self) -> float:
         """ln of the failure probability of all described intervals together."""
-        return round_down(math.log1p(-self.confidence_level) + math.log(self.described_share))
+        return self.pots.log_beta_described
 
     def log_share(self, number: int) -> float:
         """ln beta_j of question `number`: an equal part, or a falling one when open-ended."""
@@ -201,15 +227,21 @@ class Declarations:
         """The confidence level, or the usual one."""
         return _CONFIDENCE_LEVEL if self.confidence_level is None else self.confidence_level
 
+    def describing(self, otherwise: Describing = "exact") -> tuple[Describing, float]:
+        """How described questions are answered, `otherwise` if that was left open; their share."""
+        how = self.described or ("off" if self.described_share == 0.0 else otherwise)
+        share = self.described_share
+        if share is None:
+            share = 0.0 if how == "off" else _DESCRIBED_SHARE
+        _require_share(how, share)
+        return how, share
+
     def terms(
         self, rows: int, sampling: Sampling, design: Design, described: Describing = "exact"
     ) -> Terms:
         """The terms on a table with this sampling and design; a half-width that was left open is
         still to be planned. `described` is how, if that was left open."""
-        how = self.described or ("off" if self.described_share == 0.0 else described)
-        share = self.described_share
-        if share is None:
-            share = 0.0 if how == "off" else _DESCRIBED_SHARE
+        how, share = self.describing(described)
         return Terms(
             rows,
             self.tolerance,

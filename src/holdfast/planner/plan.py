@@ -8,23 +8,42 @@ It touches no data and costs nothing.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any, get_args
 
 from holdfast import require
 from holdfast.data.sampling import Declared, Sampling, sampling_of
 from holdfast.errors import ToleranceTooTight
+from holdfast.mechanisms.auto import CONTENDERS
 from holdfast.mechanisms.catalogue import methods
-from holdfast.mechanisms.terms import Declarations
+from holdfast.mechanisms.median_noise import MEDIAN_NOISE
+from holdfast.mechanisms.terms import Declarations, Describing
 from holdfast.planner.table import Option, Plan, PlanRequest, Solved, show
+from holdfast.theory.base.intervals import clopper_pearson
+from holdfast.theory.length.described import described_log_level
 from holdfast.theory.planning import (
     MOST_QUESTIONS,
     MOST_ROWS,
     Kind,
     Method,
     check_method,
+    described_method,
+    listed_method,
+    rounds_method,
 )
 from holdfast.wording import percent, plural
 
-__all__ = ["plan"]
+__all__ = ["candidates", "plan"]
+
+_LENGTHS = (15, 25, 35, 50)  # bits: a short question, usual ones, a long one
+_LISTS = (1_000, 1_000_000)
+_ROUNDS = (2, 3)
+_AUTOMATIC = {kind.name for kind in CONTENDERS}
+_NOTES: dict[Kind, str] = {
+    "described": "any number of them",
+    "theory": "proved; not in `open` yet",
+    "not valid": "NOT valid when questions follow answers",
+}
 
 
 def plan(
@@ -35,11 +54,15 @@ def plan(
     surprises: int | None = None,
     confidence_level: float = 0.95,
     sampling: str | Sampling = "independent",
+    described: Describing | None = None,
+    described_share: float | None = None,
 ) -> Plan:
     """Solve for whichever of `rows`, `questions` and `tolerance` is not given, for every mechanism.
 
     `tolerance` is the half-width as a fraction of the statistic's range. `surprises` is how many
     guesses you expect to be refuted; without it guess-and-check is shown for none, 1 % and 10 %.
+    `described` and `described_share` are what a ledger is opened with (default: "exact" and 0.4);
+    mechanisms that must know beforehand all that leaks are planned with "off" only.
     Raises `InvalidArgument` for a bad number and `ToleranceTooTight`, with what is possible, for a
     request that no mechanism meets.
     """
@@ -47,25 +70,61 @@ def plan(
     if questions is not None:
         require.integer_between("questions", questions, 1, MOST_QUESTIONS)
     declared = Declarations(
-        tolerance, questions, surprises, confidence_level, sampling_of(sampling)
+        tolerance,
+        questions,
+        surprises,
+        confidence_level,
+        sampling_of(sampling),
+        described=described,
+        described_share=described_share,
     )
     given = PlanRequest(n, declared)
-    solved = given.solved_for
-    candidates = [*methods(), *(check_method(f) for f in _surprise_counts(declared))]
-    options = tuple(_order(given, [_option(given, method) for method in candidates]))
-    contenders = [o for o in options if o.kind == "promise" and o.possible]
-    if declared.surprises is None:
-        contenders = [o for o in contenders if not _is_check(o)]
-    if declared.tolerance is not None and solved == "half_width":
-        contenders = [o for o in contenders if _reaches(o, declared.tolerance)]
-    if not contenders:
+    planned = [*candidates(given), *map(check_method, _surprise_counts(given))]
+    options = tuple(_order(given, [_option(given, method) for method in planned]))
+    recommended = _recommended(given, options)
+    if recommended is None:
         raise ToleranceTooTight(_what_is_possible(given))
-    recommended = _best(contenders, solved)
     return Plan(given, options, recommended, _reason(given, recommended, options))
 
 
-def _surprise_counts(declared: Declarations) -> list[int]:
+def candidates(given: PlanRequest) -> list[Method]:
+    """What is planned: questions by their length, and all others by every mechanism, unchecked."""
+    describing, rounded = given.described != "off", given.described == "rounded"
+    found = [*methods(describing=describing), *map(rounds_method, _ROUNDS)]
+    if given.pots.described_share == 1.0:
+        found = [method for method in found if method.kind not in ("promise", "theory")]
+    if describing:
+        found += [described_method(bits, rounded=rounded) for bits in _LENGTHS]
+        found += [listed_method(size, rounded=rounded) for size in _LISTS]
+    return found
+
+
+def _recommended(given: PlanRequest, options: tuple[Option, ...]) -> Option | None:
+    """What `auto` chooses, or the checks that were declared if they are better.
+
+    Where those cannot, any promise that can; where none can, the longest description answered.
+    """
+    fitting = [
+        option
+        for option in options
+        if option.possible
+        and (given.solved_for != "half_width" or _reaches(option, given.declared.tolerance))
+    ]
+    promises = [o for o in fitting if o.kind == "promise"]
+    if given.declared.surprises is None:
+        promises = [o for o in promises if not _is_check(o)]
+    chosen = [o for o in promises if o.name in _AUTOMATIC or _is_check(o)]
+    if promises:
+        return _best(chosen or promises, given.solved_for)
+    # The wider, the longer.
+    return next((o for o in reversed(fitting) if o.kind == "described"), None)
+
+
+def _surprise_counts(given: PlanRequest) -> list[int]:
     """For how many surprises guess-and-check is shown."""
+    declared = given.declared
+    if given.pots.described_share == 1.0:
+        return []
     if declared.surprises is not None:
         return [declared.surprises]
     if declared.questions is None:
@@ -75,29 +134,40 @@ def _surprise_counts(declared: Declarations) -> list[int]:
 
 def _option(given: PlanRequest, method: Method) -> Option:
     """The method's answer to this request."""
-    rows, log_beta, n = given.known_rows, given.log_beta, given.rows
+    rows, log_beta, n = given.known_rows, given.log_beta(method), given.rows
     k, t = given.declared.questions, given.declared.tolerance
-    note = "NOT valid when questions follow answers" if method.kind == "not valid" else ""
-    if not method.applies(rows):
-        note = "needs independent rows"
-    elif n is None and k is not None and t is not None:
+    note, narrower = _NOTES.get(method.kind, ""), None
+    if (why_not := given.why_not(method)) is not None:
+        unknown: dict[str, Any] = {given.solved_for: None}
+        return replace(
+            Option(method.name, method.kind, method.theorem, t, k, n, why_not), **unknown
+        )
+    if n is None and k is not None and t is not None:
         n = method.rows(rows, k, t, log_beta)
     elif k is None and n is not None and t is not None:
         k = method.questions(rows, n, t, log_beta)
     elif n is not None and k is not None:
         width = method.half_width(rows, n, k, log_beta)
-        if t is not None and width is not None and method.kind == "promise":
+        if t is not None and width is not None and method.kind in ("promise", "described"):
             note = "fits" if width <= t else "too wide"
-        return Option(method.name, method.kind, method.theorem, width, k, n, note)
+        if method.millibits is not None and rows.independent and given.described == "exact":
+            narrower = _at_a_tenth(n, described_log_level(log_beta, method.millibits))
+        return Option(method.name, method.kind, method.theorem, width, k, n, note, narrower)
     return Option(method.name, method.kind, method.theorem, t, k, n, note)
+
+
+def _at_a_tenth(n: int, log_p: float) -> float:
+    """The half-width of a condition that holds for a tenth of the rows."""
+    low, high = clopper_pearson(n, round(n / 10), log_p)
+    return (high - low) / 2
 
 
 def _is_check(option: Option) -> bool:
     return option.theorem == "check_half_width"
 
 
-def _reaches(option: Option, tolerance: float) -> bool:
-    return option.half_width is not None and option.half_width <= tolerance
+def _reaches(option: Option, tolerance: float | None) -> bool:
+    return tolerance is None or (option.half_width or math.inf) <= tolerance
 
 
 def _best(options: list[Option], solved: Solved) -> Option:
@@ -112,8 +182,8 @@ def _best(options: list[Option], solved: Solved) -> Option:
 
 
 def _order(given: PlanRequest, options: list[Option]) -> list[Option]:
-    """Promises from best to worst, then published methods likewise, then what is not valid."""
-    kinds: list[Kind] = ["promise", "reference", "not valid"]
+    """Kind by kind, each from best to worst; what is described, and shorter, comes first."""
+    kinds = get_args(Kind)
     sign = -1 if given.solved_for == "questions" else 1
 
     def rank(option: Option) -> tuple[int, bool, float]:
@@ -126,23 +196,47 @@ def _order(given: PlanRequest, options: list[Option]) -> list[Option]:
 
 def _reason(given: PlanRequest, best: Option, options: tuple[Option, ...]) -> str:
     """One sentence: why this one, and what a guess would buy."""
-    number = getattr(best, given.solved_for)
-    what = {
-        "half_width": f"the narrowest intervals (+-{show(number)})",
-        "questions": f"the most questions ({show(number)})",
-        "rows": f"the fewest rows ({show(number)})",
-    }[given.solved_for]
-    needs = "with the guesses you expect" if _is_check(best) else "without needing a guess"
-    sentence = f"{best.name} is recommended: {what} {needs}"
-    splitting = next((o for o in options if o.name == "sample splitting" and o.possible), None)
-    if splitting is not None and splitting is not best:
-        sentence += f"; sample splitting: {_amount(given, splitting)}"
-    sentence += "."
+    sentences = [f"{_praise(given, best)}{_beside(given, best, options)}."]
     checks = [o for o in options if _is_check(o) and o.possible and o is not best]
     if checks and given.declared.surprises is None:
         few = _best(checks, given.solved_for)
-        sentence += f" If you can guess first, {few.name}: {_amount(given, few)}."
-    return sentence
+        sentences.append(f"If you can guess first, {few.name}: {_amount(given, few)}.")
+    described = [o for o in options if o.kind == "described" and o.possible]
+    if described and best.kind != "described":
+        longest = described[-1].name
+        if given.solved_for != "questions":
+            longest += f": {_amount(given, described[-1])}"
+        sentences.append(
+            "Text over the table's own columns needs no mechanism: any number of questions "
+            f"({longest}); each that is asked before the others leaves them less."
+        )
+    if given.described != "off" and (other := _undescribed(given, best)) is not None:
+        sentences.append(f"With described='off', {other.name}: {_amount(given, other)}.")
+    return " ".join(sentences)
+
+
+def _undescribed(given: PlanRequest, best: Option) -> Option | None:
+    """Median noise with all of the failure probability, if it is better than the best."""
+    alone = PlanRequest(given.rows, replace(given.declared, described="off", described_share=None))
+    median = next(method for method in methods() if method.name == MEDIAN_NOISE.name)
+    found = _option(alone, median)
+    if best.kind != "promise" or not found.possible:
+        return None
+    return found if _best([best, found], given.solved_for) is found else None
+
+
+def _praise(given: PlanRequest, best: Option) -> str:
+    if best.kind == "described":
+        others = "" if given.pots.described_share == 1.0 else "; no mechanism answers the others"
+        return f"{best.name} is recommended: any number of questions{others}"
+    needs = "with the guesses you expect" if _is_check(best) else "without needing a guess"
+    return f"{best.name} is recommended: {_amount(given, best)} {needs}"
+
+
+def _beside(given: PlanRequest, best: Option, options: tuple[Option, ...]) -> str:
+    """What sample splitting has, beside the best."""
+    other = next((o for o in options if o.name == "sample splitting" and o.possible), best)
+    return "" if other is best else f"; {other.name}: {_amount(given, other)}"
 
 
 def _amount(given: PlanRequest, option: Option) -> str:
@@ -153,8 +247,10 @@ def _amount(given: PlanRequest, option: Option) -> str:
 
 def _what_is_possible(given: PlanRequest) -> str:
     """Why nothing fits, and the nearest requests that do."""
-    rows, log_beta, said = given.known_rows, given.log_beta, given.declared
-    usable = [m for m in methods() if m.kind == "promise" and m.applies(rows)]
+    rows, log_beta, said = given.known_rows, given.pots.log_beta, given.declared
+    usable = [
+        method for method in candidates(given) if method.kind == "promise" and method.applies(rows)
+    ]
     asked = f"a half-width {f'of {said.tolerance:g}' if said.tolerance else 'below 0.5'}"
     if said.questions is not None:
         asked += f" for {plural(said.questions, 'adaptive question')}"

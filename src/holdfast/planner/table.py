@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import require
-from holdfast.data.sampling import Declared, Independent, Sampling
+from holdfast.data.sampling import Declared, Independent, MDependent, Sampling
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.terms import Declarations
-from holdfast.theory.planning import MOST_QUESTIONS, Kind, KnownRows
+from holdfast.mechanisms.terms import Declarations, Describing, Pots
+from holdfast.theory.planning import MOST_QUESTIONS, Kind, KnownRows, Method
 from holdfast.wording import percent, plural
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ _HEADINGS: dict[Solved, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One mechanism's answer to a plan; the number solved for is None where it cannot be done."""
+    """One mechanism's answer to a plan; the number solved for is None where it cannot be done.
+
+    `at_a_tenth` is the half-width of a described condition that holds for a tenth of the rows.
+    """
 
     name: str
     kind: Kind
@@ -38,10 +41,17 @@ class Option:
     questions: int | None
     rows: int | None
     note: str = ""
+    at_a_tenth: float | None = None
 
     @property
     def possible(self) -> bool:
         return None not in (self.half_width, self.questions, self.rows)
+
+    @property
+    def remark(self) -> str:
+        """What is said beside the number."""
+        narrower = "" if self.at_a_tenth is None else f"{show(self.at_a_tenth)} at rate 0.1"
+        return "; ".join(part for part in (self.note, narrower) if part)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -51,6 +61,7 @@ class Option:
             "half_width": self.half_width,
             "questions": self.questions,
             "rows": self.rows,
+            "at_a_tenth": self.at_a_tenth,
             "note": self.note,
         }
 
@@ -73,6 +84,7 @@ class PlanRequest:
             )
         if said.questions is not None:
             require.surprises(said.surprises, said.questions)
+        self.declared.describing()
         if self.rows is None and isinstance(self.sampling, Declared):
             raise InvalidArgument(
                 "a declared concentration says nothing about other numbers of rows; give rows and "
@@ -90,14 +102,35 @@ class PlanRequest:
         return self.declared.sampling or Independent()
 
     @property
-    def log_beta(self) -> float:
-        """ln of the failure probability of all intervals together."""
-        return math.log1p(-self.declared.level)
+    def described(self) -> Describing:
+        """How described questions are answered."""
+        return self.declared.describing()[0]
+
+    @property
+    def pots(self) -> Pots:
+        """The failure probability of all intervals, parted as a ledger parts it."""
+        return Pots(self.declared.level, self.declared.describing()[1])
+
+    def log_beta(self, method: Method) -> float:
+        """ln of the failure probability that a method has; what is only a reference has it all."""
+        if method.millibits is not None:
+            return self.pots.log_beta_described
+        if method.kind in ("promise", "theory"):
+            return self.pots.log_beta
+        return Pots(self.declared.level, 0.0).log_beta
 
     @property
     def known_rows(self) -> KnownRows:
         """What is assumed of the rows, as the theory takes it."""
         return KnownRows(self.sampling.profile, isinstance(self.sampling, Independent))
+
+    def why_not(self, method: Method) -> str | None:
+        """Why a method has no numbers for rows that came about this way; None if it has."""
+        if not method.applies(self.known_rows):
+            return "needs independent rows"
+        if method.millibits is not None and isinstance(self.sampling, MDependent):
+            return "by bets: as wide as the rows say"
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -108,6 +141,8 @@ class PlanRequest:
             "surprises": self.declared.surprises,
             "confidence_level": self.declared.level,
             "sampling": str(self.sampling),
+            "described": self.described,
+            "described_share": self.pots.described_share,
         }
 
     def __str__(self) -> str:
@@ -120,6 +155,8 @@ class PlanRequest:
             known.append(f"half-width {said.tolerance:g}")
         if said.surprises is not None:
             known.append(f"at most {plural(said.surprises, 'surprise')}")
+        if self.described == "off":
+            known.append("nothing described")
         return ", ".join(known)
 
 
@@ -138,7 +175,8 @@ class Plan:
             if option.name == name:
                 return option
         known = ", ".join(repr(option.name) for option in self.options)
-        raise KeyError(f"no mechanism {name!r} in this plan; there are {known}")
+        others = "" if self.request.described == "off" else "; with described='off' there are more"
+        raise KeyError(f"no mechanism {name!r} in this plan; there are {known}{others}")
 
     @property
     def half_width(self) -> float | None:
@@ -166,7 +204,7 @@ class Plan:
             mark = "* " if option is self.recommended else "  "
             number: float | int | None = getattr(option, self.solved_for)
             shown = "-" if number is None else show(number)
-            table.append((mark + option.name, shown, option.note))
+            table.append((mark + option.name, shown, option.remark))
         return table
 
     def __str__(self) -> str:

@@ -19,9 +19,14 @@ from typing import Literal
 from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
 from holdfast.theory.base.dependence import MDependentMean
 from holdfast.theory.base.safeside import largest_integer, smallest_integer
+from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.field import published
 from holdfast.theory.leakage import equal_width
 from holdfast.theory.leakage.checks import CHECK_LEVEL
+from holdfast.theory.leakage.rounds import rounds_fit, rounds_half_width
+from holdfast.theory.length.bits import option_millibits
+from holdfast.theory.length.coexistence import rounded_half_width
+from holdfast.theory.length.described import described_log_level
 from holdfast.wording import plural
 
 __all__ = [
@@ -35,8 +40,11 @@ __all__ = [
     "by_private_transfer",
     "by_transfer",
     "check_method",
+    "described_method",
+    "listed_method",
     "on_account",
     "published_methods",
+    "rounds_method",
 ]
 
 MOST_QUESTIONS = 10**12
@@ -48,8 +56,11 @@ GRID_ALLOWANCE = 2.0**-28
 # noise and cells by a 2^20th of what a row can do, which is at most 2.2 times the noise's scale.
 _PRIVATE_ALLOWANCE = 2.0**-17
 _UNIT = SubGaussian(1.0)
+_PITCH = 1.0 / (POINTS - 1)  # described answers about dependent rows are told on this grid
 
-Kind = Literal["promise", "reference", "not valid"]
+# A *promise* is kept by a mechanism; *described* questions need none; *theory* is proved and not
+# kept by anything yet.
+Kind = Literal["described", "promise", "theory", "reference", "not valid"]
 _Width = Callable[[Concentration, int, float], float]
 _Fits = Callable[[Concentration, int, float, float], bool]
 
@@ -64,7 +75,10 @@ class KnownRows:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to answer, with its three inverse functions; None where it cannot."""
+    """A way to answer, with its three inverse functions; None where it cannot.
+
+    `millibits` is the length that sets its level, where that is not how many questions there are.
+    """
 
     name: str
     kind: Kind
@@ -73,6 +87,7 @@ class Method:
     half_width: Callable[[KnownRows, int, int, float], float | None]
     questions: Callable[[KnownRows, int, float, float], int | None]
     rows: Callable[[KnownRows, int, float, float], int | None]
+    millibits: int | None = None
 
     def applies(self, rows: KnownRows) -> bool:
         """Whether its theorem covers rows of this kind."""
@@ -110,6 +125,56 @@ def check_method(surprises: int) -> Method:
 
     name = f"guess and check, {plural(surprises, 'surprise')}"
     return on_account(name, "check_half_width", width, fits, CHECK_LEVEL)
+
+
+def described_method(bits: int, *, rounded: bool = False) -> Method:
+    """Described conditions of so many bits, any number of them, at the worst rate of 1/2."""
+    return _by_length(f"described, {bits} bits", "described", 1_000 * bits, rounded)
+
+
+def listed_method(size: int, *, rounded: bool = False) -> Method:
+    """Any number of so many questions, or configurations, that were declared beforehand."""
+    return _by_length(f"one of {size:,} declared", "theory", option_millibits(1, size), rounded)
+
+
+def _by_length(name: str, kind: Kind, millibits: int, rounded: bool) -> Method:
+    """A method whose level is that of a length: how many questions there are does not matter."""
+
+    def width(rows: KnownRows, n: int, log_beta: float) -> float:
+        alpha = rows.profile(n).radius(described_log_level(log_beta, millibits))
+        if rounded:
+            return rounded_half_width(alpha + GRID_ALLOWANCE)
+        return alpha if rows.independent else alpha + _PITCH
+
+    def questions(rows: KnownRows, n: int, t: float, log_beta: float) -> int | None:
+        return MOST_QUESTIONS if width(rows, n, log_beta) <= t else None
+
+    def rows_needed(rows: KnownRows, _: int, t: float, log_beta: float) -> int | None:
+        return smallest_integer(lambda n: width(rows, n, log_beta) <= t, most=MOST_ROWS)
+
+    return Method(
+        name,
+        kind,
+        "described_log_level",
+        rounded,
+        lambda rows, n, _, log_beta: _useful(width(rows, n, log_beta)),
+        questions,
+        rows_needed,
+        millibits,
+    )
+
+
+def rounds_method(rounds: int) -> Method:
+    """Questions in rounds, each chosen together, the last shown without noise."""
+
+    def width(profile: Concentration, k: int, log_beta: float) -> float:
+        return rounds_half_width(profile, k, min(rounds, k), log_beta)
+
+    def fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
+        return rounds_fit(profile, k, min(rounds, k), t, log_beta)
+
+    name = f"{rounds} rounds, the last exact"
+    return on_account(name, "rounds_half_width", width, fits, kind="theory")
 
 
 def on_account(
