@@ -253,6 +253,12 @@ def test_import_is_light() -> None:
 
 def test_a_plan_loads_no_engine() -> None:
     """Engines are loaded where a sample is opened; a plan has none."""
-    plan = "['plan', '--rows', '1000', '--questions', '10']"
-    code = f"from holdfast.cli import whole_app\nwhole_app()({plan}, standalone_mode=False)"
-    assert loaded(code, {"polars", "duckdb", "pandas", "pyarrow", "sqlglot", "altair"}) == ""
+    engines = {"polars", "duckdb", "pandas", "pyarrow", "altair"}
+    for words, none_of in (
+        (["--questions", "10"], engines | {"sqlglot"}),
+        (["--question", "avg(delay > 15)"], engines),  # a text is parsed
+        (["--gate", "--candidates", "9", "--disagreement", "0.1"], engines | {"sqlglot"}),
+    ):
+        plan = ["plan", "--rows", "1000", *words]
+        code = f"from holdfast.cli import whole_app\nwhole_app()({plan!r}, standalone_mode=False)"
+        assert loaded(code, none_of) == ""

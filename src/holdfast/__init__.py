@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from holdfast.holdout.groups import Groups as Groups
     from holdfast.holdout.holdout import Holdout as Holdout
     from holdfast.holdout.open import open as open
+    from holdfast.planner.gates import GatePlan as GatePlan
     from holdfast.planner.plan import plan as plan
+    from holdfast.planner.questions import QuestionPlan as QuestionPlan
     from holdfast.planner.table import Plan as Plan
     from holdfast.question.functions import row_function as row_function
     from holdfast.statistics.call import *  # noqa: F403
@@ -56,6 +58,7 @@ _OTHERS = {
     "BudgetExhausted": "errors",
     "DataChanged": "errors",
     "Distribution": "holdout.distribution",
+    "GatePlan": "planner.gates",
     "Groups": "holdout.groups",
     "HoldfastError": "errors",
     "Holdout": "holdout.holdout",
@@ -68,6 +71,7 @@ _OTHERS = {
     "NotBounded": "errors",
     "NotDescribed": "errors",
     "Plan": "planner.table",
+    "QuestionPlan": "planner.questions",
     "Refused": "errors",
     "SaysNothing": "errors",
     "SecondLedger": "errors",

@@ -42,6 +42,37 @@ def test_plan_as_json_with_a_chart(tmp_path: Path) -> None:
     assert chart.stat().st_size > 1_000
 
 
+def test_plan_of_a_question(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.toml"
+    schema.write_text("[bounds]\narr_delay = [-60, 180]\n", encoding="utf-8")
+    words = ("plan", "--rows", "5000", "--question", "avg(arr_delay > 15)")
+    said = holdfast(*words).stdout
+    for word in ("14.4 as written", "rate 0.02", "nats to whatever else", "20 columns"):
+        assert word in said
+    facts = json.loads(holdfast(*words, "--schema", str(schema), "--json").stdout)
+    assert facts["bits"] < 14.4
+    assert set(facts["half_widths"]) == {"rate 0.5", "rate 0.1", "rate 0.02"}
+    refused = holdfast("plan", "--rows", "5000", "--question", "avg(arr_delay)")
+    assert refused.returncode == 2
+    assert "--schema FILE" in refused.stderr
+
+
+def test_plan_of_gates() -> None:
+    words = ("plan", "--gate", "--rows", "1000", "--candidates", "100", "--disagreement", "0.05")
+    assert "0.0260" in holdfast(*words).stdout
+    assert json.loads(holdfast(*words, "--json").stdout)["candidates"] == 100
+
+
+def test_the_same_plan_again_says_how_described_questions_are_answered() -> None:
+    said = holdfast("plan", "--rows", "9000", "--questions", "5", "--described-share", "0.2").stdout
+    assert said.splitlines()[-1].endswith(
+        "holdfast plan --rows 9000 --questions 5 --described-share 0.2 --chart plan.png"
+    )
+    off = holdfast("plan", "--rows", "9000", "--questions", "5", "--described", "off").stdout
+    assert "median noise" in off
+    assert "--described off" in off
+
+
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
@@ -54,6 +85,14 @@ def test_plan_as_json_with_a_chart(tmp_path: Path) -> None:
         (("plan", "--rows", "100", "--questions", "5", "--sampling", "x:1"), 2, "sampling is"),
         (("plan", "--rows", "100", "--colour", "red"), 2, "--colour"),
         (("plan", "--rows", "100", "--tolerance", "0.01"), 3, "Possible:"),
+        (("plan", "--rows", "100", "--questions", "5", "--described", "x"), 2, "described is 'x'"),
+        (("plan", "--rows", "100", "--candidates", "5"), 2, "--gate goes with"),
+        (("plan", "--rows", "100", "--gate"), 2, "--gate goes with"),
+        (
+            ("plan", "--rows", "9", "--question", "avg(x > 1)", "--chart", "plan.png"),
+            2,
+            "leave it out here",
+        ),
         (("theorems", "no-such-thing-anywhere"), 2, "no theorem contains"),
     ],
 )

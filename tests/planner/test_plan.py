@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from scipy.stats import beta
@@ -245,9 +246,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("request_", "words"), BAD)
-def test_bad_requests_get_one_sentence(request_: dict[str, object], words: str) -> None:
+def test_bad_requests_get_one_sentence(request_: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        holdfast.plan(**request_)  # type: ignore[arg-type]
+        holdfast.plan(**request_)
     assert isinstance(caught.value, ValueError)
     assert isinstance(caught.value, HoldfastError)
     assert words in str(caught.value)
@@ -262,9 +263,9 @@ def test_bad_requests_get_one_sentence(request_: dict[str, object], words: str) 
         {"rows": 10, "questions": 1_000},
     ],
 )
-def test_impossible_requests_say_what_is_possible(request_: dict[str, float]) -> None:
+def test_impossible_requests_say_what_is_possible(request_: dict[str, Any]) -> None:
     with pytest.raises(ToleranceTooTight) as caught:
-        holdfast.plan(**request_)  # type: ignore[arg-type]
+        holdfast.plan(**request_)
     text = str(caught.value)
     assert "Possible:" in text
     assert "with" in text.split("Possible:")[1]

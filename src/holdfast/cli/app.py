@@ -63,7 +63,9 @@ def show_json(value: Any) -> None:
 
 
 @app.command(
-    epilog="Example: holdfast plan --rows 163673 --questions 500 --chart plan.png",
+    epilog="Example: holdfast plan --rows 163673 --questions 500 --chart plan.png\n\n"
+    'holdfast plan --rows 5000 --question "avg(arr_delay > 15)"\n\n'
+    "holdfast plan --gate --rows 1000 --candidates 100 --disagreement 0.05",
 )
 def plan(
     rows: Annotated[str | None, typer.Option(metavar="N", help="Rows in the data set.")] = None,
@@ -107,25 +109,56 @@ def plan(
             metavar="FILE", help="Also draw half-width against questions: PNG, SVG, PDF, HTML."
         ),
     ] = None,
+    question: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What this question would get on --rows rows."),
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="TOML file with what is declared of the table."),
+    ] = None,
+    gate: Annotated[
+        bool, typer.Option("--gate", help="What gates of --candidates can show on --rows rows.")
+    ] = False,
+    candidates: Annotated[
+        str | None, typer.Option(metavar="N", help="With --gate: candidates at most.")
+    ] = None,
+    disagreement: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="With --gate: part of the rows in which one differs: 0.05."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Half-width, questions or rows needed, for every mechanism.
 
     Touches no data, costs nothing. Give two of --rows, --questions and --tolerance; it solves for
-    the third.
+    the third. With --question it says what a text would get: its bits, half-width and cost. With
+    --gate it says what can be shown of candidates, one after another.
     """
     from holdfast.planner.plan import plan as make_plan
 
-    made = make_plan(
-        rows=read_number("rows", rows),  # type: ignore[arg-type]
-        questions=read_number("questions", questions),  # type: ignore[arg-type]
-        tolerance=read_number("tolerance", tolerance),
-        surprises=read_number("surprises", surprises),  # type: ignore[arg-type]
-        confidence_level=read_number("confidence_level", confidence_level) or 0.0,
-        sampling=sampling_of_text(sampling),
-        described=described,  # type: ignore[arg-type]
-        described_share=read_number("described_share", described_share),
-    )
+    if gate != (candidates is not None or disagreement is not None):
+        raise InvalidArgument("--gate goes with --candidates and --disagreement; give all three.")
+    given: dict[str, Any] = {
+        "rows": read_number("rows", rows),
+        "questions": read_number("questions", questions),
+        "tolerance": read_number("tolerance", tolerance),
+        "surprises": read_number("surprises", surprises),
+        "confidence_level": read_number("confidence_level", confidence_level) or 0.0,
+        "sampling": sampling_of_text(sampling),
+        "described": described,
+        "described_share": read_number("described_share", described_share),
+        "question": question,
+        "schema": schema,
+        "candidates": read_number("candidates", candidates),
+        "disagreement": read_number("disagreement", disagreement),
+    }
+    made: Any = make_plan(**given)
+    if gate or question is not None:
+        if chart is not None:
+            raise InvalidArgument("--chart draws plans of questions and rows; leave it out here.")
+        show_json(made.to_dict()) if as_json else typer.echo(str(made))
+        return
     if chart is not None:
         made.chart(chart)
     if as_json:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from holdfast.data.evaluate import evaluate
 from holdfast.data.orders import MOST_ORDERS, random_orders
@@ -51,6 +50,8 @@ def scores_by_class(
     sample: Sample, score: Expression, positive: Expression
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The scores of positive rows, and of the others, ascending; a missing one is below all."""
+    import polars as pl
+
     scores, labels = [np.empty(0)], [np.empty(0, dtype=np.bool_)]
     for frame in sample.frames(sorted({*column_names(score), *column_names(positive)})):
         found, label = evaluate(frame, [score, positive])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from holdfast.data.clusters import totals_by_unit
 from holdfast.data.evaluate import steps_of_frame
@@ -15,6 +14,7 @@ from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, condition_row
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["unit_sums"]
@@ -33,6 +33,8 @@ def unit_sums(
     columns = sorted({column, *(name for row in rows for name in row.columns)})
 
     def counted(frame: pl.DataFrame) -> pl.DataFrame:
+        import polars as pl
+
         steps, *conditions = steps_of_frame(frame, rows)
         inside = conditions[0] if conditions else np.ones(frame.height, dtype=np.int64)
         return pl.DataFrame({"unit": frame[column], "sum": steps * inside, "size": inside})

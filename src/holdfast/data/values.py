@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from holdfast.data.evaluate import steps_of_frame
 from holdfast.data.sample import Sample
@@ -36,6 +35,8 @@ def distinct_unit_values(
     sample: Sample, values: Sequence[RowValue], where: Expression | None = None
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
     """As `unit_values_of`, each combination of values once, and how many rows have it."""
+    import polars as pl
+
     names = [f"k{place}" for place in range(len(values))]
     conditions = [] if where is None else [condition_row(where)]
     rows = [*values, *conditions]

@@ -153,14 +153,14 @@ class Contrast:
     @property
     def symbols(self) -> int:
         first, second = (_sizes(self.rows, level) for level in self.log_shares)
-        return first * second * self._window(self.rows, self.rows).symbols
+        return first * second * self.window(self.rows, self.rows).symbols
 
     def found(self, symbols: Symbols) -> Told:
         first, second, *rest = symbols
         sizes = [require.integer_between("size", size, 0, self.rows) for size in (first, second)]
         if 0 in sizes:
             return Told(None, UNKNOWN, (0, 0))
-        return self._window(*sizes).found(tuple(rest), sum(sizes))
+        return self.window(*sizes).found(tuple(rest), sum(sizes))
 
     def seen(self, totals: tuple[int, int], groups: tuple[Histogram, Histogram]) -> Symbols:
         sizes = tuple(group.rows for group in groups)
@@ -169,9 +169,10 @@ class Contrast:
         means = [Fraction(total, size * GRID) for total, size in zip(totals, sizes, strict=True)]
         interval = self._interval(groups, contained_levels(self.log_p)[0])
         place = (means[0] - means[1] + 1) / 2
-        return (*sizes, *self._window(*sizes).seen(place, _halved(interval)))
+        return (*sizes, *self.window(*sizes).seen(place, _halved(interval)))
 
-    def _window(self, first: int, second: int) -> StepWindow:
+    def window(self, first: int, second: int) -> StepWindow:
+        """Where the difference of groups of these sizes may be."""
         level = level_share(contained_levels(self.log_p)[1], 0.5)
         return StepWindow.of(*(BoundedMean(size).radius(level) / 2 for size in (first, second)))
 

@@ -206,13 +206,13 @@ def drawing_library() -> Any:
 
 def _plan_points(plan: Plan) -> list[dict[str, Any]]:
     """The half-widths of every mechanism that applies, over a range around the plan's questions."""
-    from holdfast.planner.plan import candidates
+    from holdfast.planner.solving import planned_methods
 
     best, request, said = plan.recommended, plan.request, plan.request.declared
     counts = _question_counts(10 * (best.questions or 1))
     lines: list[tuple[str, list[Method]]] = [
         (method.name, [method] * len(counts))
-        for method in candidates(request)
+        for method in planned_methods(request)
         if request.why_not(method) is None and method.name not in _UNDRAWN
     ]
     if request.pots.described_share == 1.0:

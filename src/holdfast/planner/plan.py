@@ -7,45 +7,36 @@ It touches no data and costs nothing.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, overload
 
 from holdfast import require
-from holdfast.data.sampling import Declared, Sampling, sampling_of
-from holdfast.errors import ToleranceTooTight
-from holdfast.mechanisms.auto import CONTENDERS
+from holdfast.data.design import NO_DESIGN
+from holdfast.data.sampling import Declared, Independent, Sampling, sampling_of
+from holdfast.errors import InvalidArgument, ToleranceTooTight
 from holdfast.mechanisms.catalogue import methods
 from holdfast.mechanisms.median_noise import MEDIAN_NOISE
-from holdfast.mechanisms.terms import Declarations, Describing
-from holdfast.planner.table import Option, Plan, PlanRequest, Solved, show
-from holdfast.theory.base.intervals import clopper_pearson
-from holdfast.theory.length.described import described_log_level
-from holdfast.theory.planning import (
-    MOST_QUESTIONS,
-    MOST_ROWS,
-    Kind,
-    Method,
-    check_method,
-    described_method,
-    listed_method,
-    rounds_method,
+from holdfast.mechanisms.terms import Declarations, Describing, Pots
+from holdfast.planner.solving import (
+    best_of,
+    is_check,
+    option_of,
+    options_of,
+    planned_methods,
+    recommended_of,
 )
+from holdfast.planner.table import Option, Plan, PlanRequest, show
+from holdfast.theory.planning import MOST_QUESTIONS, MOST_ROWS
 from holdfast.wording import percent, plural
 
-__all__ = ["candidates", "plan"]
+if TYPE_CHECKING:
+    from holdfast.planner.gates import GatePlan
+    from holdfast.planner.questions import QuestionPlan
 
-_LENGTHS = (15, 25, 35, 50)  # bits: a short question, usual ones, a long one
-_LISTS = (1_000, 1_000_000)
-_ROUNDS = (2, 3)
-_AUTOMATIC = {kind.name for kind in CONTENDERS}
-_NOTES: dict[Kind, str] = {
-    "described": "any number of them",
-    "theory": "proved; not in `open` yet",
-    "not valid": "NOT valid when questions follow answers",
-}
+__all__ = ["plan"]
 
 
+@overload
 def plan(
     *,
     rows: int | None = None,
@@ -56,13 +47,54 @@ def plan(
     sampling: str | Sampling = "independent",
     described: Describing | None = None,
     described_share: float | None = None,
-) -> Plan:
+) -> Plan: ...
+@overload
+def plan(
+    *,
+    rows: int,
+    question: str,
+    schema: Any = None,
+    confidence_level: float = 0.95,
+    sampling: str | Sampling = "independent",
+    described: Describing | None = None,
+    described_share: float | None = None,
+) -> QuestionPlan: ...
+@overload
+def plan(
+    *,
+    rows: int,
+    candidates: int,
+    disagreement: float,
+    confidence_level: float = 0.95,
+    described: Describing | None = None,
+    described_share: float | None = None,
+) -> GatePlan: ...
+def plan(
+    *,
+    rows: int | None = None,
+    questions: int | None = None,
+    tolerance: float | None = None,
+    surprises: int | None = None,
+    confidence_level: float = 0.95,
+    sampling: str | Sampling = "independent",
+    described: Describing | None = None,
+    described_share: float | None = None,
+    question: str | None = None,
+    schema: Any = None,
+    candidates: int | None = None,
+    disagreement: float | None = None,
+) -> Plan | QuestionPlan | GatePlan:
     """Solve for whichever of `rows`, `questions` and `tolerance` is not given, for every mechanism.
 
     `tolerance` is the half-width as a fraction of the statistic's range. `surprises` is how many
     guesses you expect to be refuted; without it guess-and-check is shown for none, 1 % and 10 %.
     `described` and `described_share` are what a ledger is opened with (default: "exact" and 0.4);
     mechanisms that must know beforehand all that leaks are planned with "off" only.
+
+    With `rows` and a `question` it says what that text would get, its table described by `schema`
+    (see `bits`, or as in `open`; without one a table is assumed); with `rows`, `candidates` and
+    their `disagreement` with the incumbent (a part of the rows), what gates can show.
+
     Raises `InvalidArgument` for a bad number and `ToleranceTooTight`, with what is possible, for a
     request that no mechanism meets.
     """
@@ -78,128 +110,68 @@ def plan(
         described=described,
         described_share=described_share,
     )
+    _require_one_plan(
+        {"questions": questions, "tolerance": tolerance, "surprises": surprises},
+        {"question": question, "schema": schema},
+        {"candidates": candidates, "disagreement": disagreement},
+    )
+    if question is not None or schema is not None:
+        return _question_plan(n, question, schema, declared)
+    if candidates is not None or disagreement is not None:
+        return _gate_plan(n, candidates, disagreement, declared)
     given = PlanRequest(n, declared)
-    planned = [*candidates(given), *map(check_method, _surprise_counts(given))]
-    options = tuple(_order(given, [_option(given, method) for method in planned]))
-    recommended = _recommended(given, options)
+    options = options_of(given)
+    recommended = recommended_of(given, options)
     if recommended is None:
         raise ToleranceTooTight(_what_is_possible(given))
     return Plan(given, options, recommended, _reason(given, recommended, options))
 
 
-def candidates(given: PlanRequest) -> list[Method]:
-    """What is planned: questions by their length, and all others by every mechanism, unchecked."""
-    describing, rounded = given.described != "off", given.described == "rounded"
-    found = [*methods(describing=describing), *map(rounds_method, _ROUNDS)]
-    if given.pots.described_share == 1.0:
-        found = [method for method in found if method.kind not in ("promise", "theory")]
-    if describing:
-        found += [described_method(bits, rounded=rounded) for bits in _LENGTHS]
-        found += [listed_method(size, rounded=rounded) for size in _LISTS]
-    return found
-
-
-def _recommended(given: PlanRequest, options: tuple[Option, ...]) -> Option | None:
-    """What `auto` chooses, or the checks that were declared if they are better.
-
-    Where those cannot, any promise that can; where none can, the longest description answered.
-    """
-    fitting = [
-        option
-        for option in options
-        if option.possible
-        and (given.solved_for != "half_width" or _reaches(option, given.declared.tolerance))
-    ]
-    promises = [o for o in fitting if o.kind == "promise"]
-    if given.declared.surprises is None:
-        promises = [o for o in promises if not _is_check(o)]
-    chosen = [o for o in promises if o.name in _AUTOMATIC or _is_check(o)]
-    if promises:
-        return _best(chosen or promises, given.solved_for)
-    # The wider, the longer.
-    return next((o for o in reversed(fitting) if o.kind == "described"), None)
-
-
-def _surprise_counts(given: PlanRequest) -> list[int]:
-    """For how many surprises guess-and-check is shown."""
-    declared = given.declared
-    if given.pots.described_share == 1.0:
-        return []
-    if declared.surprises is not None:
-        return [declared.surprises]
-    if declared.questions is None:
-        return [0, 10, 100]
-    return sorted({0, math.ceil(declared.questions / 100), math.ceil(declared.questions / 10)})
-
-
-def _option(given: PlanRequest, method: Method) -> Option:
-    """The method's answer to this request."""
-    rows, log_beta, n = given.known_rows, given.log_beta(method), given.rows
-    k, t = given.declared.questions, given.declared.tolerance
-    note, narrower = _NOTES.get(method.kind, ""), None
-    if (why_not := given.why_not(method)) is not None:
-        unknown: dict[str, Any] = {given.solved_for: None}
-        return replace(
-            Option(method.name, method.kind, method.theorem, t, k, n, why_not), **unknown
+def _require_one_plan(*groups: dict[str, Any]) -> None:
+    """Numbers of one kind of plan are not given for another."""
+    given = [[name for name, value in group.items() if value is not None] for group in groups]
+    firsts = [names[0] for names in given if names]
+    if len(firsts) > 1:
+        raise InvalidArgument(
+            f"{firsts[0]} and {firsts[1]} belong to different plans; plan one, then the other."
         )
-    if n is None and k is not None and t is not None:
-        n = method.rows(rows, k, t, log_beta)
-    elif k is None and n is not None and t is not None:
-        k = method.questions(rows, n, t, log_beta)
-    elif n is not None and k is not None:
-        width = method.half_width(rows, n, k, log_beta)
-        if t is not None and width is not None and method.kind in ("promise", "described"):
-            note = "fits" if width <= t else "too wide"
-        if method.millibits is not None and rows.independent and given.described == "exact":
-            narrower = _at_a_tenth(n, described_log_level(log_beta, method.millibits))
-        return Option(method.name, method.kind, method.theorem, width, k, n, note, narrower)
-    return Option(method.name, method.kind, method.theorem, t, k, n, note)
 
 
-def _at_a_tenth(n: int, log_p: float) -> float:
-    """The half-width of a condition that holds for a tenth of the rows."""
-    low, high = clopper_pearson(n, round(n / 10), log_p)
-    return (high - low) / 2
+def _question_plan(
+    rows: int | None, question: str | None, schema: Any, declared: Declarations
+) -> QuestionPlan:
+    from holdfast.planner.questions import question_plan
+
+    if rows is None or question is None:
+        raise InvalidArgument("the plan of a question needs rows and question.")
+    sampling = declared.sampling or Independent()
+    terms = declared.terms(rows, sampling, NO_DESIGN)
+    return question_plan(require.text("question", question), schema, terms)
 
 
-def _is_check(option: Option) -> bool:
-    return option.theorem == "check_half_width"
+def _gate_plan(
+    rows: int | None, candidates: int | None, disagreement: float | None, declared: Declarations
+) -> GatePlan:
+    from holdfast.planner.gates import gate_plan
 
-
-def _reaches(option: Option, tolerance: float | None) -> bool:
-    return tolerance is None or (option.half_width or math.inf) <= tolerance
-
-
-def _best(options: list[Option], solved: Solved) -> Option:
-    """The narrowest, the most questions, or the fewest rows."""
-    match solved:
-        case "half_width":
-            return min(options, key=lambda o: o.half_width or math.inf)
-        case "questions":
-            return max(options, key=lambda o: o.questions or 0)
-        case "rows":
-            return min(options, key=lambda o: o.rows or math.inf)
-
-
-def _order(given: PlanRequest, options: list[Option]) -> list[Option]:
-    """Kind by kind, each from best to worst; what is described, and shorter, comes first."""
-    kinds = get_args(Kind)
-    sign = -1 if given.solved_for == "questions" else 1
-
-    def rank(option: Option) -> tuple[int, bool, float]:
-        number = getattr(option, given.solved_for)
-        bad = number is None or not option.possible
-        return kinds.index(option.kind), bad, 0.0 if bad else sign * number
-
-    return sorted(options, key=rank)
+    if rows is None or candidates is None or disagreement is None:
+        raise InvalidArgument("a plan of gates needs rows, candidates and disagreement.")
+    if not isinstance(declared.sampling, Independent):
+        raise InvalidArgument(f"gates are planned for independent rows, not {declared.sampling}.")
+    _, share = declared.describing()
+    if share == 1.0:
+        raise InvalidArgument(
+            "described_share is 1, which leaves gates nothing; give a smaller one."
+        )
+    return gate_plan(rows, candidates, disagreement, Pots(declared.level, share))
 
 
 def _reason(given: PlanRequest, best: Option, options: tuple[Option, ...]) -> str:
     """One sentence: why this one, and what a guess would buy."""
     sentences = [f"{_praise(given, best)}{_beside(given, best, options)}."]
-    checks = [o for o in options if _is_check(o) and o.possible and o is not best]
+    checks = [o for o in options if is_check(o) and o.possible and o is not best]
     if checks and given.declared.surprises is None:
-        few = _best(checks, given.solved_for)
+        few = best_of(checks, given.solved_for)
         sentences.append(f"If you can guess first, {few.name}: {_amount(given, few)}.")
     described = [o for o in options if o.kind == "described" and o.possible]
     if described and best.kind != "described":
@@ -219,17 +191,17 @@ def _undescribed(given: PlanRequest, best: Option) -> Option | None:
     """Median noise with all of the failure probability, if it is better than the best."""
     alone = PlanRequest(given.rows, replace(given.declared, described="off", described_share=None))
     median = next(method for method in methods() if method.name == MEDIAN_NOISE.name)
-    found = _option(alone, median)
+    found = option_of(alone, median)
     if best.kind != "promise" or not found.possible:
         return None
-    return found if _best([best, found], given.solved_for) is found else None
+    return found if best_of([best, found], given.solved_for) is found else None
 
 
 def _praise(given: PlanRequest, best: Option) -> str:
     if best.kind == "described":
         others = "" if given.pots.described_share == 1.0 else "; no mechanism answers the others"
         return f"{best.name} is recommended: any number of questions{others}"
-    needs = "with the guesses you expect" if _is_check(best) else "without needing a guess"
+    needs = "with the guesses you expect" if is_check(best) else "without needing a guess"
     return f"{best.name} is recommended: {_amount(given, best)} {needs}"
 
 
@@ -249,7 +221,9 @@ def _what_is_possible(given: PlanRequest) -> str:
     """Why nothing fits, and the nearest requests that do."""
     rows, log_beta, said = given.known_rows, given.pots.log_beta, given.declared
     usable = [
-        method for method in candidates(given) if method.kind == "promise" and method.applies(rows)
+        method
+        for method in planned_methods(given)
+        if method.kind == "promise" and method.applies(rows)
     ]
     asked = f"a half-width {f'of {said.tolerance:g}' if said.tolerance else 'below 0.5'}"
     if said.questions is not None:

@@ -43,7 +43,7 @@ from holdfast.question.bounds import Range
 from holdfast.question.expression import Column, ColumnType, ValueKind
 from holdfast.wording import plural
 
-__all__ = ["Schema", "bounds_pair", "no_column"]
+__all__ = ["Schema", "bounds_pair", "declared_types", "no_column"]
 
 _ENTRY = {"bounds", "values", "weight"}
 _FAVOURITES = "favourites"
@@ -244,6 +244,19 @@ def _from_mapping(source: dict[str, Any], columns: Iterable[str]) -> _Declared:
             for key in ("bounds", "values", "weight")
         )
     )._replace(favourites=favourites)
+
+
+def declared_types(
+    source: Mapping[str, object] | str | Path | None,
+) -> dict[str, ColumnType | None]:
+    """The columns that a declaration names: bounds are of numbers, values of text; a weight, of
+    whatever the column is."""
+    said = _declared(source)
+    return {
+        **dict.fromkeys(said.weights),
+        **dict.fromkeys(said.bounds, ColumnType.FLOAT),
+        **dict.fromkeys(said.values, ColumnType.TEXT),
+    }
 
 
 def _sections(
