@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench attacks docs lock clean
+.PHONY: demo test lint bench attacks docs widths lock clean
 
 demo: $(STAMP)
 	$(BIN)/python -m examples.demo
@@ -27,6 +27,10 @@ attacks: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 	$(BIN)/holdfast demo --chart docs/reuse.svg > /dev/null
+
+# Half-widths of described answers beside those of one look: the table of docs/statistics.md.
+widths: $(STAMP)
+	$(BIN)/python -m benchmarks.widths
 
 # The lock names versions and hashes, and no registry.
 EXTRAS := charts data duckdb lab dev
