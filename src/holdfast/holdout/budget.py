@@ -132,7 +132,7 @@ class Budget:
         privacy = self.privacy
         spent = () if privacy is None else (f"  privacy spent: {privacy}",)
         chosen = () if self.why is None else (f"  chosen: {self.why}",)
-        pots = (f"  failure probability: {self.terms.pots}",) if self.terms.describes else ()
+        pots = (f"  failure probability: {self.terms.parted}",) if self.terms.describes else ()
         return "\n".join(
             (
                 f"Budget: {self._described}{plural(self.asked, self._other)} answered{declared}, "

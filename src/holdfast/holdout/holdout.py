@@ -173,7 +173,7 @@ class Holdout:
         except LedgerUnavailable as error:  # a text for people must not fail
             return f"Holdout {self._own_desk.opening.name!r}: {error}"
         terms, answered = budget.terms, plural(budget.account.looks, "question")
-        pots = [f"failure probability {terms.pots}"] if terms.describes else []
+        pots = [f"failure probability {terms.parted}"] if terms.describes else []
         facts = [f"{self.rows:,} rows", width_in_units(self.opening), budget.together, *pots]
         told = " · ".join([*facts, f"{answered} answered", budget.remaining])
         return f"Holdout {self.name!r}: {told}"

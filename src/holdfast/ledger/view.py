@@ -223,7 +223,7 @@ def explanation(transcript: Transcript) -> str:
         f"{terms.width}, opened {opening.at}.",
         _promise(kind, terms),
         f"Assumed: {terms.assumption}.",
-        *([f"Failure probability: {terms.pots}."] if terms.describes else []),
+        *([f"Failure probability: {terms.parted}."] if terms.describes else []),
         f"Answered by {kind.name}: {kind.summary}",
         *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
         "Columns:",

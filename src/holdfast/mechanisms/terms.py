@@ -118,7 +118,7 @@ class Terms:
         return f"half-width {self.tolerance:g} of the range"
 
     @property
-    def pots(self) -> str:
+    def parted(self) -> str:
         """What the failure probability is for, where described questions have a part of it."""
         whole = 1.0 - self.confidence_level
         described = whole * self.described_share

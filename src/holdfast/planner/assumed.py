@@ -17,7 +17,7 @@ from holdfast.question.columns import Schema, declared_types
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
 from holdfast.statistics.table import Table
-from holdfast.words.prior import ANY_GROUP
+from holdfast.data.design import ANY_GROUP
 
 __all__ = ["Assumed", "schema_of"]
 
