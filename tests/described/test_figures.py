@@ -36,7 +36,8 @@ OF_163_673 = {
 
 @pytest.fixture(scope="module")
 def arrived() -> pl.DataFrame:
-    return pl.from_pandas(flights).drop_nulls("arr_delay")
+    table: pl.DataFrame = pl.from_pandas(flights)
+    return table.drop_nulls("arr_delay")
 
 
 @pytest.fixture(scope="module")
