@@ -109,7 +109,7 @@ def groups_for(
     if discover:
         if width.is_named:
             raise InvalidArgument(
-                "tolerance= and half_width= ask on the ledger, which discover= closes; leave one out."
+                "tolerance= and half_width= ask on the ledger, which discover= closes; give one."
             )
         most = None if top is None else require.positive_integer("top", top)
         return partial(_discovered, desk, _with_groups(question), most)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from holdfast.data.design import ANY_GROUP
 from holdfast.errors import InvalidQuestion, NotBounded
 from holdfast.question.columns import Schema, declared_types
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
 from holdfast.statistics.table import Table
-from holdfast.data.design import ANY_GROUP
 
 __all__ = ["Assumed", "schema_of"]
 

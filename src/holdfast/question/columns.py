@@ -251,7 +251,7 @@ def declared_types(
 ) -> dict[str, ColumnType | None]:
     """The columns that a declaration names: bounds are of numbers, values of text; a weight, of
     whatever the column is."""
-    said = _declared(source)
+    said = _declared(source, ())
     return {
         **dict.fromkeys(said.weights),
         **dict.fromkeys(said.bounds, ColumnType.FLOAT),
