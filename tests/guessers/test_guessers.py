@@ -68,7 +68,7 @@ def opened(folder: Path, name: str, data: Any = TABLE, **changed: Any) -> Holdou
     found = {**facts, **OPENED[name], **changed}
     if not new:
         found.pop("schema", None)
-    return holdfast.open(data, ledger=folder / "g.ledger", **found, described="off")
+    return holdfast.open(data, ledger=folder / "g.ledger", **{"described": "off", **found})
 
 
 def asked(name: str) -> Sequence[str]:

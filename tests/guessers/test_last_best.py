@@ -47,8 +47,7 @@ def opened(folder: Path, guesser: Any, **declared: Any) -> Holdout:
         questions=SUBMISSIONS,
         tolerance=TOLERANCE,
         guesser=guesser,
-        **declared,
-        described="off",
+        **{"described": "off", **declared},
     )
 
 

@@ -53,7 +53,7 @@ def sample_value(question: str) -> float:
 def opened(folder: Path, data: Any = None, name: str = "t", **declared: Any) -> Iterator[Holdout]:
     """The holdout of a ledger in `folder`, made or resumed, and closed afterwards."""
     with holdfast.open(
-        data, ledger=folder / f"{name}.ledger", **declared, described="off"
+        data, ledger=folder / f"{name}.ledger", **{"described": "off", **declared}
     ) as holdout:
         yield holdout
 

@@ -125,7 +125,7 @@ def test_openings(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for kind, value in HOSTILE.items():
         declared = {"ledger": tmp_path / f"{kind}.ledger", "tolerance": 0.3, what: value}
         try:
-            holdfast.open(table(100), **declared, described="off").close()
+            holdfast.open(table(100), **{"described": "off", **declared}).close()
         except HoldfastError as error:
             str(error).encode()
 

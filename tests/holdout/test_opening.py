@@ -168,7 +168,7 @@ def test_what_cannot_be_a_name_leaves_no_ledger(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidArgument, match=said):
-        holdfast.open(table(), tolerance=0.2, **named, described="off")
+        holdfast.open(table(), tolerance=0.2, **{"described": "off", **named})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -241,7 +241,7 @@ def test_other_declarations_are_refused(tmp_path: Path, again: dict[str, Any]) -
     path = made(tmp_path)
     declared = {"name" if what == "name_" else what: value for what, value in again.items()}
     with pytest.raises(InvalidArgument, match=r"was opened with .*; leave it out, or use another"):
-        holdfast.open(table(), ledger=path, **declared, described="off")
+        holdfast.open(table(), ledger=path, **{"described": "off", **declared})
 
 
 def test_other_options_are_refused_and_the_same_are_fine(tmp_path: Path) -> None:
@@ -499,10 +499,10 @@ def test_another_table_of_the_same_file_is_another_table(tmp_path: Path) -> None
         for name, more in (("one", 0), ("two", 1)):
             database.execute(f"CREATE TABLE {name} AS SELECT i + {more} AS v FROM range(99) t(i)")
     declared: dict[str, Any] = {"ledger": tmp_path / "two.ledger", "tolerance": 0.3}
-    holdfast.open(tmp_path / "two.duckdb", table="one", **declared, described="off").close()
+    holdfast.open(tmp_path / "two.duckdb", table="one", **{"described": "off", **declared}).close()
     with pytest.raises(DataChanged):
-        holdfast.open(tmp_path / "two.duckdb", table="two", **declared, described="off")
-    holdfast.open(tmp_path / "two.duckdb", table="one", **declared, described="off").close()
+        holdfast.open(tmp_path / "two.duckdb", table="two", **{"described": "off", **declared})
+    holdfast.open(tmp_path / "two.duckdb", table="one", **{"described": "off", **declared}).close()
 
 
 # While a holdout is open -------------------------------------------------------------------------
@@ -604,5 +604,7 @@ def test_declarations_that_cannot_be_meant_are_refused(
     tmp_path: Path, declared: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(InvalidArgument, match=words):
-        holdfast.open(table(20_000), ledger=tmp_path / "t.ledger", **declared, described="off")
+        holdfast.open(
+            table(20_000), ledger=tmp_path / "t.ledger", **{"described": "off", **declared}
+        )
     assert not (tmp_path / "t.ledger").exists()

@@ -124,7 +124,7 @@ def test_a_pickle_opens_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     facts: dict[str, Any] = {"tolerance": 0.2, "questions": 20, "schema": BOUNDS, "timeout": 7.0}
     with holdfast.open(
-        "t.parquet", name="t", train="train.parquet", **facts, described="off"
+        "t.parquet", name="t", train="train.parquet", **{"described": "off", **facts}
     ) as holdout:
         first = holdout.ask(LATE)
         pickled = pickle.dumps(holdout)

@@ -32,7 +32,7 @@ class Killed(BaseException):
 def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new ledger; others are copies of it, with the same secret and so the same noise."""
     path = tmp_path_factory.mktemp("start") / "t.ledger"
-    holdfast.open(ROWS, ledger=path, **FACTS, described="off").close()
+    holdfast.open(ROWS, ledger=path, **{"described": "off", **FACTS}).close()
     return path
 
 

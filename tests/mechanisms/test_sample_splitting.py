@@ -81,7 +81,9 @@ def test_answers_are_exact_values_of_disjoint_parts(
     same_secret(monkeypatch)
     rows = table(1_000)
     declared: dict[str, Any] = {"questions": 4, "mechanism": "sample splitting", "schema": BOUNDS}
-    with holdfast.open(rows, ledger=tmp_path / "s.ledger", **declared, described="off") as holdout:
+    with holdfast.open(
+        rows, ledger=tmp_path / "s.ledger", **{"described": "off", **declared}
+    ) as holdout:
         # Four questions of the same meaning: their parts make up the table.
         same = [f"avg(late or (late and x > {place}))" for place in range(4)]
         answers = [holdout.ask(question) for question in same]
@@ -96,7 +98,7 @@ def test_answers_are_exact_values_of_disjoint_parts(
     again = []
     for data, question in zip((rows, path, rows, path), same, strict=True):
         with holdfast.open(
-            data, ledger=tmp_path / "two.ledger", **declared, described="off"
+            data, ledger=tmp_path / "two.ledger", **{"described": "off", **declared}
         ) as holdout:
             again.append(holdout.ask(question).value)
     assert again == [answer.value for answer in answers]

@@ -27,8 +27,7 @@ def opened(folder: Path, **declared: Any) -> holdfast.Holdout:
         ledger=folder / "mine.ledger",
         name="mine",
         schema={"x": (0, 1)},
-        **declared,
-        described="off",
+        **{"described": "off", **declared},
     )
 
 

@@ -53,8 +53,7 @@ def test_a_session_answers_as_a_ledger_does(
         ledger=tmp_path / "mine.ledger",
         questions=20,
         train=other,
-        **terms,
-        described="off",
+        **{"described": "off", **terms},
     ) as holdout:
         opening, transcript = holdout.opening, transcript_of(holdout)
         checks = transcript.checker is not None
