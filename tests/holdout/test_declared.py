@@ -160,7 +160,7 @@ def test_declared_values_are_not_learnt(tmp_path: Path) -> None:
 
 
 def test_nothing_is_learnt_from_the_protected_rows(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgument, match="is the protected table itself"):
+    with pytest.raises(InvalidArgument, match="is the protected table of 't' itself"):
         holdfast.open(table(), ledger=tmp_path / "t.ledger", train=table())
     assert list(tmp_path.iterdir()) == []
 

@@ -118,7 +118,8 @@ class Desk:
 
     def other_rows(self, data: Any) -> Sample:
         """A table to guess from; refused if it is the protected one."""
-        return other_rows(data, partial(is_protected, self.opening, self.store.secret))
+        protected = partial(is_protected, self.opening, self.store.secret)
+        return other_rows(data, self.opening.name, protected)
 
     def require_checks(self) -> Checker:
         """What checks guesses beside the ledger's mechanism; refused where nothing can."""

@@ -52,16 +52,16 @@ class Guess:
         return None if self.numbers is None else self.numbers[place]
 
 
-def other_rows(data: Any, is_protected: Callable[[Sample], bool]) -> Sample:
-    """A table to guess from. The protected rows themselves would tell their exact values."""
+def other_rows(data: Any, name: str, is_protected: Callable[[Sample], bool]) -> Sample:
+    """A table to guess from; the protected rows of `name` would tell their exact values."""
     try:
         sample = open_sample(data)
     except InvalidArgument as error:
         raise InvalidArgument(f"the table to guess from: {error}") from None
     if is_protected(sample):
         raise InvalidArgument(
-            "the table to guess from is the protected table itself; guess from other rows, such as "
-            "the first part of holdfast.split. Nothing was spent."
+            f"the table to guess from is the protected table of {name!r} itself; guess from other "
+            "rows, such as the first part of holdfast.split. Nothing was spent."
         )
     return sample
 

@@ -135,7 +135,7 @@ def open(
             note_ledger(path)
         if training is None and train is not None:
             protected = partial(is_protected, transcript.opening, store.secret)
-            training = other_rows(train, protected)
+            training = other_rows(train, transcript.opening.name, protected)
         known = transcript.opening.table
         desk = Desk(store, transcript, known, sample, training, timeout, guessers)
         if guesser is not None and guessers:
@@ -193,7 +193,7 @@ def _made(
             f"there is no ledger {str(path)!r} yet, and open was given no data to make one for."
         )
     rows = Rows.of_data(data, table)
-    training = None if train is None else other_rows(train, rows.are)
+    training = None if train is None else other_rows(train, said.name or path.stem, rows.are)
     opening = _opening(path, said, rows.sample, training)
     for other in others_over(rows.content, path):
         warnings.warn(
