@@ -91,7 +91,7 @@ class Analyst:
         self.lines += 1
         self.wider.append(answer.half_width / fixed)
         print(
-            f"{self.lines:>2} {answer.recorded.bits:>5.1f} bits {answer.value:>8.4f} "
+            f"{self.lines:>2} {answer.bits:>5.1f} bits {answer.value:>8.4f} "
             f"{answer.interval!s:<20} {answer.half_width:>8.4f} {fixed:>8.4f}  {answer.question}"
         )
 

@@ -52,7 +52,7 @@ def told(answer: holdfast.Answer, voters: int, which: str) -> None:
     share = float(answer)
     plain = 1.96 * (share * (1 - share) / ROWS) ** 0.5
     print(
-        f"{voters:>4} {which:<12} {answer.recorded.bits:>7.1f} bits  {share:.3f}"
+        f"{voters:>4} {which:<12} {answer.bits:>7.1f} bits  {share:.3f}"
         f"   plain +-{plain:.3f} {said(abs(share - TRUTH) <= plain):<6}"
         f"   {answer.interval} {said(answer.interval.low <= TRUTH <= answer.interval.high)}"
     )

@@ -37,6 +37,7 @@ def flights(seed: int) -> pl.DataFrame:
             "air_time": rng.integers(20, 600, ROWS),
             "origin": rng.choice(["EWR", "JFK", "LGA"], ROWS),
             "carrier": rng.choice(["AA", "B6"], ROWS),
+            "dest": rng.choice(["BOS", "LAX"], ROWS),
             "late": late,
             "score": np.clip(late + rng.normal(0, 0.5, ROWS), 0, 1),
             "new": late,

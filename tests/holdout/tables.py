@@ -51,10 +51,13 @@ def sample_value(question: str) -> float:
 
 @contextmanager
 def opened(folder: Path, data: Any = None, name: str = "t", **declared: Any) -> Iterator[Holdout]:
-    """The holdout of a ledger in `folder`, made or resumed, and closed afterwards."""
-    with holdfast.open(
-        data, ledger=folder / f"{name}.ledger", **{"described": "off", **declared}
-    ) as holdout:
+    """The holdout of a ledger in `folder`, made or resumed, and closed afterwards.
+
+    A new one answers everything on the ledger, unless `described` says otherwise.
+    """
+    ledger = folder / f"{name}.ledger"
+    usual = {} if ledger.exists() or "described_share" in declared else {"described": "off"}
+    with holdfast.open(data, ledger=ledger, **{**usual, **declared}) as holdout:
         yield holdout
 
 

@@ -135,7 +135,7 @@ def test_what_could_not_be_asked_afterwards_is_refused_before(tmp_path: Path) ->
     bad: list[tuple[Any, dict[str, Any], str]] = [
         ("avg(late)", {}, "the question has none"),
         ("histogram(x, 0, 1)", {}, "the question has none"),
-        (BY_ORIGIN, {"tolerance": 0.1}, "leave one of them out"),
+        (BY_ORIGIN, {"tolerance": 0.1}, "discover= closes"),
         (BY_ORIGIN, {"top": 0}, "top is 0"),
         ("avg(late) by x", {}, "whole numbers or booleans"),
         ("auc(x, late) by origin", {}, "has no where"),

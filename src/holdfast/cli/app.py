@@ -63,9 +63,7 @@ def show_json(value: Any) -> None:
 
 
 @app.command(
-    epilog="Example: holdfast plan --rows 163673 --questions 500 --chart plan.png\n\n"
-    'holdfast plan --rows 5000 --question "avg(arr_delay > 15)"\n\n'
-    "holdfast plan --gate --rows 1000 --candidates 100 --disagreement 0.05",
+    epilog="Example: holdfast plan --rows 163673 --questions 500 --chart plan.png",
 )
 def plan(
     rows: Annotated[str | None, typer.Option(metavar="N", help="Rows in the data set.")] = None,
