@@ -13,7 +13,8 @@ import polars as pl
 
 from holdfast.data.evaluate import steps_of_frame
 from holdfast.data.histogram import Histogram, histograms
-from holdfast.data.plain import column_type
+from holdfast.data.joining import require_joinable
+from holdfast.data.plain import column_type, plain
 from holdfast.data.sample import Moments, added, check_names, complete, prepare
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
@@ -59,3 +60,16 @@ class BatchSample:
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         # `complete` turns a failure on the way into words that quote no data.
         return complete((batch.select(columns) for batch in self._batches), self._n)
+
+    def joined(self, key: str, frame: pl.DataFrame) -> BatchSample:
+        # A row's own values, by its key; NULL where its key is not in the frame.
+        require_joinable(self.types, key, frame)
+        beside = frame.rename({key: "key/of"})
+        return BatchSample(
+            [
+                batch.with_columns(plain(key, batch.schema[key]).alias("key/of"))
+                .join(beside, on="key/of", how="left", maintain_order="left")
+                .drop("key/of")
+                for batch in self._batches
+            ]
+        )

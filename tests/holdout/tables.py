@@ -122,6 +122,9 @@ class Watched:
         self.before()
         return self.sample.frames(columns)
 
+    def joined(self, key: str, frame: pl.DataFrame) -> Watched:
+        return Watched(self.sample.joined(key, frame), self.before)
+
     def _scan(self, asked: Sequence[object]) -> None:
         self.scans.append(len(asked))
         self.before()

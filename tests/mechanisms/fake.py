@@ -63,6 +63,9 @@ class Sums:
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         raise AssertionError("a mechanism sees sums, never rows")
 
+    def joined(self, key: str, frame: pl.DataFrame) -> Sums:
+        raise AssertionError("a mechanism attaches nothing")
+
 
 def of_units(units: Sequence[int]) -> Sums:
     """The sample whose rows have these grid units, whatever is asked."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
+from holdfast.data.duckdb_joined import JoinedTable, Stream
 from holdfast.data.evaluate import steps_of_frame
 from holdfast.data.files import FileSample, file_stamps
 from holdfast.data.histogram import Histogram, histograms
+from holdfast.data.joining import needed, require_joinable
 from holdfast.data.sample import (
     BATCH_ROWS,
     Moments,
@@ -32,7 +34,7 @@ from holdfast.question.writing import Writer
 
 if TYPE_CHECKING:
     import polars as pl
-    from duckdb import DuckDBPyRelation
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 __all__ = ["DuckDBSample", "copied", "open_table"]
 
@@ -101,7 +103,7 @@ def open_table(path: Path, table: str | None = None) -> Sample:
         relation = connection.table(quoted_name(table))
         if kinds[table] == "VIEW":
             return copied(relation)
-        return FileSample(DuckDBSample(relation), stamps)
+        return FileSample(DuckDBSample(relation, connection=connection), stamps)
     except duckdb.Error:
         raise InvalidArgument(
             f"The table {table!r} of {str(path)!r} cannot be read: a view may name a table that is "
@@ -119,20 +121,10 @@ def copied(relation: DuckDBPyRelation) -> DuckDBSample:
     with reading():
         types = _engine_types(relation)
         own = _library().connect(config=dict(_LOCKED))
-        own.register("given", _Stream(relation.project(_projection(types))))
+        own.register("given", Stream(relation.project(_projection(types))))
         own.execute("CREATE TABLE rows AS SELECT * FROM given")
         own.unregister("given")
-        return DuckDBSample(own.table("rows"), types)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stream:
-    """The rows of a relation as nothing but a stream: another database does not take relations."""
-
-    relation: DuckDBPyRelation
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.relation.__arrow_c_stream__(requested_schema)
+        return DuckDBSample(own.table("rows"), types, own)
 
 
 def _library() -> Any:
@@ -144,15 +136,21 @@ def _library() -> Any:
 
 
 class DuckDBSample:
-    """A DuckDB relation. Keeps the relation's connection, and nothing is created on it.
+    """A DuckDB relation. Keeps the relation's connection.
 
-    `engine_types` are those that the columns had before they were copied.
+    `engine_types` are those that the columns had before they were copied. Nothing is created on the
+    connection but temporary tables of joined columns, and these only if it is given as our own.
     """
 
     def __init__(
-        self, relation: DuckDBPyRelation, engine_types: Mapping[str, str] | None = None
+        self,
+        relation: DuckDBPyRelation,
+        engine_types: Mapping[str, str] | None = None,
+        connection: DuckDBPyConnection | None = None,
     ) -> None:
         self._relation = relation
+        self._connection = connection
+        self._beside: tuple[JoinedTable, ...] = ()
         self._without_rows: tuple[DuckDBSample, pl.DataFrame] | None = None
         self._engine_types = engine_types or _engine_types(relation)
         self._types = {name: _column_type(dtype) for name, dtype in self._engine_types.items()}
@@ -172,7 +170,8 @@ class DuckDBSample:
     def prepare(self, rows: Sequence[RowValue]) -> None:
         """Refuse what DuckDB cannot take, or Polars, which counts bins in its batches."""
         if self._without_rows is None:
-            empty = DuckDBSample(self._relation.limit(0), self._engine_types)
+            every = self._table(list(self._types))
+            empty = DuckDBSample(every.limit(0), self._engine_types)
             self._without_rows = empty, empty._stream(list(self._types)).collect()
         empty, frame = self._without_rows
         prepare(empty.sums, rows)
@@ -202,7 +201,29 @@ class DuckDBSample:
 
         chosen = _projection({name: self._engine_types[name] for name in columns})
         with reading():
-            return pl.scan_arrow_c_stream(self._relation.project(chosen))
+            return pl.scan_arrow_c_stream(self._table(columns).project(chosen))
+
+    def joined(self, key: str, frame: pl.DataFrame) -> DuckDBSample:
+        """The same rows with more columns, which are joined in every scan that asks for them."""
+        require_joinable(self._types, key, frame)
+        if self._connection is None:
+            return copied(self._relation).joined(key, frame)
+        with reading():
+            beside = JoinedTable.made(self._connection, key, frame)
+            added = _engine_types(beside.rows)
+        del added[key]
+        joined = copy.copy(self)
+        joined._engine_types = {**self._engine_types, **added}
+        joined._types = {name: _column_type(dtype) for name, dtype in joined._engine_types.items()}
+        joined._beside, joined._without_rows = (*self._beside, beside), None
+        return joined
+
+    def _table(self, columns: Sequence[str]) -> DuckDBPyRelation:
+        """A relation that has these columns: what was joined is joined only if it is needed."""
+        table = self._relation
+        for beside in needed(self._beside, columns):
+            table = beside.joined_to(table, self._types[beside.key])
+        return table
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         found = self._run(rows, [f"sum(k{place})" for place in range(len(rows))])
@@ -234,7 +255,7 @@ class DuckDBSample:
                 f"{_condition(code) if row.is_condition else _steps(row, code)} AS k{place}"
             )
         with reading():
-            relation = self._relation.project(
+            relation = self._table(columns).project(
                 ", ".join(f"{self._cleaned(column)} AS {name}" for column, name in names.items())
             )
             for stage in writer.stages:

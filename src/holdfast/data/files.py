@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,6 +98,10 @@ class FileSample:
         """Batches of the columns."""
         with self._unchanged():
             yield from self.sample.frames(columns)
+
+    def joined(self, key: str, frame: pl.DataFrame) -> FileSample:
+        """The rows of the same files, with more columns beside them."""
+        return replace(self, sample=self.sample.joined(key, frame))
 
     def require_unchanged(self) -> None:
         """Refuse files that are not those of the opening any more."""

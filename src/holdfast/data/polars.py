@@ -10,13 +10,17 @@ is n times the constant for "low" plus the sum of all steps from low; the latter
 
 from __future__ import annotations
 
+import copy
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
 from holdfast.data.histogram import Histogram, histograms
-from holdfast.data.plain import cleaned, column_type
+from holdfast.data.joining import needed, require_joinable
+from holdfast.data.keys import Places
+from holdfast.data.plain import cleaned, column_type, plain
 from holdfast.data.polars_code import PolarsLanguage
 from holdfast.data.sample import (
     BATCH_ROWS,
@@ -41,6 +45,15 @@ _AS_WRITTEN = pl.QueryOptFlags.none()
 _ROWS = pl.len().alias("rows")
 
 
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """Columns to join in a scan, by their key."""
+
+    key: str
+    columns: frozenset[str]
+    frame: pl.DataFrame
+
+
 class PolarsSample:
     """A table held by Polars."""
 
@@ -48,6 +61,8 @@ class PolarsSample:
         self._eager = frame.clone() if isinstance(frame, pl.DataFrame) else None
         self._without_nan: dict[str, bool] = {}
         self._empty: PolarsSample | None = None
+        self._beside: tuple[_Beside, ...] = ()
+        self._places: dict[str, Places] = {}
         self._frame = frame.lazy()
         with reading():
             self._dtypes = dict(self._frame.collect_schema())
@@ -90,9 +105,43 @@ class PolarsSample:
         """Batches of the columns."""
         if self._eager is not None:
             return self._eager.select(columns).iter_slices(BATCH_ROWS)
-        chosen = self._frame.select(columns)
+        chosen = self._table(columns).select(columns)
         batches = chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False, lazy=True)
         return complete(batches, self._n)
+
+    def joined(self, key: str, frame: pl.DataFrame) -> PolarsSample:
+        """The same rows with more columns: in memory at once, of files in every scan that asks."""
+        require_joinable(self._types, key, frame)
+        added = frame.drop(key)
+        joined = copy.copy(self)
+        joined._dtypes = {**self._dtypes, **added.schema}
+        joined._types = {name: column_type(dtype) for name, dtype in joined._dtypes.items()}
+        joined._empty = None
+        if self._eager is None:
+            joined._beside = (*self._beside, _Beside(key, frozenset(added.columns), frame))
+        else:
+            places = self._places_of(self._eager, key).among(frame[key])
+            joined._eager = self._eager.hstack(added.select(pl.all().gather(places)))
+            joined._frame = joined._eager.lazy()
+        # What is known of columns is the same in both, but for columns that come later.
+        joined._places, joined._without_nan = dict(self._places), dict(self._without_nan)
+        return joined
+
+    def _places_of(self, frame: pl.DataFrame, key: str) -> Places:
+        if key not in self._places:
+            keys = frame.select(plain(key, frame.schema[key])).to_series()
+            self._places[key] = Places(keys)
+        return self._places[key]
+
+    def _table(self, columns: Sequence[str]) -> pl.LazyFrame:
+        """A frame that has these columns: what was joined is joined only if it is needed."""
+        table = self._frame
+        hidden = "k" * (1 + max(map(len, self._dtypes), default=0))  # no column has such a name
+        for beside in needed(self._beside, columns):
+            keyed = table.with_columns(plain(beside.key, self._dtypes[beside.key]).alias(hidden))
+            frame = beside.frame.lazy().rename({beside.key: hidden})
+            table = keyed.join(frame, on=hidden, how="left").drop(hidden)
+        return table
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         frame, codes = self._codes(rows)
@@ -137,7 +186,8 @@ class PolarsSample:
             value = writer.write(expression)
             code = value if row.is_condition else _code(row, value)
             codes.append(code.alias(f"k{place}"))
-        frame = self._frame.select(self._cleaned(column).alias(names[column]) for column in columns)
+        table = self._table(columns)
+        frame = table.select(self._cleaned(column).alias(names[column]) for column in columns)
         for stage in writer.stages:
             frame = frame.with_columns(code.alias(name) for name, code in stage.items())
         return frame, codes

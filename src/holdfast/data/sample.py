@@ -36,6 +36,7 @@ __all__ = [
     "silent",
     "split_squares",
     "steps_of_batch",
+    "values_of_batch",
 ]
 
 BATCH_ROWS = 1 << 17
@@ -87,6 +88,14 @@ class Sample(Protocol):
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The named columns as the engine holds them, in batches, in any order of rows."""
+        ...
+
+    def joined(self, key: str, frame: pl.DataFrame) -> Sample:
+        """The same rows, with the frame's columns beside them: those of its row with the same key.
+
+        The key is integer or text, in the frame as Int64 or String and each once. A row whose key
+        is not there has NULL.
+        """
         ...
 
 
@@ -206,14 +215,14 @@ def steps_of_batch(row: RowValue, frame: pl.DataFrame) -> NDArray[np.int64]:
 
     if isinstance(row.source, Expression):
         raise TypeError("Row expressions are computed by the engine.")
-    values = _values(row.source, frame)
+    values = values_of_batch(row.source, frame)
     known = np.isfinite(values)
     values = np.where(known, np.clip(values, row.low, row.high), row.missing)
     grid = row.grid
     return np.rint((values - grid.origin) / grid.step).astype(np.int64) - grid.first
 
 
-def _values(source: BatchFunction, frame: pl.DataFrame) -> NDArray[np.float64]:
+def values_of_batch(source: BatchFunction, frame: pl.DataFrame) -> NDArray[np.float64]:
     """The function's values; a row it fails on is missing (NaN), the others are not affected."""
     import numpy as np
     import polars as pl
@@ -227,4 +236,4 @@ def _values(source: BatchFunction, frame: pl.DataFrame) -> NDArray[np.float64]:
             return np.full(frame.height, np.nan)
     middle = frame.height // 2
     halves = (frame.head(middle), frame.tail(frame.height - middle))
-    return np.concatenate([_values(source, half) for half in halves])
+    return np.concatenate([values_of_batch(source, half) for half in halves])

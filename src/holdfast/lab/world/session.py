@@ -140,6 +140,9 @@ class LabSample:
         self.in_rows = True
         yield pl.DataFrame({_ROW: np.arange(self.n)}).select(columns)
 
+    def joined(self, key: str, frame: pl.DataFrame) -> Sample:  # noqa: ARG002 - whatever they are
+        raise InvalidArgument("The laboratory's tables have no key; attach columns to a holdout.")
+
     def _moments(self, row: RowValue) -> Moments:
         if not isinstance(row.source, _OfRows):
             (frame,) = self.frames(row.columns)

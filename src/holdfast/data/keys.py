@@ -1,0 +1,135 @@
+"""The key of a table: which row a value that arrives later belongs to.
+
+A key is public: a column of whole numbers or text that has another value in every row. Its order
+(numbers by size, text by its code points) is the order in which lists without keys are understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from holdfast.data.content import content_digest
+from holdfast.data.plain import plain
+from holdfast.data.sample import Sample
+from holdfast.errors import InvalidArgument
+from holdfast.question.columns import no_column
+from holdfast.question.expression import ColumnType
+from holdfast.wording import plural
+
+__all__ = [
+    "KEY_TYPES",
+    "KeyOrder",
+    "Places",
+    "key_order",
+    "named_keys",
+    "ordered",
+    "require_unique",
+]
+
+# What a key may be, and how its values are held.
+KEY_TYPES = {ColumnType.INTEGER: pl.Int64(), ColumnType.TEXT: pl.String()}
+
+_SHOWN = 3
+_LONGEST_SHOWN = 40
+
+
+class Places:
+    """Where the keys of a list stand in other lists of keys.
+
+    Columns of one table usually arrive in one arrangement, so the last one is remembered.
+    """
+
+    def __init__(self, keys: pl.Series) -> None:
+        self._keys = keys.rename("key")
+        self._last: tuple[pl.Series, pl.Series] | None = None
+
+    def among(self, others: pl.Series) -> pl.Series:
+        """The place of each key in `others`, which has each key once; NULL where it is not."""
+        last = self._last
+        if last is not None and last[0].equals(others):
+            return last[1]
+        require_unique(others)
+        table = others.to_frame("key").with_row_index("place")
+        found = self._keys.to_frame().join(table, on="key", how="left", maintain_order="left")
+        self._last = others, found["place"]
+        return found["place"]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOrder:
+    """The keys of a table in their order, each once, and a digest of them; made by `key_order`."""
+
+    name: str
+    keys: pl.Series = field(compare=False)  # the digest says all of them
+    digest: str
+    places: Places = field(repr=False, compare=False)
+
+    @property
+    def type(self) -> ColumnType:
+        """Whole numbers or text."""
+        return next(kind for kind, dtype in KEY_TYPES.items() if dtype == self.keys.dtype)
+
+
+def key_order(sample: Sample, key: str) -> KeyOrder:
+    """The keys of a table, read once; refused unless every row has one of its own."""
+    if key not in sample.types:
+        raise InvalidArgument(f"key names {no_column(key, sample.types)}")
+    if sample.types[key] not in KEY_TYPES:
+        raise InvalidArgument(
+            f"key is column {key!r}, which is {sample.types[key]}; choose a column of whole "
+            "numbers or text with another value in every row."
+        )
+    read = [
+        frame.select(plain(key, frame.schema[key])).to_series() for frame in sample.frames([key])
+    ]
+    return ordered(key, pl.concat(read))
+
+
+def ordered(name: str, keys: pl.Series) -> KeyOrder:
+    """Keys of this type in their order; refused if one is missing or comes twice."""
+    if keys.has_nulls():
+        raise InvalidArgument(
+            f"key is column {name!r}, which is missing (or beyond 64 bits) in "
+            f"{plural(keys.null_count(), 'row')}; choose a column with another value in every row."
+        )
+    keys = keys.sort()
+    doubled = _doubled(keys)
+    if doubled is not None:
+        raise InvalidArgument(
+            f"key is column {name!r}, in which {named_keys(doubled, 'comes', 'come')} more than "
+            "once; choose a column with another value in every row."
+        )
+    return KeyOrder(name, keys, content_digest("holdfast keys/1", keys), Places(keys))
+
+
+def require_unique(keys: pl.Series) -> None:
+    """Refuse keys that come with values, if one comes twice."""
+    doubled = _doubled(keys)
+    if doubled is not None:
+        raise InvalidArgument(
+            f"{named_keys(doubled, 'comes', 'come')} more than once with values; give one value "
+            "for each key."
+        )
+
+
+def _doubled(keys: pl.Series) -> pl.Series | None:
+    """The keys that come more than once, if there are any."""
+    if keys.n_unique() == len(keys):
+        return None
+    return keys.filter(keys.is_duplicated()).unique(maintain_order=True)
+
+
+def named_keys(keys: pl.Series, one: str, many: str) -> str:
+    """How many keys, a verb that fits, and the first three of them."""
+    shown: Sequence[Any] = keys.head(_SHOWN).to_list()
+    listed = ", ".join(_cut(repr(key)) for key in shown)
+    more = ", ..." if len(keys) > _SHOWN else ""
+    return f"{plural(len(keys), 'key')} ({listed}{more}) {one if len(keys) == 1 else many}"
+
+
+def _cut(written: str) -> str:
+    return written if len(written) <= _LONGEST_SHOWN else f"{written[:_LONGEST_SHOWN]}..."
