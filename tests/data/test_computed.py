@@ -1,0 +1,108 @@
+"""Columns computed from protected rows: a value for every key, whatever the function does."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from holdfast.data import open_sample
+from holdfast.data.computed import Computed, computed, computed_values
+from holdfast.data.keys import key_order
+from holdfast.data.sample import BATCH_ROWS
+from holdfast.errors import InvalidArgument
+from holdfast.question.bounds import Range
+
+N = 50
+ROWS = np.random.default_rng(2).permutation(N)
+FRAME = pl.DataFrame({"id": ROWS, "x": ROWS / 10, "name": [f"row {row}" for row in ROWS]})
+
+
+def values(function: Any, data: Any = FRAME, columns: tuple[str, ...] = ("x",)) -> list[Any]:
+    sample = open_sample(data)
+    asked = computed(function, columns=columns, bounds=(-1.0, 3.0)).named("m3")
+    return computed_values(sample, key_order(sample, "id"), asked).values.to_list()
+
+
+EXPECTED = [min(3.0, 2 * row / 10) for row in range(N)]
+
+
+def test_values_are_in_the_order_of_keys_on_every_engine(tmp_path: Path) -> None:
+    FRAME.write_parquet(tmp_path / "t.parquet")
+    for data in (FRAME, tmp_path / "t.parquet"):
+        assert values(lambda rows: 2 * rows["x"], data) == EXPECTED
+
+
+def test_batches_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = BATCH_ROWS + 10
+    frame = pl.DataFrame({"id": np.arange(n)[::-1].copy(), "x": np.arange(n) % 3})
+    seen: list[int] = []
+
+    def function(rows: pl.DataFrame) -> pl.Series:
+        seen.append(rows.height)
+        return rows["x"]
+
+    assert values(function, frame) == list((np.arange(n)[::-1] % 3).astype(float))
+    assert sorted(seen) == [10, BATCH_ROWS]
+
+
+def test_it_is_run_once_and_sees_only_its_columns() -> None:
+    seen: list[list[str]] = []
+
+    def function(rows: pl.DataFrame) -> Any:
+        seen.append(rows.columns)
+        return np.zeros(rows.height)
+
+    assert values(function, columns=("name", "x", "name")) == [0.0] * N
+    assert seen == [["name", "x"]]
+
+
+def test_a_row_that_fails_is_missing_and_the_others_are_not() -> None:
+    def function(rows: pl.DataFrame) -> Any:
+        warnings.warn("row 7 is among them", stacklevel=1)
+        if "row 7" in rows["name"]:
+            raise ValueError(f"row 7: {rows['x'].to_list()}")
+        return 2 * rows["x"]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = values(function, columns=("x", "name"))
+    assert found == [*EXPECTED[:7], None, *EXPECTED[8:]]
+
+
+@pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_is_missing(strange: float) -> None:
+    found = values(lambda rows: np.where(rows["x"] == 0.7, strange, 2 * rows["x"]))
+    assert found == [*EXPECTED[:7], None, *EXPECTED[8:]]
+
+
+def test_the_identity_is_the_digest_or_else_the_name() -> None:
+    asked = computed(len, columns=["x"], bounds=(0, 1))
+    assert asked.digest is None
+    assert asked.named("m3").name == "m3"
+    declared = computed(len, columns=["x"], bounds=(0, 1), digest="sha256:1f")
+    assert declared.named("m3").name == declared.named("m4").name == "sha256:1f"
+    assert declared == Computed(len, ("x",), Range(0.0, 1.0), "sha256:1f")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"function": 3},
+        {"columns": []},
+        {"columns": "x"},
+        {"bounds": (1, 0)},
+        {"bounds": (0, np.inf)},
+        {"digest": ""},
+        {"digest": 5},
+        {"digest": "x" * 201},
+    ],
+)
+def test_what_cannot_be_computed_is_refused_at_once(wrong: dict[str, Any]) -> None:
+    facts: dict[str, Any] = {"function": len, "columns": ["x"], "bounds": (0, 1)} | wrong
+    with pytest.raises(InvalidArgument):
+        computed(facts.pop("function"), **facts)
