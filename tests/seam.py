@@ -45,8 +45,8 @@ NOISE_BLOCKS = "holdfast.mechanisms.noise.Noise._blocks"
 OPEN_QUESTIONS = "holdfast.lab.arena.rehearsal._OPEN_QUESTIONS"
 POLARS_SHAPE = "holdfast.question.polars_row._packed"
 QUICK_CELLS = "holdfast.lab.arena.rehearsal._QUICK"
-SYNC_FOLDER = "holdfast.ledger.store._sync_folder"
-WRITE_SECRET = "holdfast.ledger.store._write_secret"
+SYNC_FOLDER = "holdfast.ledger.store.sync_folder"
+WRITE_SECRET = "holdfast.ledger.store.write_new"
 
 
 def real(name: str) -> Any:

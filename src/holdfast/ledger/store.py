@@ -20,6 +20,7 @@ from typing import Any
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerBusy, LedgerUnavailable
 from holdfast.ledger import filing
 from holdfast.ledger.chain import GENESIS, Row, canonical, chained, link, seal
+from holdfast.ledger.durable import sync_folder, write_new
 from holdfast.ledger.filing import Filed, Found, Kept
 from holdfast.ledger.reader import SECRET_BYTES, Reader, beside, known_secret, require_ledger
 from holdfast.ledger.trouble import busy, plainly, unavailable
@@ -194,9 +195,9 @@ def _make(path: Path, opening: Callable[[bytes], dict[str, Any]]) -> None:
         # Of a ledger that was removed by hand:
         for stale in ("wal", "shm", "journal", "newest", "files"):
             beside(path, stale).unlink(missing_ok=True)
-        _write_secret(hidden, secret)
+        write_new(hidden, secret)
         draft.rename(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         if isinstance(error, HoldfastError):
             raise
@@ -207,25 +208,6 @@ def _insert(connection: sqlite3.Connection, secret: bytes, row: Row) -> None:
     seq, _, hashed = row
     connection.execute("INSERT INTO entries VALUES (?, ?, ?)", row)
     connection.execute("UPDATE head SET seal = ?", (seal(secret, seq, hashed),))
-
-
-def _write_secret(path: Path, secret: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(secret)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, where the system can."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
