@@ -228,12 +228,16 @@ def _no_dearer(tolerance: float, radius: float, narrow_radius: float) -> float:
 def _too_wide(account: Account, tolerance: float, radius: float) -> Refused:
     if account.nats == 0.0:
         return too_tight(tolerance, radius)
+    described, instead = "", ""
+    if account.described:
+        described = f" and {plural(account.described, 'described one')}"
+        instead = " A ledger opened with described='rounded' keeps more for such questions."
     return BudgetExhausted(
         f"requested half-width {tolerance:.6g} of the range; after "
-        f"{plural(account.asked, 'question')} "
+        f"{plural(account.asked, 'question')}{described} "
         f"({account.nats:.4g} nats) the sample may be off by {radius:.6g}, so "
         f"{radius - tolerance:.3g} are missing. Ask with a larger tolerance=, repeat earlier "
-        "questions for free, or use fresh rows in a new ledger."
+        f"questions for free, or use fresh rows in a new ledger.{instead}"
     )
 
 
