@@ -91,7 +91,7 @@ def write_entry(holdout: Holdout, body: dict[str, Any]) -> None:
 
 def sample_of(holdout: Holdout) -> Sample:
     """The protected rows."""
-    found = desk_of(holdout)._sample
+    found = desk_of(holdout).protected.sample
     assert found is not None
     return found
 
@@ -99,7 +99,7 @@ def sample_of(holdout: Holdout) -> Sample:
 def put_sample(holdout: Holdout, sample: Any) -> Sample:
     """Other rows in place of the protected ones, which come back."""
     before = sample_of(holdout)
-    desk_of(holdout)._sample = cast(Sample, sample)
+    desk_of(holdout).protected.put(cast(Sample, sample))
     return before
 
 

@@ -55,6 +55,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     flights(2).write_parquet(folder / "train.parquet")
     visits = pl.DataFrame({"patient_id": [i // 3 for i in range(3_000)], "x": [0.5] * 3_000})
     visits.write_csv(folder / "visits.csv")
+    rng = np.random.default_rng(3)
+    reviews = pl.DataFrame({"item_id": range(5_000), "label": rng.random(5_000) < 0.4})
+    reviews.write_csv(folder / "reviews.csv")
+    said = reviews.with_columns(predicted=~pl.col("label"), v6="label").drop("label")
+    said.write_csv(folder / "predictions.csv")
     (folder / "bounds.toml").write_text("[bounds]\nx = [0, 1]\n", encoding="utf-8")
     return folder
 

@@ -311,7 +311,7 @@ def test_functions_and_polars_expressions_are_the_same_on_every_engine(
     frame = pl.DataFrame({"x": rng.normal(size=200_000), "k": rng.integers(-5, 5, 200_000)})
     double = row_function(
         lambda rows: np.where(rows["k"] == 3, np.nan, rows["x"].to_numpy() * 2),
-        columns=["x", "k"], bounds=(-3, 3), name="double",
+        columns=["x", "k"], bounds=(-3, 3), name="double", version="1",
     )  # fmt: skip
     questions = [mean(double), mean(pl.col("x") * pl.col("k") > 1), mean("x", bounds=(-1, 1))]
     found = []
@@ -338,7 +338,9 @@ def test_a_row_that_a_function_fails_on_is_missing_and_not_quoted(
         return rows["x"]
 
     sample = PolarsSample(pl.DataFrame({"x": np.arange(100.0)}))
-    question = mean(row_function(failing, columns=["x"], bounds=(0, 100), name="failing"))
+    question = mean(
+        row_function(failing, columns=["x"], bounds=(0, 100), name="failing", version="1")
+    )
     (total,) = sample.sums([asked(question, Schema(sample.types)).row])
     assert total / GRID == pytest.approx((99 * 50 - 57) / 100, abs=1e-6)
 

@@ -217,7 +217,9 @@ def test_what_cannot_be_counted_is_refused_before_it_is_paid_for(
 
 
 def test_functions_of_batches_and_repeated_values_share_one_scan() -> None:
-    double = row_function(lambda rows: rows["x"] * 2, columns=["x"], bounds=(0, 4), name="double")
+    double = row_function(
+        lambda rows: rows["x"] * 2, columns=["x"], bounds=(0, 4), name="double", version="1"
+    )
     row, same = bind_function(double, SCHEMA), row_value(parse_row("clip(x * 2, 0, 4)", SCHEMA))
     sample, where = Watched(PolarsSample(FRAME.head(4))), parse_row("y", SCHEMA)
     scans: list[int] = []

@@ -132,7 +132,11 @@ def test_the_order_of_keys_is_the_same(folder: Path, engine: str) -> None:
 def test_functions_of_batches_see_joined_columns(folder: Path, engine: str) -> None:
     joined = ENGINES[engine](FRAME, folder).joined("id", VOTES)
     double = row_function(
-        lambda rows: rows["votes"] * rows["y"], columns=["votes", "y"], bounds=(-40, 40), name="vy"
+        lambda rows: rows["votes"] * rows["y"],
+        columns=["votes", "y"],
+        bounds=(-40, 40),
+        name="vy",
+        version="1",
     )
     row = bind_function(double, Schema(joined.types))
     whole = open_sample(FRAME.join(VOTES, on="id"))

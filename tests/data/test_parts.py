@@ -47,7 +47,7 @@ def test_parts_are_disjoint_and_leave_over_what_does_not_fit(row: RowValue) -> N
     every = asked("avg(x * 0 + 1)", SCHEMA).row  # a constant: its grid has no steps
     assert counted(sample, 8, every) == [0] * 8
     rows = row_function(
-        lambda frame: np.ones(frame.height), columns=["x"], bounds=(0, 2), name="one"
+        lambda frame: np.ones(frame.height), columns=["x"], bounds=(0, 2), name="one", version="1"
     )
     for part in counted(sample, 7, bind_function(rows, SCHEMA)):
         assert abs(part - 285 * GRID // 2) <= 285  # exactly floor(2000/7) rows

@@ -90,7 +90,9 @@ def copied(ledger: Path, folder: Path) -> Path:
     """The ledger with all its files, as they are at this moment, in another folder."""
     folder.mkdir(parents=True)
     for path in ledger.parent.glob(f"{ledger.name}*"):
-        if not path.name.endswith(("-shm", "-lock")):
+        if path.is_dir():
+            shutil.copytree(path, folder / path.name)
+        elif not path.name.endswith(("-shm", "-lock")):
             shutil.copy2(path, folder / path.name)
     return folder / ledger.name
 

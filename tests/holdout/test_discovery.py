@@ -84,7 +84,9 @@ REFUSED: dict[str, Callable[[holdfast.Holdout], object]] = {
     "an ask with a half-width": lambda h: h.ask("avg(x > 3)", tolerance=0.2),
     "a function of Python": lambda h: h.ask(
         holdfast.mean(
-            holdfast.row_function(lambda f: f["x"], columns=["x"], bounds=(0, 1), name="f")
+            holdfast.row_function(
+                lambda f: f["x"], columns=["x"], bounds=(0, 1), name="f", version="1"
+            )
         )
     ),
     "a check": lambda h: h.check("avg(late)", guess=0.3),

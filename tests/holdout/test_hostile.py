@@ -73,9 +73,11 @@ CALLS: dict[str, Call] = {
     "sum": lambda h, v: h.cost(holdfast.sum("x", population=v)),
     "difference": lambda h, v: h.cost(holdfast.difference(v, "late")),
     "difference, better": lambda h, v: h.cost(holdfast.difference("late", "late", better=v)),
-    "row_function": lambda h, v: holdfast.row_function(v, columns=["x"], bounds=(0, 1), name="f"),
+    "row_function": lambda h, v: holdfast.row_function(
+        v, columns=["x"], bounds=(0, 1), name="f", version="1"
+    ),
     "row_function, columns": lambda h, v: holdfast.row_function(
-        len, columns=v, bounds=(0, 1), name="f"
+        len, columns=v, bounds=(0, 1), name="f", version="1"
     ),
     "statistic, name": lambda h, v: holdfast.statistic(
         len, columns=["x"], bounds=(0, 1), name=v, sigma=0.1

@@ -257,7 +257,7 @@ def test_only_private_mechanisms_are_private(tmp_path: Path) -> None:
         assert holdout.budget.to_dict()["privacy"] is None
     with pytest.raises(InvalidArgument, match="private=True"):
         holdfast.open(TABLE, ledger=tmp_path / "s.ledger", private=True)
-    with pytest.raises(InvalidArgument, match="leave design out"):
+    with pytest.raises(InvalidArgument, match="leave them out"):
         holdfast.open(
             TABLE, ledger=tmp_path / "d.ledger", private=True, questions=5, design=["origin"]
         )

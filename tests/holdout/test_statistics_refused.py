@@ -133,7 +133,7 @@ def test_what_rows_hold_shows_in_no_warning(tmp_path: Path, strict: bool) -> Non
             warnings.warn("there is a 7", stacklevel=1)
         return frame["x"] > 0
 
-    row = holdfast.row_function(warned, columns=["x"], bounds=(0, 1), name="row")
+    row = holdfast.row_function(warned, columns=["x"], bounds=(0, 1), name="row", version="1")
     whole = holdfast.statistic(
         lambda frame: float(warned(frame).to_numpy().mean()),
         columns=["x"],

@@ -98,7 +98,8 @@ def test_what_another_process_left_is_given_up_and_it_goes_on(tmp_path: Path, wh
         first = fail(holdout, HOPELESS[why])
 
         def only_the_first() -> None:
-            put_sample(holdout, real)
+            if len(first.scans) == 2:  # it was tried again
+                put_sample(holdout, real)
 
         first.before = only_the_first
         assert holdout.ask("avg(x > 30)").recorded.look == 2

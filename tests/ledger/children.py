@@ -37,7 +37,6 @@ from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.witness import Witness
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, RowValue
-from holdfast.statistics.table import Table
 from tests.mechanisms.fake import SCHEMA, Sums
 from tests.seam import CHECKPOINT_EVERY, INSERT_ENTRY, put_sample, real, transcript_of
 
@@ -81,7 +80,7 @@ def create(path: Path, questions: int = 10_000) -> None:
 @contextmanager
 def resumed(path: Path, timeout: float = 60.0) -> Iterator[Holdout]:
     store = Store.open(path)
-    desk = Desk(store, Transcript.resumed(store), Table(SCHEMA), Sums(ROWS, total), None, timeout)
+    desk = Desk(store, Transcript.resumed(store), Sums(ROWS, total), None, timeout)
     with Holdout(desk) as holdout:
         yield holdout
 

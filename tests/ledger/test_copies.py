@@ -155,6 +155,7 @@ def of_functions(copies: tuple[Path, Path]) -> list[Fraction]:
                     columns=["x"],
                     bounds=(0.0, 1.0),
                     name=f"above {level}",
+                    version="1",
                 )
                 holdout.ask(holdfast.mean(chosen), tolerance=0.3)
         bodies = [json.loads(text) for _, text, _ in rows_of(ledger)]

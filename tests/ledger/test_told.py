@@ -191,7 +191,11 @@ def test_a_line_that_is_numbered_otherwise_does_not_fold(start: Path, tmp_path: 
 def test_functions_that_are_gone_are_followed_by_their_texts(start: Path, tmp_path: Path) -> None:
     path = copied(start, tmp_path / "t")
     doubled = holdfast.row_function(
-        lambda frame: frame["x"] * 2, columns=["x"], bounds=(-100, 300), name='a (b) "c"'
+        lambda frame: frame["x"] * 2,
+        columns=["x"],
+        bounds=(-100, 300),
+        name='a (b) "c"',
+        version="1",
     )
     with of(path) as holdout:
         total = holdout.ask(holdfast.sum(doubled, population=1_000))

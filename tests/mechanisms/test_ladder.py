@@ -179,6 +179,7 @@ def test_a_leaderboard_in_a_ledger(tmp_path: Path) -> None:
             columns=["p"],
             bounds=(0, -math.log(0.01)),
             name="model",
+            version="1",
         )
         with pytest.raises(InvalidQuestion, match="not of a Python function"):
             again.ask(holdfast.mean(model))

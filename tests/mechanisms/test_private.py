@@ -255,7 +255,7 @@ def test_what_no_sensitivity_is_known_of_is_refused(law: Law) -> None:
     [
         ({"questions": None}, "give questions="),
         ({"sampling": declared(sigma=0.01)}, "needs independent rows"),
-        ({"design": ARMS}, "leave design out"),
+        ({"design": ARMS}, "leave them out"),
         ({"questions": 10**13}, "questions is 10000000000000"),
     ],
 )

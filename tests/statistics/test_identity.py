@@ -206,7 +206,7 @@ def test_means_of_polars_expressions_are_read_back() -> None:
 
 def test_means_of_functions_are_read_back_but_for_their_values() -> None:
     function = holdfast.row_function(
-        lambda frame: frame["x"], columns=["x"], bounds=(-1, 1), name="g"
+        lambda frame: frame["x"], columns=["x"], bounds=(-1, 1), name="g", version="1"
     )
     question = bind(holdfast.mean(function, variance=0.5), PUBLIC)
     again = recorded_statistic(question.text, PUBLIC)
@@ -330,7 +330,7 @@ def test_groups_that_doubles_cannot_tell_apart_are_refused() -> None:
 
 def test_functions_of_python_have_no_groups_and_no_moments() -> None:
     function = holdfast.row_function(
-        lambda frame: frame["x"], columns=["x"], bounds=(-1, 1), name="g"
+        lambda frame: frame["x"], columns=["x"], bounds=(-1, 1), name="g", version="1"
     )
     for question in (
         holdfast.mean(function, where="arm = 'A'"),

@@ -162,7 +162,7 @@ def test_a_function_is_total() -> None:
             raise RuntimeError("no fours")
         return [None if k is None else 10.0 * k for k in frame["k"]]
 
-    function = row_function(tricky, columns=["k"], bounds=(5, 45), name="tens")
+    function = row_function(tricky, columns=["k"], bounds=(5, 45), name="tens", version="1")
     question = asked(mean(function), SCHEMA)
     # 10, 20, missing (5), failing (5), 50 clipped to 45.
     grid = question.row.grid
@@ -190,7 +190,7 @@ def test_functions_are_known_by_name_and_version() -> None:
 
 def test_functions_are_tried_on_invented_rows_only() -> None:
     def bound(function: Any, columns: list[str], bounds: Any = (0, 1)) -> Mean:
-        made = row_function(function, columns=columns, bounds=bounds, name="f")
+        made = row_function(function, columns=columns, bounds=bounds, name="f", version="1")
         return asked(mean(made), SCHEMA)
 
     seen: list[pl.DataFrame] = []
@@ -212,10 +212,12 @@ def test_functions_are_tried_on_invented_rows_only() -> None:
     assert bound(lambda frame: [table[name] for name in frame["name"]], ["name"]).low == 0
     wrongs: list[dict[str, Any]] = [{"bounds": (1, 0)}, {"columns": "x"}, {"columns": []}]
     for wrong in [*wrongs, {"name": ""}, {"version": 2}]:
-        arguments = {"columns": ["x"], "bounds": (0, 1), "name": "f", **wrong}
+        arguments = {"columns": ["x"], "bounds": (0, 1), "name": "f", "version": "1", **wrong}
         with pytest.raises(InvalidArgument):
             row_function(lambda frame: frame["x"], **arguments)
-    function = row_function(lambda f: f["x"], columns=["x"], bounds=(0, 1), name="f")
+    with pytest.raises(TypeError, match="version"):  # a name alone would be used for another model
+        row_function(lambda f: f["x"], columns=["x"], bounds=(0, 1), name="f")  # type: ignore[call-arg]
+    function = row_function(lambda f: f["x"], columns=["x"], bounds=(0, 1), name="f", version="1")
     with pytest.raises(InvalidQuestion, match="row_function itself"):
         asked(mean(function, bounds=(0, 1)), SCHEMA)
 
@@ -229,7 +231,7 @@ def test_a_function_that_fails_on_every_row_gives_missing_values(
     def fails(frame: pl.DataFrame) -> list[float]:
         return [row["nothing"] for row in frame.iter_rows(named=True)]
 
-    function = row_function(fails, columns=["x"], bounds=bounds, name="fails")
+    function = row_function(fails, columns=["x"], bounds=bounds, name="fails", version="1")
     assert exactly(asked(mean(function), SCHEMA)) == missing
 
 

@@ -267,7 +267,7 @@ def test_what_is_turned_over_is_one_minus_a_share_or_has_its_sign_changed() -> N
     [
         holdfast.mean(
             holdfast.row_function(
-                lambda rows: rows["x"], columns=["x"], bounds=(0.0, 1.0), name="mine"
+                lambda rows: rows["x"], columns=["x"], bounds=(0.0, 1.0), name="mine", version="1"
             )
         ),
         holdfast.statistic(

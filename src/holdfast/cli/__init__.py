@@ -25,7 +25,16 @@ def whole_app() -> Typer:
     """The app with all its commands, in the order of `holdfast --help`."""
     from holdfast.cli.app import app
 
-    for module in ("holdout", "records", "listing", "demo", "attack", "mechanisms", "theorems"):
+    for module in (
+        "holdout",
+        "columns",
+        "records",
+        "listing",
+        "demo",
+        "attack",
+        "mechanisms",
+        "theorems",
+    ):
         importlib.import_module(f"holdfast.cli.{module}")  # its commands enter themselves
     return app
 

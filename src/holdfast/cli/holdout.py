@@ -129,6 +129,20 @@ def init(
         str | None,
         typer.Option(metavar="X", help="The part of the failure probability that is for them."),
     ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A public column that names each row, so that columns can be attached later.",
+        ),
+    ] = None,
+    public: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column that people know: the promise is for these items. Repeat for several.",
+        ),
+    ] = None,
     mechanism: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="How it answers: a name of `holdfast mechanisms`."),
@@ -171,6 +185,8 @@ def init(
             design=design,
             described=described,
             described_share=read_number("described_share", described_share),
+            key=key,
+            public=public,
             mechanism=mechanism,
             options=options_of_text(option or []),
             private=private,
@@ -178,16 +194,16 @@ def init(
         )
     for warning in noticed:
         typer.echo(f"holdfast: {warning.message}", err=True)
-    public = holdout.opening.terms.design
+    fixed = holdout.opening.terms.design
     if as_json:
-        columns = list(public.columns)
+        columns = list(fixed.columns)
         show_json({"ledger": str(path), "design": columns, **holdout.budget.to_dict()})
         return
     typer.echo(f"Protected {holdout.rows:,} rows of {data}; the ledger is {path}.")
-    if public:
+    if fixed:
         typer.echo(
-            f"Public by design: {', '.join(public.columns)}, with the number of rows of each "
-            f"of {len(public.cells):,} combinations."
+            f"Public by design: {', '.join(fixed.columns)}, with the number of rows of each "
+            f"of {len(fixed.cells):,} combinations."
         )
     _show_learnt(holdout, train, schema)
     typer.echo(str(holdout.budget))

@@ -35,7 +35,11 @@ class Computed:
     def named(self, name: str) -> RowFunction:
         """The function under its public identity: the declared digest, or else this name."""
         return row_function(
-            self.function, columns=self.columns, bounds=self.bounds, name=self.digest or name
+            self.function,
+            columns=self.columns,
+            bounds=self.bounds,
+            name=self.digest or name,
+            version="1",
         )
 
 
@@ -55,7 +59,9 @@ def computed(
     """
     if digest is not None:
         require.text("digest", digest)
-    checked = row_function(function, columns=columns, bounds=bounds, name=digest or "computed")
+    checked = row_function(
+        function, columns=columns, bounds=bounds, name=digest or "computed", version="1"
+    )
     return Computed(function, checked.columns, checked.bounds, digest)
 
 

@@ -59,11 +59,13 @@ class Ground:
     log_beta: float
     design: Design = NO_DESIGN
     rounded: bool = False
+    for_these_items: bool = False
 
     @property
     def alike(self) -> bool:
         """Whether the rows are draws from one population."""
-        return isinstance(self.sampling, Independent) and not self.design
+        unlike = self.for_these_items or bool(self.design)
+        return isinstance(self.sampling, Independent) and not unlike
 
     @property
     def points(self) -> int:

@@ -23,6 +23,7 @@ from holdfast.holdout.guess import averages
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.noise import Noise
 from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.whole import columns_of
 from holdfast.theory.transfer.gaussian import gaussian_half_width
 
 __all__ = ["NoisyTraining", "TrainingMean"]
@@ -49,8 +50,8 @@ class TrainingMean:
     def learn(self, state: Grounds, lesson: Lesson) -> Grounds:  # noqa: ARG002 - rows never change
         return state
 
-    def covers(self, state: Grounds, statistic: Statistic) -> bool:  # noqa: ARG002 - everything
-        return True
+    def covers(self, state: Grounds, statistic: Statistic) -> bool:
+        return _covers(state, statistic)
 
     def guess(self, state: Grounds, statistics: Sequence[Statistic]) -> list[float]:
         return averages(_training_rows(self.name, state), statistics, state.table)
@@ -94,8 +95,8 @@ class NoisyTraining:
     def learn(self, state: _NoisyRows, lesson: Lesson) -> _NoisyRows:  # noqa: ARG002
         return state
 
-    def covers(self, state: _NoisyRows, statistic: Statistic) -> bool:  # noqa: ARG002 - everything
-        return True
+    def covers(self, state: _NoisyRows, statistic: Statistic) -> bool:
+        return _covers(state.grounds, statistic)
 
     def guess(self, state: _NoisyRows, statistics: Sequence[Statistic]) -> list[float]:
         grounds = state.grounds
@@ -107,6 +108,12 @@ class NoisyTraining:
 
     def claim(self, guess: float, tolerance: float) -> Claim:
         return around(guess, tolerance)
+
+
+def _covers(grounds: Grounds, statistic: Statistic) -> bool:
+    """Everything, but for columns attached to the holdout that training rows do not have."""
+    own = {*grounds.table.schema.types, *_training_rows("training", grounds).types}
+    return own.issuperset(columns_of(statistic))
 
 
 def _training_rows(name: str, grounds: Grounds) -> Sample:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
+from holdfast import require
 from holdfast.described.wording import sure_half_width
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.holdout.answer import Answer
@@ -18,11 +19,12 @@ from holdfast.holdout.retelling import retold
 from holdfast.holdout.vacuous import is_silent, require_telling
 from holdfast.holdout.widths import NamedWidth
 from holdfast.ledger.entries import Request
+from holdfast.statistics.bind import Question
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
-from holdfast.statistics.named import Better
+from holdfast.statistics.named import Better, Call, TableCall
 
-__all__ = ["Said", "Saying", "answers_to", "told_before"]
+__all__ = ["Said", "Saying", "answers_to", "better_of", "several", "told_before"]
 
 
 class Saying(TypedDict, total=False):
@@ -125,3 +127,17 @@ def _with_alternative(desk: Desk, question: Bound, refusal: Refused) -> Refused:
     return type(refusal)(
         f"{refusal} Without a half-width it is answered by its description, at its own{most}."
     )
+
+
+def better_of(question: Question | TableCall) -> Better | None:
+    """Which sign of a difference is better, where that was said."""
+    return question.better if isinstance(question, Call) else None
+
+
+def several(questions: Iterable[Question]) -> list[Question]:
+    """Questions that are given together; one text is not many."""
+    if isinstance(questions, str):
+        raise InvalidArgument(
+            f"questions is the one text {questions!r}; give a list, or use ask or check for one."
+        )
+    return require.items("questions", questions, "a list of questions")

@@ -16,7 +16,7 @@ __all__ = ["close"]
 
 def close(desk: Desk, why: str) -> Sample:
     """Refuse asks and checks from here on, for good; then the protected rows are given out."""
-    rows = desk.needed_sample()  # refused before anything is closed
+    rows = desk.protected.needed()  # refused before anything is closed
 
     def entry() -> list[dict[str, str]]:
         return [] if desk.transcript.account.closed else [closing(now(), why)]

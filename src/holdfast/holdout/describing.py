@@ -6,7 +6,7 @@ ledger can still answer.
 
 from __future__ import annotations
 
-from holdfast.described.question import DescribedQuestion, described
+from holdfast.described.question import DescribedQuestion, Ground, described
 from holdfast.errors import InvalidQuestion, Refused
 from holdfast.holdout.desk import Desk
 from holdfast.mechanisms.mechanism import Wish
@@ -50,9 +50,17 @@ def ruled(
     if desk.ground is None:
         return None
     found = described(question, desk.ground)
-    if found is None or not (was_read or desk.ground.prior.read(found.text).text == found.text):
+    if found is None or not (was_read or _is_told(desk.ground, found.text)):
         return None
     return None if not together and _is_long(desk, found) else found
+
+
+def _is_told(ground: Ground, text: str) -> bool:
+    """Whether its text says it: of a column that was attached later it only has the name."""
+    try:
+        return ground.prior.read(text).text == text
+    except InvalidQuestion:
+        return False
 
 
 def _is_long(desk: Desk, found: DescribedQuestion) -> bool:

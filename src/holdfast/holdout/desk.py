@@ -17,13 +17,13 @@ from hashlib import sha256
 from typing import Any
 
 from holdfast import require
-from holdfast.data.files import require_unchanged
 from holdfast.data.sample import Sample
 from holdfast.described.question import described_again
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.budget import Budget, budget_of
 from holdfast.holdout.guess import other_rows
+from holdfast.holdout.protected import ProtectedRows
 from holdfast.holdout.repeats import fulfilling
 from holdfast.holdout.unanswerable import given_up, is_readable, passes
 from holdfast.holdout.wishes import (
@@ -39,7 +39,9 @@ from holdfast.holdout.wishes import (
     rows_of,
 )
 from holdfast.ledger.addresses import noise_of_batch
+from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import chained
+from holdfast.ledger.columns import ColumnStore
 from holdfast.ledger.entries import (
     Asked,
     Opening,
@@ -65,6 +67,7 @@ from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import require_written
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
+from holdfast.statistics.whole import columns_of
 
 __all__ = ["Desk", "now"]
 
@@ -82,7 +85,6 @@ class Desk:
         self,
         store: Store,
         transcript: Transcript,
-        table: Table,
         sample: Sample | None,
         train: Sample | None,
         timeout: float,
@@ -90,20 +92,30 @@ class Desk:
     ) -> None:
         self.store = store
         self.transcript = transcript
-        self.table = table
         self.train = train
-        self._sample = sample
+        self.protected = ProtectedRows(sample, transcript.opening, ColumnStore(store.path))
         self._timeout = timeout
         self._written: set[str] = set()  # what was seen to be readable again
         # Guessers may have noise of their own, and never learn the noise of answers.
         secret = hmac.digest(store.secret, b"holdfast guessers/1", sha256)
-        self.ground = ground_of(transcript.terms, table)
-        grounds = Grounds(transcript.terms, table, train, secret)
+        # Described, or guessed from a domain, is what is in the table itself.
+        opened = transcript.opening.table
+        self.ground = ground_of(transcript.terms, opened)
+        grounds = Grounds(transcript.terms, opened, train, secret)
+        self._table: tuple[Attachments, Table] | None = None
         self._guessing = Guessing(guessers, grounds) if guessers else None
 
     @property
     def opening(self) -> Opening:
         return self.transcript.opening
+
+    @property
+    def table(self) -> Table:
+        """What is public of the table, with the columns that were attached so far."""
+        attached = self.transcript.attached
+        if self._table is None or self._table[0] is not attached:
+            self._table = attached, self.transcript.table
+        return self._table[1]
 
     @property
     def source(self) -> str | None:
@@ -280,14 +292,15 @@ class Desk:
         mechanism, offers = self.offers(wishes, self.transcript.account)
         questions = [wish.question for wish in wishes]
         rows = [row for question in questions for row in rows_of(question)]
-        self.needed_sample().prepare(rows)  # what the engine cannot take is not paid for
+        # What the engine cannot take is not paid for.
+        self.protected.needed(self._attached_of(questions)).prepare(rows)
         asked = [
             Asked(
                 offer,
                 question.low,
                 question.high,
                 requests[offer.question],
-                secrets.token_hex(16) if is_by_name(question) else None,
+                self._nonce(question),
             )
             for offer, question in zip(offers, questions, strict=True)
         ]
@@ -308,10 +321,10 @@ class Desk:
         False if it can never be answered: then it is given up, and keeps its worst charge. Trouble
         that passes leaves it reserved.
         """
-        sample = self.needed_sample()
+        sample = self.protected.needed()
         for _ in range(_TRIES):
             try:
-                found = self._answered(pending, questions, sample)
+                found = self._answered(pending, questions)
             except Exception as error:
                 if passes(error) or not is_readable(sample):
                     raise
@@ -323,14 +336,25 @@ class Desk:
         self._write(abandonment(now(), pending.seq, _GIVEN_UP))
         return False
 
-    def _answered(
-        self, pending: Pending, questions: Callable[[], Sequence[Statistic]], sample: Sample
-    ) -> Answered:
+    def _answered(self, pending: Pending, questions: Callable[[], Sequence[Statistic]]) -> Answered:
         """What comes through the door for a reserved batch."""
         mechanism, asked = pending.mechanism, pending.asked
         offers = [each.offer for each in asked]
         noise = noise_of_batch(self.store.secret, self.opening.fingerprint, mechanism.name, asked)
-        return answer(mechanism, self.transcript.terms, offers, questions(), sample, noise)
+        found = questions()
+        sample = self.protected.needed(self._attached_of(found))
+        return answer(mechanism, self.transcript.terms, offers, found, sample, noise)
+
+    def _attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
+        """The attached columns that some questions are about."""
+        columns = [column for question in questions for column in columns_of(question)]
+        return self.transcript.attached.among(columns)
+
+    def _nonce(self, question: Statistic) -> str | None:
+        """What the text does not say of a question, and its noise must depend on."""
+        if is_by_name(question):
+            return secrets.token_hex(16)
+        return self.transcript.attached.print_of(columns_of(question))
 
     def _write_settled(
         self, pending: Pending, found: Answered, conclude: Concluding | None
@@ -371,16 +395,6 @@ class Desk:
         if kept is not None:
             transcript.checkpointed()
         transcript.apply(rows)
-
-    def needed_sample(self) -> Sample:
-        """The protected rows, as they were; looked at before anything is reserved."""
-        if self._sample is None:
-            raise InvalidArgument(
-                f"a new question needs the rows of {self.opening.name!r}, and the ledger was "
-                "opened without them; open it with its data. Nothing was spent."
-            )
-        require_unchanged(self._sample)
-        return self._sample
 
 
 def now() -> str:

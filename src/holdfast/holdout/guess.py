@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from holdfast import require
@@ -16,13 +17,15 @@ from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.playing import Side
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
-from holdfast.statistics.whole import Auc, TableFunction
+from holdfast.statistics.whole import columns_of
 
 __all__ = [
     "Guess",
     "averages",
+    "guess_of",
     "guessed_number",
     "other_rows",
+    "require_one_claim",
 ]
 
 
@@ -70,9 +73,7 @@ def averages(others: Sample, statistics: Sequence[Statistic], table: Table) -> l
     """The statistics' values on other rows, as fractions of the range."""
     rows = [row for statistic in statistics for row in _rows(statistic)]
     columns = {column for row in rows for column in row.columns}
-    for statistic in statistics:
-        if isinstance(statistic, Auc | TableFunction):
-            columns.update(statistic.columns)
+    columns.update(column for statistic in statistics for column in columns_of(statistic))
     _require_columns(others, columns, table)
     totals = iter(others.sums(rows) if rows else [])
     return [_value(others, statistic, totals) for statistic in statistics]
@@ -98,11 +99,36 @@ def _value(others: Sample, statistic: Statistic, totals: Iterator[int]) -> float
 def _require_columns(others: Sample, columns: Iterable[str], table: Table) -> None:
     for column in columns:
         kind = others.types[column].kind if column in others.types else None
-        if kind is not table.schema.types[column].kind:
+        known = table.schema.types.get(column)  # what was attached, training rows may have
+        if kind is None or (known is not None and kind is not known.kind):
             raise InvalidArgument(
                 f"the table to guess from has no column {column!r} of the type it has in the "
                 "holdout; give rows of the same columns. Nothing was spent."
             )
+
+
+def guess_of(
+    other_rows: Callable[[Any], Sample],
+    guess: Any,
+    at_most: float | None,
+    at_least: float | None,
+) -> Guess:
+    """A number, a side, or other rows to guess from; only here a table is opened."""
+    if at_most is not None:
+        return Guess((require.finite("at_most", at_most),), side="at most")
+    if at_least is not None:
+        return Guess((require.finite("at_least", at_least),), side="at least")
+    if guess is None:
+        return Guess()
+    if isinstance(guess, Real):
+        return Guess((guessed_number(guess),))
+    return Guess(rows=other_rows(guess))
+
+
+def require_one_claim(guess: Any, at_most: float | None, at_least: float | None) -> None:
+    """Refuse a check of nothing, or of several claims at once."""
+    if [guess is None, at_most is None, at_least is None].count(False) != 1:
+        raise InvalidArgument("check takes one of guess=, at_most= and at_least=.")
 
 
 def guessed_number(guess: object) -> float:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
-from holdfast import require
+from holdfast.data.brought import Fields
 from holdfast.errors import InvalidArgument, LedgerUnavailable
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.asking import Said, Saying, answers_to, told_before
+from holdfast.holdout.asking import Said, Saying, answers_to, better_of, several, told_before
+from holdfast.holdout.attach import attach_submitted, differing
 from holdfast.holdout.budget import Budget, Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.grouping import cost_of_discovering, groups_for, knowing
 from holdfast.holdout.groups import Groups
-from holdfast.holdout.guess import Guess, guessed_number
+from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_claim
 from holdfast.holdout.price import cost_of
 from holdfast.holdout.reading import bound_to, one_answer_of
 from holdfast.holdout.tabling import table_of_answers
 from holdfast.holdout.vacuous import require_telling
 from holdfast.holdout.widths import NamedWidth, width_in_units
+from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.entries import Opening
 from holdfast.question.columns import Schema
 from holdfast.statistics.bind import Question
 from holdfast.statistics.labelled import GroupsOf, Labelled
-from holdfast.statistics.named import Better, Call, TableCall
+from holdfast.statistics.named import TableCall
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
@@ -95,6 +96,36 @@ class Holdout:
         self._desk.refresh()
         return view_of(self._desk.transcript, self._desk.budget().together)
 
+    @property
+    def columns(self) -> list[AttachedColumn]:
+        """The columns that were attached, in order; those of the table are in `schema`."""
+        self._desk.refresh()
+        return list(self._desk.transcript.attached)
+
+    def attach(
+        self,
+        name: str,
+        values: Any,
+        *,
+        key: str | None = None,
+        value: str | None = None,
+        bounds: tuple[float, float] | None = None,
+        missing: str = "refuse",
+        by: str | None = None,
+    ) -> AttachedColumn:
+        """Values that arrive later, made without protected columns, as a column of questions.
+
+        `values` is a mapping, a Series, a table or a file with keys, or a list in the order of
+        keys; `key` and `value` name the columns of a table. A name is written once, and the same
+        values under another name are the same column.
+        """
+        fields = Fields(name, key, value)
+        return attach_submitted(self._desk, fields, values, bounds, missing, by)
+
+    def differing(self, one: str, other: str) -> float:
+        """The share of rows in which two attached columns differ: public and free."""
+        return differing(self._desk, one, other)
+
     def cost(
         self,
         question: Question | TableCall,
@@ -111,7 +142,7 @@ class Holdout:
         if discover:
             return cost_of_discovering(self._desk, question)
         if at_most is not None or at_least is not None:
-            _require_one_claim(guess, at_most, at_least)
+            require_one_claim(guess, at_most, at_least)
         read, width = self._guess(guess, at_most, at_least), NamedWidth(tolerance, half_width)
         describe = read.verb == "ask" and not width.is_named
         found = bound_to(self._desk, question, knowing(self._desk, read.rows), describe=describe)
@@ -259,7 +290,7 @@ class Holdout:
     ) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
         said = Said(why, by, key, NamedWidth(tolerance, half_width))
-        return self._put_many(_several(questions), Guess(), said, describe=True)
+        return self._put_many(several(questions), Guess(), said, describe=True)
 
     @overload
     def check(
@@ -291,7 +322,7 @@ class Holdout:
         `guess` is a number, or a table to compute it from (such as a training split). `at_most` or
         `at_least` instead of a guess checks one side: "is it at most 0.3?".
         """
-        _require_one_claim(guess, at_most, at_least)
+        require_one_claim(guess, at_most, at_least)
         claim, width = self._guess(guess, at_most, at_least), NamedWidth(tolerance, half_width)
         groups = knowing(self._desk, claim.rows)
         return self._put(question, claim, Said(why, by, key, width), groups)
@@ -308,7 +339,7 @@ class Holdout:
         key: str | None = None,
     ) -> list[Answer]:
         """Checks chosen together; `guesses` are as many numbers, or a table to guess from."""
-        asked = _several(questions)
+        asked = several(questions)
         if isinstance(guesses, Sequence) and not isinstance(guesses, str):
             if len(guesses) != len(asked):
                 raise InvalidArgument(
@@ -332,7 +363,7 @@ class Holdout:
             one_answer_of(bound_to(self._desk, question, groups, describe=describe))
             for question in asked
         ]
-        requests = said.requests(bound, [_better(question) for question in asked], guess)
+        requests = said.requests(bound, [better_of(question) for question in asked], guess)
         before = told_before(self._desk, requests)
         return answers_to(self._desk, bound, requests, guess) if before is None else before
 
@@ -351,7 +382,7 @@ class Holdout:
             guess = guess.each(len(found.members))
             return table_of_answers(self._desk, found, guess, said, self._frame_kind)
         one = one_answer_of(found)
-        requests = said.requests([one], [_better(question)], guess)
+        requests = said.requests([one], [better_of(question)], guess)
         before = told_before(self._desk, requests)
         (answer,) = answers_to(self._desk, [one], requests, guess) if before is None else before
         return answer
@@ -359,30 +390,4 @@ class Holdout:
     def _guess(
         self, guess: Any, at_most: float | None = None, at_least: float | None = None
     ) -> Guess:
-        """A number, a side, or other rows to guess from; only here a table is opened."""
-        if at_most is not None:
-            return Guess((require.finite("at_most", at_most),), side="at most")
-        if at_least is not None:
-            return Guess((require.finite("at_least", at_least),), side="at least")
-        if guess is None:
-            return Guess()
-        if isinstance(guess, Real):
-            return Guess((guessed_number(guess),))
-        return Guess(rows=self._desk.other_rows(guess))
-
-
-def _require_one_claim(guess: Any, at_most: float | None, at_least: float | None) -> None:
-    if [guess is None, at_most is None, at_least is None].count(False) != 1:
-        raise InvalidArgument("check takes one of guess=, at_most= and at_least=.")
-
-
-def _better(question: Question | TableCall) -> Better | None:
-    return question.better if isinstance(question, Call) else None
-
-
-def _several(questions: Iterable[Question]) -> list[Question]:
-    if isinstance(questions, str):
-        raise InvalidArgument(
-            f"questions is the one text {questions!r}; give a list, or use ask or check for one."
-        )
-    return require.items("questions", questions, "a list of questions")
+        return guess_of(self._desk.other_rows, guess, at_most, at_least)

@@ -12,6 +12,7 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.design import design_of
+from holdfast.data.keys import key_order
 from holdfast.data.learning import learnt_values
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
@@ -35,7 +36,7 @@ from holdfast.mechanisms.catalogue import checking, kind_of
 from holdfast.mechanisms.described_only import DESCRIBED_ONLY
 from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
-from holdfast.question.columns import Schema
+from holdfast.question.columns import Schema, no_column
 from holdfast.question.expression import ColumnType
 from holdfast.words.prior import Prior
 
@@ -56,6 +57,8 @@ def open(
     design: Sequence[str] | None = None,
     described: Describing | None = None,
     described_share: float | None = None,
+    key: str | None = None,
+    public: Sequence[str] | None = None,
     mechanism: str | None = None,
     options: Mapping[str, Any] | None = None,
     private: bool = False,
@@ -87,6 +90,10 @@ def open(
       leaves more for all others; or "off", like all others (always if `private`, and the default if
       a `mechanism` is named), with `described_share` of the failure probability (default 0.4; with
       1 nothing else is answered);
+    * `key`: a public column with another value in every row, by which `attach` brings columns that
+      arrive later; what is asked of those is promised for these items (default of `described`
+      then: "rounded");
+    * `public`: other columns that people know: all that is promised is for these items;
     * `mechanism`: how questions without a guess and without a description are answered, by its name
       in `holdfast mechanisms` (default: bounded noise), with its `options`; "auto" takes bounded or
       median noise, whichever the planner says is narrower, and says why;
@@ -114,6 +121,8 @@ def open(
             None if design is None else tuple(require.texts("design", design)),
             described,
             described_share,
+            key,
+            None if public is None else tuple(require.texts("public", public)),
         ),
         schema,
         None if mechanism is None else require.text("mechanism", mechanism),
@@ -136,8 +145,7 @@ def open(
         if training is None and train is not None:
             protected = partial(is_protected, transcript.opening, store.secret)
             training = other_rows(train, transcript.opening.name, protected)
-        known = transcript.opening.table
-        desk = Desk(store, transcript, known, sample, training, timeout, guessers)
+        desk = Desk(store, transcript, sample, training, timeout, guessers)
         if guesser is not None and guessers:
             desk.require_checks()
     except BaseException:
@@ -220,6 +228,7 @@ def _opening(path: Path, said: _Said, sample: Sample, training: Sample | None) -
     declared = said.declarations
     sampling = measured(declared.sampling or Independent(), sample)
     design = design_of(sample, declared.design or (), sampling)
+    _require_public(sample, declared)
     wanted = declared.terms(sample.n, sampling, design, _describing(said))
     kind, why = _choice(said, wanted)
     planned = kind.plan(wanted, said.options)
@@ -251,6 +260,15 @@ def _uncategorised(schema: Schema) -> list[str]:
     return [name for name in text if name not in schema.values]
 
 
+def _require_public(sample: Sample, declared: Declarations) -> None:
+    """Refuse a key that does not name every row, and public columns that are none."""
+    for column in declared.public or ():
+        if column not in sample.types:
+            raise InvalidArgument(f"public names {no_column(column, sample.types)}")
+    if declared.key is not None:
+        key_order(sample, declared.key)
+
+
 def _choice(said: _Said, wanted: Terms) -> Choice:
     """The mechanism that was named, or the one that is chosen for what was declared."""
     name = _mechanism_name(said)
@@ -274,7 +292,9 @@ def _choice(said: _Said, wanted: Terms) -> Choice:
 def _describing(said: _Said) -> Describing:
     """How described questions are answered where nobody says: who names a mechanism gets it."""
     named = said.mechanism is not None and said.mechanism != AUTO
-    return "off" if named or said.private else "exact"
+    if named or said.private:
+        return "off"
+    return "exact" if said.declarations.key is None else "rounded"
 
 
 def _mechanism_name(said: _Said) -> str | None:
@@ -327,6 +347,8 @@ def _comparable(
     yield "confidence_level", declared.confidence_level, terms.confidence_level
     yield "described", declared.described, terms.described
     yield "described_share", declared.described_share, terms.described_share
+    yield "key", declared.key, terms.key
+    yield "public", declared.public, terms.public
     if declared.sampling is not None and sample is not None:
         sampling = measured(declared.sampling, sample)
         yield "sampling", sampling_to_dict(sampling), sampling_to_dict(terms.sampling)

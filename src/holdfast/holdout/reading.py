@@ -27,6 +27,19 @@ def bound_to(
 
     To `describe`, what has a description comes with the rule that answers it.
     """
+    known = desk.table
+    try:
+        return _bound(desk, question, groups, describe)
+    except InvalidQuestion:
+        desk.refresh()
+        if desk.table is known:
+            raise
+    return _bound(desk, question, groups, describe)  # someone attached a column meanwhile
+
+
+def _bound(
+    desk: Desk, question: Question | TableCall, groups: GroupsOf, describe: bool
+) -> Bound | Labelled:
     call = read(question)
     if isinstance(call, TableCall):
         together = call.name == "distribution"

@@ -26,6 +26,7 @@ from holdfast.described.question import described_again
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike
 from holdfast.ledger.chain import Row, canonical
+from holdfast.ledger.columns import ColumnStore, submitted_file
 from holdfast.ledger.entries import Asked, Opening, Recorded, Request
 from holdfast.ledger.filing import FiledPlace, Kept, place_of
 from holdfast.ledger.identity import has_shape, keyed_print
@@ -93,6 +94,8 @@ def audit(
             findings += [_failure_probability(transcript), _unfinished(transcript)]
             findings += _closed(transcript)
             findings.append(_filing(places, len(entries), reader))
+            if any(transcript.attached):
+                findings.append(_columns(transcript, path))
     if sample is not None and reader.secret is not None:  # it is keyed with the secret
         findings.append(_same_data(transcript.opening, reader.secret, sample))
     return findings
@@ -153,7 +156,7 @@ def _fault(transcript: Transcript, seq: int, text: str) -> str | None:
 
 def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> str | None:
     """Whether what is told follows from its looks, and what was told before is what is named."""
-    opening, terms = transcript.opening, transcript.terms
+    opening, terms, table = transcript.opening, transcript.terms, transcript.table
     once = kind_of(opening.mechanism["name"]).once
     for line in lines:
         request, number = Request.read(line["request"]), line["line"]
@@ -162,7 +165,7 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
                 return f", line {number}: it is not the one that was asked for"
             continue
         try:
-            question = asked_again(request.question, opening.table)
+            question = asked_again(request.question, table)
         except HoldfastError:
             return f", line {number}: its question cannot be read"
         if not _is_in_range(request, question):
@@ -194,7 +197,7 @@ def _look(transcript: Transcript, number: int) -> Recorded:
 
 def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     """What is wrong with a batch, and with which of its questions."""
-    opening = transcript.opening
+    opening, table = transcript.opening, transcript.table
     unsound = kind_of(opening.mechanism["name"]).fault
     if unsound is not None:
         last = transcript.account.asked + len(pending.asked)
@@ -206,7 +209,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     for place, asked in enumerate(pending.asked, start=1):
         try:
             if asked.offer.bits is None:
-                statistic = recorded_statistic(asked.offer.question, opening.table)
+                statistic = recorded_statistic(asked.offer.question, table)
             else:
                 statistic = described_again(asked.offer.question, ground)
             fault = _question_fault(transcript, asked, statistic)
@@ -219,7 +222,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     if fault:
         return fault
     for request in {asked.request for asked in pending.asked if asked.is_part}:
-        question = asked_again(request.question, opening.table)
+        question = asked_again(request.question, table)
         if is_single(question) or not _is_in_range(request, question):
             return ": what it is asked for has no parts, or another range"
     return None
@@ -323,6 +326,18 @@ def _filing(due: Sequence[FiledPlace], entries: int, reader: Reader) -> Finding:
             seq = next(place for place in (mine, theirs) if place is not None)[1]
             return Finding("filing", False, f"what entry {seq} says is not filed as it says it")
     return Finding("filing", True, f"{len(due):,} answers are found by their questions")
+
+
+def _columns(transcript: Transcript, ledger: Path) -> Finding:
+    """Whether what is beside the ledger is what was attached: it has the digests of the entries."""
+    store, key = ColumnStore(ledger), transcript.terms.key or ""
+    digests = sorted({column.digest for column in transcript.attached})
+    try:
+        for digest in digests:
+            store.read(submitted_file(digest), key, digest)
+    except HoldfastError as error:
+        return Finding("columns", False, str(error))
+    return Finding("columns", True, f"{len(digests):,} attached, as their digests say")
 
 
 def _same_data(opening: Opening, secret: bytes, sample: Callable[[], Sample]) -> Finding:

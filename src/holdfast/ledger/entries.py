@@ -8,6 +8,8 @@
   nothing. For a call with a key, everything that was told.
 * ``close/1``: asks and checks are ended for good, durable before anything else of the rows is read:
   from here on only described questions are answered.
+* ``attach/1``: a column that arrived later: its name, and the digest of its values, which are in a
+  file beside the ledger (`ledger.columns`) before the entry is written.
 * ``abandon/1``: the batch can never be finished (a Python function is gone, an engine cannot
   evaluate it); it keeps its charges.
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.alike import alike
+from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, canonical, verify
 from holdfast.ledger.entries import Asked, Opening, Recorded
 from holdfast.ledger.filing import Filed, Found, Kept
@@ -27,6 +28,7 @@ from holdfast.mechanisms.catalogue import built, checking
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Release
 from holdfast.mechanisms.terms import Terms
+from holdfast.statistics.table import Table
 
 __all__ = ["Transcript"]
 
@@ -53,6 +55,7 @@ class Transcript:
         self._mechanism: Mechanism | None = None
         self.checker: Checker | None = None  # what checks guesses, if anything does
         self.describing: Mechanism | None = None  # what answers described questions, if anything
+        self.attached = Attachments()
         self.account = Account()
         self._numbered = 0  # the last line's number
         self._answers: list[Recorded] = []
@@ -82,6 +85,7 @@ class Transcript:
         with reading_entry("the checkpoint"):
             self._apply(1, json.loads(text), hashed)
             self.account = Account.from_dict(body["account"])
+            self.attached = Attachments.read(body["attached"])
         self.count, self.head, self._numbered = body["count"], body["head"], body["lines"]
         self._past, self._skipped, self._kept = past, self.count, (self.count, 0)
 
@@ -106,6 +110,7 @@ class Transcript:
             "first": self._first,
             "lines": self._numbered,
             "account": self.account.to_dict(),
+            "attached": self.attached.bodies(),
         }
 
     def filing(self, body: Mapping[str, Any]) -> list[Filed]:
@@ -242,6 +247,12 @@ class Transcript:
         return _opened(self._opening)
 
     @property
+    def table(self) -> Table:
+        """What is public of the table, with the columns that were attached."""
+        opened = self.opening.table
+        return Table(self.attached.beside(opened.schema), opened.design)
+
+    @property
     def terms(self) -> Terms:
         return self.opening.terms
 
@@ -281,6 +292,8 @@ class Transcript:
                 self._abandon(seq, body)
             case "close/1":
                 self._close(seq, body)
+            case "attach/1":
+                self._attach(seq, body)
             case kind:
                 raise LedgerTampered(
                     f"entry {seq} of the ledger is of an unknown kind {kind!r}; use the version of "
@@ -355,6 +368,12 @@ class Transcript:
             if key in self._keys:
                 raise LedgerTampered(f"entry {seq} of the ledger uses a key a second time.")
             self._keys[key] = seq
+
+    def _attach(self, seq: int, body: dict[str, Any]) -> None:
+        column, named = AttachedColumn.read(body), self.opening.table.schema.types
+        if self.pending is not None or not self.attached.may_follow(column, named):
+            raise LedgerTampered(f"entry {seq} of the ledger cannot attach {column.name!r} now.")
+        self.attached = self.attached.after(column)
 
     def _number(self, line: Recorded) -> None:
         self._numbered += 1

@@ -228,6 +228,7 @@ def explanation(transcript: Transcript) -> str:
         *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
         "Columns:",
         *(f"  {line}" for line in str(opening.schema).splitlines()),
+        *(f"Attached: {column}." for column in transcript.attached),
         "",
     ]
     view = view_of(transcript, "")

@@ -125,6 +125,7 @@ def ground_of(terms: Terms, table: Table) -> Ground | None:
         terms.log_beta_described,
         table.design,
         rounded=terms.described == "rounded",
+        for_these_items=bool(terms.public),
     )
 
 

@@ -145,7 +145,7 @@ def sample_interval(
     row = question.row
     if row is None or not terms.independent:
         return reach
-    if row.is_condition and not terms.design:
+    if row.is_condition and terms.alike:
         return _both(reach, clopper_pearson(n, measured.numerator // GRID, log_p))
     # The mean of the values themselves is in [below, above]: each end is taken from its own side.
     error = 0.0 if row.is_condition else GRID_ERROR
@@ -165,7 +165,7 @@ def _uses_bernstein(terms: Terms, row: RowValue | None) -> bool:
     """Whether the empirical Bernstein interval, for rows that are alike, takes its part."""
     if row is None or row.is_condition:
         return False
-    return terms.independent and not terms.design and terms.rows > 1
+    return terms.alike and terms.rows > 1
 
 
 def _both(first: Interval, second: Interval) -> Interval:

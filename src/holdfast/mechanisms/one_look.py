@@ -115,7 +115,7 @@ def _way(terms: Terms, question: Statistic) -> str:
     """How the interval of a value is made."""
     if question.row is None or not terms.independent:
         return _RADIUS
-    return _BINOMIAL if question.row.is_condition and not terms.design else _CHERNOFF
+    return _BINOMIAL if question.row.is_condition and terms.alike else _CHERNOFF
 
 
 def ordinary_interval(offer: Offer, symbol: Symbol) -> tuple[float, Interval]:

@@ -153,10 +153,10 @@ def _plan(law: Law, wanted: Terms, options: Mapping[str, Any]) -> Planned:
         )
     if not wanted.independent:
         raise InvalidArgument(f"{name} needs independent rows, not {wanted.sampling}.")
-    if wanted.design:
+    if not wanted.alike:
         raise InvalidArgument(
-            f"{name} protects whole rows, and design= columns would be published as they are; "
-            "leave design out."
+            f"{name} protects whole rows, and columns of design=, public= and key= are published "
+            "as they are; leave them out."
         )
     most = MOST_PRIVATE_LAPLACE if law is LAPLACE else MOST_QUESTIONS
     answers = require.integer_between("questions", wanted.questions, 1, most)

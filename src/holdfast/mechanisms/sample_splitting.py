@@ -120,7 +120,7 @@ class SampleSplitting:
 
 def _fault(terms: Terms, parameters: Mapping[str, Any], asked: int) -> str | None:  # noqa: ARG001
     """Parts tell nothing of each other only if rows are drawn alike, whatever they were cut by."""
-    if not terms.independent or terms.design:
+    if not terms.alike:
         return "its rows are not independent and alike"
     return None
 
@@ -136,10 +136,10 @@ def _radius(rows: int, log_share: float, error: float) -> float:
 
 def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     no_options("sample splitting", options)
-    if not wanted.independent or wanted.design:
+    if not wanted.alike:
         raise InvalidArgument(
-            "sample splitting needs independent rows that are alike, without a design, so that "
-            "the parts tell nothing of each other; use bounded noise for other rows."
+            "sample splitting needs independent rows that are alike, without a design, public "
+            "columns or a key, so that the parts tell nothing of each other; use bounded noise."
         )
     if wanted.questions is None:
         raise InvalidArgument(

@@ -68,9 +68,10 @@ class Terms:
 
     `tolerance` is None where no half-width is promised, or none is planned yet. `surprises` is how
     many of the `questions` may be refuted guesses: it sets their prior, and no promise rests on it.
-    With a `design` (public columns) rows are still independent, but no longer alike. `assumes` is
-    what the mechanism's promise rests on beside that, in words. `described_share` is the part of
-    the failure probability for described questions; the ledger has the rest.
+    With a `design` (public columns) rows are still independent, but no longer alike; nor are they
+    given other `public` columns, or given their `key`, by which values are attached later.
+    `assumes` is what the mechanism's promise rests on beside that, in words. `described_share` is
+    the part of the failure probability for described questions; the ledger has the rest.
     """
 
     rows: int
@@ -83,6 +84,8 @@ class Terms:
     assumes: str | None = None
     described: Describing = "off"
     described_share: float = 0.0
+    key: str | None = None
+    public: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
@@ -138,6 +141,10 @@ class Terms:
         parts = [str(self.sampling)]
         if self.design:
             parts.append("given the design columns as they are in these rows")
+        if self.public:
+            parts.append(f"for these items: given {', '.join(self.public)} as they are")
+        if self.key is not None:
+            parts.append(f"about columns attached later: for these items, given {self.key}")
         if self.assumes is not None:
             parts.append(self.assumes)
         return ", ".join(parts)
@@ -145,6 +152,11 @@ class Terms:
     @property
     def independent(self) -> bool:
         return isinstance(self.sampling, Independent)
+
+    @property
+    def alike(self) -> bool:
+        """Whether rows are independent draws from one population, whatever is asked of them."""
+        return self.independent and not self.design and not self.public and self.key is None
 
     @property
     def describes(self) -> bool:
@@ -182,7 +194,8 @@ class Terms:
         """Plain values, for the ledger."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         design = self.design.to_dict() if self.design else None
-        return {**plain, "sampling": sampling_to_dict(self.sampling), "design": design}
+        sampling = sampling_to_dict(self.sampling)
+        return {**plain, "sampling": sampling, "design": design, "public": list(self.public)}
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Terms:
@@ -190,7 +203,8 @@ class Terms:
         plain = {name: body[name] for name in cls.__slots__}
         design = NO_DESIGN if body["design"] is None else Design.from_dict(body["design"])
         sampling = sampling_from_dict(body["sampling"])
-        return cls(**{**plain, "sampling": sampling, "design": design})
+        public = tuple(body["public"])
+        return cls(**{**plain, "sampling": sampling, "design": design, "public": public})
 
 
 _CHECKS: Mapping[str, Callable[[Any], Any]] = {
@@ -200,6 +214,8 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "confidence_level": require.confidence_level,
     "described": partial(require.one_of, "described", get_args(Describing)),
     "described_share": lambda value: require.between("described_share", value, 0.0, 1.0),
+    "key": partial(require.text, "key"),
+    "public": lambda value: tuple(sorted(set(require.texts("public", value)))),
 }
 
 
@@ -215,6 +231,8 @@ class Declarations:
     design: tuple[str, ...] | None = None
     described: Describing | None = None
     described_share: float | None = None
+    key: str | None = None
+    public: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, checked in _CHECKS.items():
@@ -252,4 +270,6 @@ class Declarations:
             self.surprises,
             described=how,
             described_share=share,
+            key=self.key,
+            public=self.public or (),
         )

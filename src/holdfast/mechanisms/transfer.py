@@ -179,8 +179,8 @@ class Transfer:
         assumed = self.theorem.assumes
         faults = {
             "its theorem needs independent rows": not terms.independent,
-            "columns of a design are public, and so not private": (
-                self.delta is not None and bool(terms.design)
+            "columns of a design, public ones and a key are not private": (
+                self.delta is not None and terms.independent and not terms.alike
             ),
             "what its theorem assumes was not declared": (
                 assumed is not None and terms.assumes != assumed

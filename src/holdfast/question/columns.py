@@ -65,6 +65,7 @@ class Schema:
     """The columns a question may use, in the table's order, and what was declared of some.
 
     `learnt` names the columns whose values nobody declared: they are those of training rows.
+    `aliases` are other names of columns: a question by such a name is about the column itself.
     """
 
     types: Mapping[str, ColumnType]
@@ -73,6 +74,7 @@ class Schema:
     weights: Mapping[str, Decimal] = field(default_factory=dict)
     favourites: tuple[str, ...] = ()
     learnt: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._check_bounds()
@@ -151,6 +153,15 @@ class Schema:
         ]
         return "\n".join([*lines, *(f"favourite: {each}" for each in self.favourites)])
 
+    def with_column(self, name: str, kind: ColumnType, bounds: Range | None) -> Schema:
+        """This schema with one more column."""
+        more = {} if bounds is None else {name: bounds}
+        return replace(self, types={**self.types, name: kind}, bounds={**self.bounds, **more})
+
+    def with_alias(self, name: str, column: str) -> Schema:
+        """This schema with another name of a column."""
+        return replace(self, aliases={**self.aliases, name: column})
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for the ledger: the same for all ways to declare the same."""
         return {
@@ -173,23 +184,34 @@ class Schema:
 
     def column(self, name: str, *, quoted: bool = False) -> Column:
         """The column of that name; without quotes, capitals do not matter unless they must."""
-        matches = [name] if name in self.types else []
+        known = (*self.types, *self.aliases)
+        matches = [name] if name in known else []
         if not matches and not quoted:
-            matches = [known for known in self.types if known.casefold() == name.casefold()]
+            matches = [each for each in known if each.casefold() == name.casefold()]
         if not matches:
-            raise InvalidQuestion(f"The question uses {no_column(name, self.types)}")
+            raise InvalidQuestion(f"The question uses {no_column(name, known)}")
         if len(matches) > 1:
             raise InvalidQuestion(
                 f"{_shortened(name)} could be {_listed(matches)}; "
                 "write the one meant in double quotes."
             )
-        found = matches[0]
+        found = self.aliases.get(matches[0], matches[0])
         if self.types[found].kind is None:
             raise InvalidQuestion(
                 f"Column {_shortened(found)} has a type that questions cannot use; they can use "
                 "numbers, text, booleans, dates and times."
             )
         return Column(found, self.types[found])
+
+    def require_own(self, names: Iterable[str]) -> None:
+        """Refuse what is no column by this very name: functions are given their columns by it."""
+        for name in names:
+            column = self.column(name, quoted=True)
+            if column.name != name:
+                raise InvalidQuestion(
+                    f"{_shortened(name)} is another name of column {_shortened(column.name)}; a "
+                    "function must name the column itself."
+                )
 
 
 def no_column(name: str, columns: Iterable[str]) -> str:

@@ -67,7 +67,7 @@ def row_function(
     columns: Sequence[str],
     bounds: tuple[float, float],
     name: str,
-    version: str = "1",
+    version: str,
 ) -> RowFunction:
     """A Python function of a batch of rows (a Polars frame with these columns) as a row value.
 
@@ -90,8 +90,7 @@ def row_function(
 
 def bind_function(function: RowFunction, schema: Schema) -> RowValue:
     """The function as a row value of this table; tried on invented rows, never on the table's."""
-    for column in function.columns:
-        schema.column(column, quoted=True)
+    schema.require_own(function.columns)
     invented = _invented_rows(schema, function.columns).drop_nulls()
     try:
         function.values(invented)

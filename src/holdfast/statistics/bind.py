@@ -32,12 +32,10 @@ def bind(question: Question, table: Table) -> Bound:
     if isinstance(question, str):
         question = _single(read_question(question))
     if isinstance(question, TableFunction):
-        for column in question.columns:
-            table.schema.column(column, quoted=True)
+        table.schema.require_own(question.columns)
         return question
     if isinstance(question, Mean):
-        for column in question.row.columns:
-            table.schema.column(column, quoted=True)
+        table.schema.require_own(question.row.columns)
         return question
     if isinstance(question, Call):
         try:

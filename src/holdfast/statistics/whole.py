@@ -20,7 +20,7 @@ from holdfast.question.row import RowValue
 from holdfast.question.text import identifier, numeral, string, text_of
 from holdfast.statistics.entry import Entry, positive_label, require_all_rows
 from holdfast.statistics.named import Call, What
-from holdfast.statistics.statistic import Measured
+from holdfast.statistics.statistic import Measured, Statistic
 from holdfast.statistics.table import Table
 from holdfast.theory.base.concentration import (
     BoundedDifferences,
@@ -34,7 +34,7 @@ from holdfast.theory.base.dependence import ClusteredDifferences
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["WHOLE", "Auc", "TableFunction", "auc", "statistic"]
+__all__ = ["WHOLE", "Auc", "TableFunction", "auc", "columns_of", "statistic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +168,13 @@ class TableFunction:
         value = low if math.isnan(value) else min(high, max(low, value))
         part = (Fraction(value) - Fraction(low)) / (Fraction(high) - Fraction(low))
         return Measured(part.numerator, part.denominator, sample.n)
+
+
+def columns_of(statistic: Statistic) -> tuple[str, ...]:
+    """The columns that a statistic reads, where it reads any by itself."""
+    if statistic.row is not None:
+        return statistic.row.columns
+    return statistic.columns if isinstance(statistic, Auc | TableFunction) else ()
 
 
 def statistic(

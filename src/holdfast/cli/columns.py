@@ -1,0 +1,78 @@
+"""The commands for columns that arrive later: attach, columns."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import Annotated
+
+import typer
+
+from holdfast.cli.app import Json, app, read_number, show_json
+from holdfast.cli.ledgers import Data, Name, TableName, looked_at, opened
+from holdfast.question.columns import bounds_pair
+from holdfast.question.text import identifier
+
+__all__ = ["attach", "columns"]
+
+
+@app.command(epilog="Example: holdfast attach reviews v7 predictions.csv --value predicted")
+def attach(
+    name: Name,
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="What questions call it.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A CSV, Parquet or JSONL file with the values.")
+    ],
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="K", help="The file's column of keys, if it is not named as usual."),
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(metavar="V", help="The file's column of values, if it has several."),
+    ] = None,
+    bounds: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="LOW HIGH", help="The range of numbers, to be averaged."),
+    ] = None,
+    missing: Annotated[
+        str,
+        typer.Option(metavar="HOW", help="Keys without a value: refuse, or null."),
+    ] = "refuse",
+    by: Annotated[str | None, typer.Option(metavar="TEXT", help="Who attaches it.")] = None,
+    data: Data = None,
+    table: TableName = None,
+    as_json: Json = False,
+) -> None:
+    """Attach values that were made without protected columns, such as predictions.
+
+    Each belongs to the row with its key, the column named by --key at init. A name is written once;
+    the same values under another name are the same column.
+    """
+    declared = None
+    if bounds is not None:
+        declared = bounds_pair(tuple(read_number("bounds", end) for end in bounds))
+    holdout = opened(name, data, table, None)
+    found = holdout.attach(
+        column, file, key=key, value=value, bounds=declared, missing=missing, by=by
+    )
+    if as_json:
+        show_json(found.to_dict())
+        return
+    question = f"avg({identifier(found.name)} is not null)"
+    typer.echo(f"Attached {found}.")
+    typer.echo(f"\nNext: holdfast ask {quote(name)} {quote(question)}, or about its values")
+
+
+@app.command(epilog="Example: holdfast columns reviews")
+def columns(name: Name, as_json: Json = False) -> None:
+    """The columns that were attached."""
+    with looked_at(name) as transcript:
+        found = list(transcript.attached)
+    if as_json:
+        show_json([column.to_dict() for column in found])
+        return
+    for column in found:
+        typer.echo(str(column))
+    if not found:
+        typer.echo("No column has been attached.")
+    typer.echo(f"\nNext: holdfast attach {quote(name)} COLUMN FILE")

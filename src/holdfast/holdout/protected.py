@@ -1,0 +1,77 @@
+"""The protected rows of a holdout, with the attached columns that a question is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.data.attached import ColumnValues
+from holdfast.data.files import require_unchanged
+from holdfast.data.keys import KeyOrder, key_order
+from holdfast.data.sample import Sample
+from holdfast.errors import InvalidArgument
+from holdfast.ledger.attachments import AttachedColumn
+from holdfast.ledger.columns import ColumnStore, submitted_file
+from holdfast.ledger.entries import Opening
+
+__all__ = ["ProtectedRows"]
+
+
+class ProtectedRows:
+    """The rows, if the holdout was opened with them; attached columns are put beside on demand."""
+
+    def __init__(self, sample: Sample | None, opening: Opening, columns: ColumnStore) -> None:
+        self._opening = opening
+        self._columns = columns
+        self._order: KeyOrder | None = None
+        self._held: dict[str, ColumnValues] = {}  # by digest: what was read, or brought, here
+        self.put(sample)
+
+    def put(self, sample: Sample | None) -> None:
+        """These rows from now on, as they were opened."""
+        self.sample = sample
+        self._joined = sample
+
+    def needed(self, attached: Sequence[AttachedColumn] = ()) -> Sample:
+        """The rows, as they were, with these columns; looked at before anything is reserved."""
+        if self.sample is None or self._joined is None:
+            raise InvalidArgument(
+                f"a new question needs the rows of {self._opening.name!r}, and the ledger was "
+                "opened without them; open it with its data. Nothing was spent."
+            )
+        require_unchanged(self.sample)
+        for column in attached:
+            if column.name not in self._joined.types:
+                frame = self.values(column).frame(column.name)
+                self._joined = self._joined.joined(self.key, frame)
+        return self._joined if attached else self.sample
+
+    @property
+    def key(self) -> str:
+        """The column by which values are attached; refused where none was declared."""
+        found = self._opening.terms.key
+        if found is None:
+            raise InvalidArgument(
+                f"{self._opening.name!r} was opened without a key, so that nothing can be attached "
+                "to its rows; open a ledger with key= (--key), a column that names each row."
+            )
+        return found
+
+    @property
+    def order(self) -> KeyOrder:
+        """The keys of the rows, read once."""
+        if self._order is None:
+            key = self.key
+            self._order = key_order(self.needed(), key)
+        return self._order
+
+    def values(self, column: AttachedColumn) -> ColumnValues:
+        """What was attached, from beside the ledger; refused if that was changed."""
+        if column.digest not in self._held:
+            file = submitted_file(column.digest)
+            self._held[column.digest] = self._columns.read(file, self.key, column.digest)
+        return self._held[column.digest]
+
+    def keep(self, digest: str, values: ColumnValues) -> None:
+        """Write what is to be attached, durably when this returns."""
+        self._columns.write(submitted_file(digest), values)
+        self._held[digest] = values
