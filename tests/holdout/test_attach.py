@@ -577,6 +577,6 @@ def test_the_examples_of_the_page_run(
     exec(compile(example, "columns.md", "exec"), {})
     share, difference, status, *columns = capsys.readouterr().out.splitlines()
     assert 0.2 < float(share) < 0.3
-    assert difference.startswith("answered 0.")
+    assert difference.startswith("0.")
     assert status == "repeated"
     assert "v7-final: submitted, boolean, the same as v7" in columns[2]

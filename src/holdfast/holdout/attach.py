@@ -14,9 +14,10 @@ from holdfast.data.attached import ColumnValues, column_values, share_differing
 from holdfast.data.brought import Fields
 from holdfast.data.sample import check_names
 from holdfast.errors import InvalidArgument
-from holdfast.holdout.desk import Desk, now
+from holdfast.holdout.desk import Desk
 from holdfast.holdout.wishes import Body
 from holdfast.ledger.attachments import AttachedColumn
+from holdfast.ledger.chain import now
 from holdfast.question.bounds import Range
 from holdfast.question.columns import bounds_pair, no_column
 from holdfast.question.expression import ValueKind

@@ -8,7 +8,8 @@ before anything is read, durably, and stays closed; described questions do not d
 from __future__ import annotations
 
 from holdfast.data.sample import Sample
-from holdfast.holdout.desk import Desk, now
+from holdfast.holdout.desk import Desk
+from holdfast.ledger.chain import now
 from holdfast.ledger.entries import closing
 
 __all__ = ["close"]

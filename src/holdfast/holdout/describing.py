@@ -47,12 +47,10 @@ def ruled(
 
     `was_read` tells that it was read from its canonical text.
     """
-    if desk.ground is None:
+    if desk.ground is None or not (was_read or _is_told(desk.ground, question.text)):
         return None
     found = described(question, desk.ground)
-    if found is None or not (was_read or _is_told(desk.ground, found.text)):
-        return None
-    return None if not together and _is_long(desk, found) else found
+    return None if found is None or (not together and _is_long(desk, found)) else found
 
 
 def _is_told(ground: Ground, text: str) -> bool:

@@ -11,7 +11,6 @@ import hmac
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -40,7 +39,7 @@ from holdfast.holdout.wishes import (
 )
 from holdfast.ledger.addresses import noise_of_batch
 from holdfast.ledger.attachments import AttachedColumn, Attachments
-from holdfast.ledger.chain import chained
+from holdfast.ledger.chain import chained, now
 from holdfast.ledger.columns import ColumnStore
 from holdfast.ledger.entries import (
     Asked,
@@ -69,7 +68,7 @@ from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import columns_of
 
-__all__ = ["Desk", "now"]
+__all__ = ["Desk"]
 
 _TRIES = 2
 _GIVEN_UP = "the question cannot be read again, or the engine cannot evaluate it"
@@ -395,8 +394,3 @@ class Desk:
         if kept is not None:
             transcript.checkpointed()
         transcript.apply(rows)
-
-
-def now() -> str:
-    """The time, as the ledger writes it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -19,10 +19,10 @@ from holdfast.data.sampling import Independent, Sampling, measured, sampling_of,
 from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.guessers.catalogue import guessers_of
 from holdfast.guessers.guesser import Guesser
-from holdfast.holdout.desk import Desk, now
+from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
-from holdfast.ledger.chain import canonical
+from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import is_protected, keyed_print
 from holdfast.ledger.naming import is_there

@@ -14,12 +14,13 @@ from itertools import count
 from holdfast.errors import LedgerTampered, Refused
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
-from holdfast.holdout.desk import Desk, now
+from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.retelling import left_after, retold
 from holdfast.holdout.wishes import Body, LookFound, is_described
 from holdfast.holdout.wishing import wishes_for
 from holdfast.ledger.alike import alike
+from holdfast.ledger.chain import now
 from holdfast.ledger.entries import Recorded, Request, telling
 from holdfast.ledger.wholes import Followed, read_whole, whole
 from holdfast.mechanisms.mechanism import Wish, about

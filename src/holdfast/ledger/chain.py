@@ -12,12 +12,24 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
 from holdfast.errors import InvalidArgument, LedgerTampered
 
-__all__ = ["GENESIS", "RESTORE", "Row", "canonical", "chained", "keyed", "link", "seal", "verify"]
+__all__ = [
+    "GENESIS",
+    "RESTORE",
+    "Row",
+    "canonical",
+    "chained",
+    "keyed",
+    "link",
+    "now",
+    "seal",
+    "verify",
+]
 
 Row = tuple[int, str, str]  # number, text and hash of an entry
 GENESIS = "0" * 64
@@ -85,3 +97,8 @@ def verify(rows: Iterable[Row], previous: str = GENESIS, after: int = 0) -> str:
             )
         previous, expected = stored, seq + 1
     return previous
+
+
+def now() -> str:
+    """The time, as the ledger writes it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

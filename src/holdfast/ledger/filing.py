@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import hmac
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import RESTORE, Row, verify
 
 __all__ = [
+    "KEY",
     "SCHEMA",
     "Filed",
     "FiledPlace",
@@ -31,6 +33,7 @@ __all__ = [
     "place_of",
 ]
 
+KEY = "holdfast key/1 "  # no question's text begins like this
 # The digest of a question, the entry that says it, its look and its line (0 for none), and what
 # had leaked before.
 FiledPlace = tuple[str, int, int, int, float]
@@ -57,6 +60,13 @@ class Filed:
     look: int = 0
     line: int = 0
     leaked: float = 0.0
+
+
+def told_filing(body: Mapping[str, Any]) -> list[Filed]:
+    """What is to be found of lines that are told: what has parts, and all of them by their key."""
+    wholes = [line for line in body["lines"] if "parts" in line]
+    found = [Filed(line["request"]["question"], line=line["line"]) for line in wholes]
+    return found if body["key"] is None else [*found, Filed(KEY + body["key"])]
 
 
 @dataclass(frozen=True, slots=True)

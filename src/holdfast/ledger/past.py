@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -10,10 +11,10 @@ from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import GENESIS, RESTORE, Row
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.filing import Found, Kept
-from holdfast.ledger.recording import reading_entry
+from holdfast.ledger.recording import Pending, reading_entry, recorded, releases_of
 from holdfast.ledger.wholes import read_whole
 
-__all__ = ["CHECKPOINT", "Past", "checkpoint_of", "told_line", "unanswered"]
+__all__ = ["CHECKPOINT", "Past", "checkpoint_of", "look_at", "told_line"]
 
 CHECKPOINT = "checkpoint/1"
 
@@ -49,6 +50,23 @@ def checkpoint_of(kept: Kept) -> dict[str, Any] | None:
         return {name: body[name] for name in names}
 
 
+def look_at(batch: Callable[[int, dict[str, Any]], Pending], found: Found) -> Recorded | None:
+    """The look that is filed; None for anything else. `batch` reads what an entry reserves."""
+    if not found.filed.look:
+        return None
+    (reserve, reserved, _), (seq, text, receipt) = found.before, found.settled
+    filed = found.filed
+    with reading_entry(f"entry {seq}"):
+        pending = batch(reserve, json.loads(reserved))
+        body = json.loads(text)
+        releases = releases_of(seq, body, pending)
+    how = (body["at"], receipt, filed.leaked, pending.mechanism, filed.line or None)
+    for asked, release in zip(pending.asked, releases, strict=True):
+        if (release.number, asked.offer.question) == (filed.look, filed.question):
+            return recorded(asked, release, *how)
+    raise _unanswered(seq, filed.question)
+
+
 def told_line(found: Found) -> Recorded | None:
     """The line that is filed and follows from looks; None for anything else that is filed."""
     if not found.filed.line or found.filed.look:
@@ -59,9 +77,9 @@ def told_line(found: Found) -> Recorded | None:
         for line in body["lines"]:
             if line["line"] == found.filed.line and "parts" in line:
                 return read_whole(line, body["at"], receipt)
-    raise unanswered(seq, found.filed.question)
+    raise _unanswered(seq, found.filed.question)
 
 
-def unanswered(seq: int, question: str) -> LedgerTampered:
+def _unanswered(seq: int, question: str) -> LedgerTampered:
     """What is said of an entry that does not say what was filed under it."""
     return LedgerTampered(f"entry {seq} of the ledger does not answer {question}. {RESTORE}")

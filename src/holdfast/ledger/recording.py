@@ -26,6 +26,7 @@ __all__ = [
     "reading_entry",
     "recorded",
     "releases_of",
+    "require_numbered",
 ]
 
 
@@ -36,6 +37,15 @@ class Pending:
     seq: int
     mechanism: Mechanism
     asked: tuple[Asked, ...]
+
+
+def require_numbered(pending: Pending, first: int) -> None:
+    """Refuse a batch whose looks are not the next ones."""
+    numbers = [each.offer.number for each in pending.asked]
+    if not numbers or numbers != list(range(first, first + len(numbers))):
+        raise LedgerTampered(
+            f"entry {pending.seq} of the ledger reserves questions {numbers}; the next is {first}."
+        )
 
 
 def recorded(

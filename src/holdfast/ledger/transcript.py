@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count as counting
 from typing import Any, TypeVar
 
@@ -18,10 +19,17 @@ from holdfast.ledger.alike import alike
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, canonical, verify
 from holdfast.ledger.entries import Asked, Opening, Recorded
-from holdfast.ledger.filing import Filed, Found, Kept
+from holdfast.ledger.filing import KEY, Filed, Found, Kept, told_filing
 from holdfast.ledger.looks import Looks, Narrowest
-from holdfast.ledger.past import CHECKPOINT, Past, checkpoint_of, told_line, unanswered
-from holdfast.ledger.recording import Pending, at_worst, reading_entry, recorded, releases_of
+from holdfast.ledger.past import CHECKPOINT, Past, checkpoint_of, look_at, told_line
+from holdfast.ledger.recording import (
+    Pending,
+    at_worst,
+    reading_entry,
+    recorded,
+    releases_of,
+    require_numbered,
+)
 from holdfast.ledger.wholes import read_whole
 from holdfast.mechanisms.account import Account, Closed
 from holdfast.mechanisms.catalogue import built, checking
@@ -34,7 +42,6 @@ __all__ = ["Transcript"]
 
 _Said = TypeVar("_Said")
 
-_KEY = "holdfast key/1 "  # no question's text begins like this
 _CHECKPOINT_EVERY = 128  # entries or answers: reading so many takes no longer than opening the file
 
 
@@ -116,10 +123,7 @@ class Transcript:
     def filing(self, body: Mapping[str, Any]) -> list[Filed]:
         """What is to be found of the next entry: its answers, and by its key what was told."""
         if body["kind"] == "told/1":
-            key = body["key"]
-            wholes = [line for line in body["lines"] if "parts" in line]
-            found = [Filed(line["request"]["question"], line=line["line"]) for line in wholes]
-            return found if key is None else [*found, Filed(_KEY + key)]
+            return told_filing(body)
         if body["kind"] != "settle/2" or self.pending is None:
             return []
         return [
@@ -187,7 +191,9 @@ class Transcript:
 
     def looks_at(self, question: str) -> Sequence[Recorded]:
         """The looks at one question, with those that were folded by a checkpoint."""
-        return self._filed(question, self._recall_look, lambda: self._looks.get(question, ()))
+        return self._filed(
+            question, partial(look_at, self._batch), lambda: self._looks.get(question, ())
+        )
 
     def told_of(self, question: str) -> Sequence[Recorded]:
         """What was told of a question and followed from looks, with what a checkpoint folded."""
@@ -199,7 +205,7 @@ class Transcript:
         def here() -> Sequence[int]:
             return [self._keys[key]] if key in self._keys else []
 
-        return next(iter(self._filed(_KEY + key, lambda found: found.settled[0], here)), None)
+        return next(iter(self._filed(KEY + key, lambda found: found.settled[0], here)), None)
 
     def _filed(
         self,
@@ -215,21 +221,6 @@ class Transcript:
             found = [] if self._past is None else past.found(text)
             recalled = [recall(each) for each in found if each.settled[0] <= self._skipped]
             return (*(each for each in recalled if each is not None), *here())
-
-    def _recall_look(self, found: Found) -> Recorded | None:
-        if not found.filed.look:
-            return None
-        (reserve, reserved, _), (seq, text, receipt) = found.before, found.settled
-        filed = found.filed
-        with reading_entry(f"entry {seq}"):
-            pending = self._batch(reserve, json.loads(reserved))
-            body = json.loads(text)
-            releases = releases_of(seq, body, pending)
-        how = (body["at"], receipt, filed.leaked, pending.mechanism, filed.line or None)
-        for asked, release in zip(pending.asked, releases, strict=True):
-            if (release.number, asked.offer.question) == (filed.look, filed.question):
-                return recorded(asked, release, *how)
-        raise unanswered(seq, filed.question)
 
     @property
     def questions(self) -> Iterable[str]:
@@ -316,12 +307,7 @@ class Transcript:
                 "finished."
             )
         pending = self._batch(seq, body)
-        numbers = [each.offer.number for each in pending.asked]
-        first = self.account.looks + 1
-        if not numbers or numbers != list(range(first, first + len(numbers))):
-            raise LedgerTampered(
-                f"entry {seq} of the ledger reserves questions {numbers}; the next is {first}."
-            )
+        require_numbered(pending, self.account.looks + 1)
         self.pending = pending
 
     def _batch(self, seq: int, body: dict[str, Any]) -> Pending:

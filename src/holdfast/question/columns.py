@@ -185,7 +185,7 @@ class Schema:
     def column(self, name: str, *, quoted: bool = False) -> Column:
         """The column of that name; without quotes, capitals do not matter unless they must."""
         known = (*self.types, *self.aliases)
-        matches = [name] if name in known else []
+        matches = [name] if name in self.types or name in self.aliases else []
         if not matches and not quoted:
             matches = [each for each in known if each.casefold() == name.casefold()]
         if not matches:
@@ -202,16 +202,6 @@ class Schema:
                 "numbers, text, booleans, dates and times."
             )
         return Column(found, self.types[found])
-
-    def require_own(self, names: Iterable[str]) -> None:
-        """Refuse what is no column by this very name: functions are given their columns by it."""
-        for name in names:
-            column = self.column(name, quoted=True)
-            if column.name != name:
-                raise InvalidQuestion(
-                    f"{_shortened(name)} is another name of column {_shortened(column.name)}; a "
-                    "function must name the column itself."
-                )
 
 
 def no_column(name: str, columns: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ the value of a row may not depend on the rows beside it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["RowFunction", "bind_function", "row_function"]
+__all__ = ["RowFunction", "bind_function", "require_own", "row_function"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,20 @@ def row_function(
     return RowFunction(function, tuple(dict.fromkeys(names)), bounds_pair(bounds), name, version)
 
 
+def require_own(schema: Schema, names: Iterable[str]) -> None:
+    """Refuse what is no column by this very name: functions are given their columns by it."""
+    for name in names:
+        column = schema.column(name, quoted=True)
+        if column.name != name:
+            raise InvalidQuestion(
+                f"{name!r} is another name of column {column.name!r}; a function must name the "
+                "column itself."
+            )
+
+
 def bind_function(function: RowFunction, schema: Schema) -> RowValue:
     """The function as a row value of this table; tried on invented rows, never on the table's."""
-    schema.require_own(function.columns)
+    require_own(schema, function.columns)
     invented = _invented_rows(schema, function.columns).drop_nulls()
     try:
         function.values(invented)

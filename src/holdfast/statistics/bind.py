@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.calls import CallText, read_call
+from holdfast.question.functions import require_own
 from holdfast.statistics.averages import MEANS
 from holdfast.statistics.entry import Bound, number_of
 from holdfast.statistics.mean import Mean
@@ -32,10 +33,10 @@ def bind(question: Question, table: Table) -> Bound:
     if isinstance(question, str):
         question = _single(read_question(question))
     if isinstance(question, TableFunction):
-        table.schema.require_own(question.columns)
+        require_own(table.schema, question.columns)
         return question
     if isinstance(question, Mean):
-        table.schema.require_own(question.row.columns)
+        require_own(table.schema, question.row.columns)
         return question
     if isinstance(question, Call):
         try:
