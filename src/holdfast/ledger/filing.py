@@ -31,6 +31,7 @@ __all__ = [
     "keep",
     "kept",
     "place_of",
+    "told_filing",
 ]
 
 KEY = "holdfast key/1 "  # no question's text begins like this
