@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,23 +56,32 @@ def test_every_mechanism_has_a_page_with_an_example_that_runs(
         exec(compile(example, f"{name}.md", "exec"), names)
 
 
-def test_the_half_widths_of_the_readme_are_the_planners() -> None:
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    plan = holdfast.plan(rows=163_673, questions=500, described="off")
-    for row in (
+@pytest.mark.parametrize(
+    ("described", "rows"),
+    [
         (
-            "guess and check, 0 surprises",
-            "guess and check, 5 surprises",
-            "guess and check, 50 surprises",
+            None,
+            [
+                tuple(f"described, {bits} bits" for bits in (15, 25, 35, 50)),
+                tuple(f"guess and check, {refuted} surprises" for refuted in (0, 5, 50)),
+                ("Rogers et al. 2020 (published)", "Jung et al. 2020 (published)"),
+                ("one look",),
+            ],
         ),
-        ("gaussian", "bounded noise"),
-        ("Rogers et al. 2020 (published)", "Jung et al. 2020 (published)"),
-        ("sample splitting",),
-    ):
+        ("off", [("median noise",), ("gaussian", "bounded noise"), ("sample splitting",)]),
+    ],
+)
+def test_the_half_widths_of_the_readme_are_the_planners(
+    described: Any, rows: list[tuple[str, ...]]
+) -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    plan = holdfast.plan(rows=163_673, questions=500, described=described)
+    for row in rows:
         widths = [plan[name].half_width or math.nan for name in row]
         assert " / ".join(f"{math.ceil(width * 1e4) / 1e4:.4f}" for width in widths) in page
-    assert plan.recommended.name == "median noise"
-    assert f"**{math.ceil((plan.half_width or 0) * 1e4) / 1e4:.4f}**" in page
+    if described is None:
+        assert plan.recommended.name == "bounded noise"
+        assert f"**{math.ceil((plan.half_width or 0) * 1e4) / 1e4:.4f}**" in page
 
 
 def test_the_readmes_picture_of_re_use_is_the_demos() -> None:
