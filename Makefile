@@ -33,13 +33,13 @@ widths: $(STAMP)
 	$(BIN)/python -m benchmarks.widths
 
 # The lock names versions and hashes, and no registry.
-EXTRAS := charts data duckdb lab dev
+EXTRAS := charts data duckdb evals lab mcp postgres serve sklearn dev
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/pip install --quiet uv
 	$(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes \
 	  --no-annotate --no-header $(foreach extra,$(EXTRAS),--extra $(extra)) \
-	  --upgrade --output-file requirements.lock pyproject.toml
+	  --output-file requirements.lock pyproject.toml
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Holdfast needs Python 3.11 or later; this is %d.%d. Try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
