@@ -37,8 +37,10 @@ from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.witness import Witness
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, RowValue
+from holdfast.statistics.statistic import averaged
 from tests.mechanisms.fake import SCHEMA, Sums
 from tests.seam import CHECKPOINT_EVERY, INSERT_ENTRY, put_sample, real, transcript_of
+from tests.statistics.asked import asked
 
 Entries = Sequence[tuple[dict[str, Any], Sequence[filing.Filed]]]
 ROWS = 1_000_000
@@ -92,7 +94,8 @@ def ask_batch(holdout: Holdout, number: int) -> list[Answer]:
         case 0:
             return [holdout.ask(question)]
         case 1:
-            return [holdout.check(question, guess=0.5)]
+            count, _ = total(averaged(asked(question, SCHEMA)))
+            return [holdout.check(question, guess=count / GRID / ROWS)]
         case _:
             return holdout.ask_many([question, f"avg(x < {number})"])
 

@@ -28,10 +28,8 @@ def settled(bodies: list[Body]) -> list[Body]:
     for seq, body in enumerate(bodies, start=1):
         pending = transcript.pending
         if body["kind"] == "settle/2" and pending is not None:
-            releases = [
-                pending.mechanism.settle(asked.offer, symbol)
-                for asked, symbol in zip(pending.asked, body["symbols"], strict=True)
-            ]
+            offers = [asked.offer for asked in pending.asked]
+            releases = pending.mechanism.settle(offers, body["symbols"])
             found.append(settlement(body["at"], pending.seq, body["symbols"], releases))
         else:
             found.append(body)

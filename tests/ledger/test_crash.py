@@ -39,7 +39,7 @@ def require_as_if_nothing_had_happened(found: Transcript, uninterrupted: Transcr
     assert [each.number for each in answers] == list(range(1, len(answers) + 1))
     assert found.pending is None
     assert found.abandoned == []
-    assert found.account.asked == len(answers)
+    assert found.account.looks == len(answers)
     following = uninterrupted.answers[len(answers)]
     assert found.account.nats == following.leaked
 
@@ -83,10 +83,10 @@ def test_a_process_killed_at_a_point(
     assert left.count == 1 + 2 * batch + reserved + settled
     assert (left.pending is not None) == (reserved and not settled)
     # Before anybody finishes it, it is charged for what may have been learnt.
-    asked = left.committed.asked
+    asked = left.committed.looks
     assert left.committed.nats >= short_run.answers[asked].leaked
     with resumed(path) as holdout:
-        assert holdout.budget.asked == asked
+        assert holdout.budget.account.looks == asked
         while next_batch(holdout) < 5:
             ask_batch(holdout, next_batch(holdout))
     require_as_if_nothing_had_happened(folded(path), short_run)
@@ -119,7 +119,7 @@ def test_two_hundred_random_kills(start: Path, tmp_path: Path) -> None:
     truth = folded(uninterrupted)
     delivered = 0
     for path, left in zip(paths, lefts, strict=True):
-        assert left.committed.nats >= truth.answers[left.committed.asked].leaked
+        assert left.committed.nats >= truth.answers[left.committed.looks].leaked
         with resumed(path) as holdout:
             ask_batch(holdout, next_batch(holdout))
         found = folded(path)

@@ -1,67 +1,24 @@
-"""The commands that make a holdout and ask it: init, ask, check."""
+"""The command that makes a holdout: init."""
 
 from __future__ import annotations
 
 import warnings
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from holdfast import require
 from holdfast.cli.app import Json, app, read_number, sampling_of_text, show_json
-from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
+from holdfast.cli.ledgers import TableName
 from holdfast.errors import InvalidArgument, SecondLedger
-from holdfast.statistics import call
 
 if TYPE_CHECKING:
-    from holdfast.holdout.answer import Answer
-    from holdfast.holdout.distribution import Distribution
-    from holdfast.holdout.groups import Groups
     from holdfast.holdout.holdout import Holdout
     from holdfast.question.columns import Schema
 
-__all__ = ["ask", "check", "init"]
-
-_QuestionText = Annotated[
-    str,
-    typer.Argument(
-        metavar="QUESTION",
-        help='A statistic, such as "avg(arr_delay > 15)", "median(distance)" or '
-        '"auc(score, late)".',
-    ),
-]
-_Where = Annotated[
-    str | None,
-    typer.Option(metavar="CONDITION", help="Only among rows like these: \"origin = 'JFK'\"."),
-]
-_By = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="For each value of a column that is declared, or known from other rows. Twice for two "
-        'columns; "avg(x) by origin, month" says the same.',
-    ),
-]
-_Bounds = Annotated[
-    tuple[str, str] | None,
-    typer.Option(metavar="LOW HIGH", help="The range of the value; it is cut to it."),
-]
-_Better = Annotated[
-    Literal["higher", "lower"] | None,
-    typer.Option(help="Of a difference: say whether the first is better, worse, or cannot tell."),
-]
-_DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; ask nothing.")]
-_Why = Annotated[str | None, typer.Option(metavar="TEXT", help="Why you ask; kept in the ledger.")]
-_Tolerance = Annotated[
-    str | None,
-    typer.Option(metavar="X", help="Another half-width than the declared one (part of the range)."),
-]
-_HalfWidth = Annotated[
-    str | None,
-    typer.Option(metavar="X", help="The same in the unit of the answer: 6, of minutes."),
-]
+__all__ = ["init"]
 
 
 @app.command(epilog="Example: holdfast init hold.parquet --name flights --questions 500")
@@ -81,6 +38,10 @@ def init(
     tolerance: Annotated[
         str | None,
         typer.Option(metavar="X", help="Promised half-width, as a part of the range: 0.025."),
+    ] = None,
+    candidates: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="How many will be gated, at most; left out: open."),
     ] = None,
     confidence_level: Annotated[
         str, typer.Option(metavar="X", help="Probability that all intervals are true together.")
@@ -177,6 +138,7 @@ def init(
             ledger=path,
             questions=read_number("questions", questions),  # type: ignore[arg-type]
             surprises=read_number("surprises", surprises),  # type: ignore[arg-type]
+            candidates=read_number("candidates", candidates),  # type: ignore[arg-type]
             tolerance=read_number("tolerance", tolerance),
             confidence_level=read_number("confidence_level", confidence_level),
             sampling=sampling_of_text(sampling),
@@ -262,136 +224,3 @@ def _first_question(holdout: Holdout) -> str:
     else:
         question = f"avg({next(iter(by_kind.values()), 'column')} is not null)"
     return quote(question) if '"' in question else f'"{question}"'
-
-
-@app.command(
-    help="Ask a question without a guess.\n\n"
-    f'Statistics: {", ".join(["avg", *call.__all__])}; add "where ..." for rows like these.',
-    epilog="Example: holdfast ask flights \"avg(arr_delay > 15) where origin = 'JFK'\"",
-)
-def ask(
-    name: Name,
-    question: _QuestionText,
-    where: _Where = None,
-    by: _By = None,
-    bounds: _Bounds = None,
-    better: _Better = None,
-    train: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Other rows, to guess from by itself.")
-    ] = None,
-    guesser: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who guesses: a name of docs/guessers.md.")
-    ] = None,
-    discover: Annotated[
-        bool,
-        typer.Option(
-            "--discover",
-            help="Find the groups in the protected rows. This ends asks and checks for good; "
-            "described questions stay.",
-        ),
-    ] = False,
-    top: Annotated[
-        str | None, typer.Option(metavar="K", help="Of discovered groups, the K largest.")
-    ] = None,
-    why: _Why = None,
-    tolerance: _Tolerance = None,
-    half_width: _HalfWidth = None,
-    dry_run: _DryRun = False,
-    data: Data = None,
-    table: TableName = None,
-    as_json: Json = False,
-) -> None:
-    """Ask a question without a guess."""
-    from holdfast.cli.asked import question_of
-
-    asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
-    wanted = _wanted(tolerance, half_width)
-    if dry_run:
-        known = resumed(name, train, guesser)
-        _show_cost(known, asked, as_json, discover=discover, **wanted)
-        return
-    largest: Any = read_number("top", top)
-    holdout = opened(name, data, table, train, guesser)
-    found = holdout.ask(asked, why=why, discover=discover, top=largest, **wanted)
-    _show(name, found, as_json)
-
-
-@app.command(
-    epilog='Example: holdfast check flights "avg(arr_delay > 15)" --guess 0.237 --why "baseline"'
-)
-def check(
-    name: Name,
-    question: _QuestionText,
-    guess: Annotated[
-        str | None, typer.Option(metavar="X", help="What you think it is, in its own unit.")
-    ] = None,
-    guess_from: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Other rows, to compute the guess from.")
-    ] = None,
-    at_most: Annotated[
-        str | None, typer.Option(metavar="X", help="Check one side: at most this.")
-    ] = None,
-    at_least: Annotated[
-        str | None, typer.Option(metavar="X", help="Check one side: at least this.")
-    ] = None,
-    where: _Where = None,
-    by: _By = None,
-    bounds: _Bounds = None,
-    better: _Better = None,
-    why: _Why = None,
-    tolerance: _Tolerance = None,
-    half_width: _HalfWidth = None,
-    dry_run: _DryRun = False,
-    data: Data = None,
-    table: TableName = None,
-    as_json: Json = False,
-) -> None:
-    """Check a guess: almost free when confirmed.
-
-    A guess that is not confirmed is a surprise, and is answered as an ask is. The same statistics
-    as for ask.
-    """
-    from holdfast.cli.asked import question_of
-
-    asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
-    if [guess, guess_from, at_most, at_least].count(None) != 3:
-        raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
-    claim: dict[str, Any] = {
-        "guess": read_number("guess", guess) if guess_from is None else guess_from,
-        "at_most": read_number("at_most", at_most),
-        "at_least": read_number("at_least", at_least),
-    }
-    wanted = _wanted(tolerance, half_width)
-    if dry_run:
-        _show_cost(resumed(name), asked, as_json, **wanted, **claim)
-        return
-    holdout = opened(name, data, table)
-    _show(name, holdout.check(asked, why=why, **wanted, **claim), as_json)
-
-
-def _wanted(tolerance: str | None, half_width: str | None) -> dict[str, Any]:
-    """The half-width that is named, as the verbs take it."""
-    return {
-        "tolerance": read_number("tolerance", tolerance),
-        "half_width": read_number("half_width", half_width),
-    }
-
-
-def _show_cost(holdout: Holdout, asked: Any, as_json: bool, **said: Any) -> None:
-    cost = holdout.cost(asked, **said)
-    if as_json:
-        show_json(cost.to_dict())
-        return
-    typer.echo(f"{cost}\n  now {holdout.budget.remaining}")
-    typer.echo("\nNext: the same without --dry-run, to ask it.")
-
-
-def _show(name: str, found: Answer | Groups | Distribution, as_json: bool) -> None:
-    from holdfast.holdout.answer import Answer
-
-    one = isinstance(found, Answer)
-    if as_json:
-        show_json(found.to_dict() if isinstance(found, Answer) else found.to_dicts())
-        return
-    typer.echo(f"{found.question}\n  {found}" if one else str(found))
-    typer.echo(f"\nNext: holdfast budget {quote(name)}")

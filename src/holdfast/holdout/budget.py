@@ -33,7 +33,7 @@ class Budget:
 
     @property
     def asked(self) -> int:
-        """Questions answered so far; repeats are not counted."""
+        """Questions asked without a description so far; repeats and claims are not counted."""
         return self.account.asked
 
     @property
@@ -54,6 +54,19 @@ class Budget:
         if self.checker is None or self.account.closed is not None:
             return 0
         return self.checker.surprises_left(self.terms, self.account)
+
+    @property
+    def candidates_left(self) -> int | None:
+        """How many more may be gated; None where no number was declared."""
+        if self.terms.candidates is None:
+            return None
+        return 0 if self.account.closed is not None else self.terms.candidates - self.account.gates
+
+    @property
+    def more_candidates(self) -> str:
+        """The same in words."""
+        left = self.candidates_left
+        return "any number of candidates" if left is None else f"{plural(left, 'candidate')} left"
 
     @property
     def privacy(self) -> Privacy | None:
@@ -113,6 +126,10 @@ class Budget:
             "checks": self.account.checks,
             "surprises": self.account.surprises,
             "surprises_left": self.surprises_left,
+            "gates": self.account.gates,
+            "shown": self.account.shown,
+            "candidates": self.terms.candidates,
+            "candidates_left": self.candidates_left,
             "tolerance": self.terms.tolerance,
             "confidence_level": self.terms.confidence_level,
             "described_share": self.terms.described_share,
@@ -138,6 +155,7 @@ class Budget:
                 f"Budget: {self._described}{plural(self.asked, self._other)} answered{declared}, "
                 f"{plural(self.account.surprises, 'surprise')} in "
                 f"{plural(self.account.checks, 'check')}",
+                *self._gated,
                 f"  left{width}: {self._left}",
                 f"  promised: {self.promise}",
                 *pots,
@@ -148,6 +166,14 @@ class Budget:
         )
 
     __repr__ = __str__
+
+    @property
+    def _gated(self) -> list[str]:
+        """What became of candidates, where there are any."""
+        if self.account.gates == 0 and self.terms.candidates is None:
+            return []
+        tried = f"{self.account.shown:,} of {plural(self.account.gates, 'candidate')} shown"
+        return [f"  gates: {tried}; {self.more_candidates}"]
 
     @property
     def _described(self) -> str:
@@ -192,7 +218,8 @@ class Cost:
     A described question has `bits` and takes no budget; its half-width is the one that is sure.
     What it costs are nats to those that come later without a description. `left` is how many of
     those can be asked now, `left_after` how many if all guesses are confirmed, and at worst. With
-    `closes`, asks and checks end with it, for good.
+    `closes`, asks and checks end with it, for good. A gate costs `least` if nothing is shown, and
+    one of the `candidates` that are left, in words.
     """
 
     question: str
@@ -205,6 +232,7 @@ class Cost:
     left: int = 0
     left_after: tuple[int, int] = (0, 0)
     closes: bool = False
+    candidates: str | None = None
 
     @property
     def repeated(self) -> bool:
@@ -234,6 +262,11 @@ class Cost:
             )
         if self.repeated:
             return f"{self.question}: asked before, so repeating it is free"
+        if self.candidates is not None:
+            return (
+                f"{self.question}: takes one candidate, with {self.candidates} now; costs "
+                f"{self.least:.3g} nats if it is not shown and {self.most:.3g} if it is"
+            )
         if self.bits is None:
             return f"{self.question}: {self._width}; costs {self._price}"
         later = f"; of later questions without a description it takes {self._price}"

@@ -37,7 +37,7 @@ _COLOURS = {kind.name: kind.colour for kind in CATALOGUE.values()}
 _STATUS_COLOURS: dict[Status | Literal["says nothing"], str] = {
     "answered": "#1f77b4",
     "confirmed": "#0b6e4f",
-    "surprise": "#d62728",
+    "not confirmed": "#d62728",
     "no promise": "#808080",
     "says nothing": "#c0c0c0",
 }

@@ -18,8 +18,9 @@ from typing import Any
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.described.question import described_again
-from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.errors import LedgerTampered
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
+from holdfast.holdout.answering import mechanism_for
 from holdfast.holdout.budget import Budget, budget_of
 from holdfast.holdout.guess import other_rows
 from holdfast.holdout.protected import ProtectedRows
@@ -59,7 +60,7 @@ from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish
 from holdfast.mechanisms.walk import Answered, answer
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.known import known_variance
@@ -132,17 +133,6 @@ class Desk:
         protected = partial(is_protected, self.opening, self.store.secret)
         return other_rows(data, self.opening.name, protected)
 
-    def require_checks(self) -> Checker:
-        """What checks guesses beside the ledger's mechanism; refused where nothing can."""
-        checker = self.transcript.checker
-        if checker is None:
-            kind = kind_of(self.opening.mechanism["name"])
-            raise InvalidArgument(
-                f"this ledger answers by {kind.name} and checks no guesses: {kind.refuses_checks} "
-                "Use ask, or another ledger."
-            )
-        return checker
-
     def refresh(self) -> None:
         """Read what others have written since."""
         with self.store.guard:
@@ -186,8 +176,7 @@ class Desk:
             replace(wish, variance=known_variance(wish.question, transcript.by_question))
             for wish in wishes
         ]
-        asks = wishes[0].claim is None
-        mechanism = transcript.mechanism if asks else self.require_checks()
+        mechanism = mechanism_for(transcript, wishes[0])
         return mechanism, mechanism.offer(transcript.terms, account, informed)
 
     def was_read(self, text: str) -> None:
@@ -289,25 +278,34 @@ class Desk:
         conclude: Concluding | None,
     ) -> Sequence[Recorded]:
         mechanism, offers = self.offers(wishes, self.transcript.account)
+        self._require_answers(wishes, offers)
         questions = [wish.question for wish in wishes]
         rows = [row for question in questions for row in rows_of(question)]
         # What the engine cannot take is not paid for.
-        self.protected.needed(self._attached_of(questions)).prepare(rows)
+        self.protected.needed(self.attached_of(questions)).prepare(rows)
         asked = [
             Asked(
                 offer,
-                question.low,
-                question.high,
+                wish.question.low,
+                wish.question.high,
                 requests[offer.question],
-                self._nonce(question),
+                self._nonce(wish.question),
+                wish.follows,
             )
-            for offer, question in zip(offers, questions, strict=True)
+            for offer, wish in zip(offers, wishes, strict=True)
         ]
         self._write(reservation(now(), mechanism.name, asked))
         pending = self.transcript.pending
         if pending is not None and not self._settle(pending, lambda: questions, conclude):
             raise given_up(pending)
         return self.transcript.newest(len(wishes))
+
+    def _require_answers(self, wishes: Sequence[Wish], offers: Sequence[Offer]) -> None:
+        """Refuse claims that must be answered if they are refuted, where that would be refused."""
+        asks = [replace(wish, claim=None) for wish in wishes if wish.claim and not wish.suffices]
+        if asks:
+            worst = [offer.worst_charge for offer in offers]
+            self.offers(asks, charged(self.transcript.account, offers, worst))
 
     def _settle(
         self,
@@ -341,10 +339,10 @@ class Desk:
         offers = [each.offer for each in asked]
         noise = noise_of_batch(self.store.secret, self.opening.fingerprint, mechanism.name, asked)
         found = questions()
-        sample = self.protected.needed(self._attached_of(found))
+        sample = self.protected.needed(self.attached_of(found))
         return answer(mechanism, self.transcript.terms, offers, found, sample, noise)
 
-    def _attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
+    def attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
         """The attached columns that some questions are about."""
         columns = [column for question in questions for column in columns_of(question)]
         return self.transcript.attached.among(columns)
@@ -365,7 +363,7 @@ class Desk:
             self._write(entry)
             return
         ((_, _, receipt),) = chained([entry], transcript.count, transcript.head)
-        looks = transcript.answered(pending, found.releases, at, receipt)
+        looks = transcript.answered(pending, found, at, receipt)
         self._write(entry, *conclude(looks))
 
     def _finish_pending(self, wanted: Mapping[str, Wish]) -> None:

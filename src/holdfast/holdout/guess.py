@@ -11,10 +11,9 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
-from holdfast.ledger.entries import Verb
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.mean import GroupMean
-from holdfast.statistics.playing import Side
+from holdfast.statistics.playing import Side, Verb
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import columns_of
@@ -33,17 +32,22 @@ __all__ = [
 class Guess:
     """What the analyst guesses: a number for each question, every part from other rows, or nothing.
 
-    With a `side` the number is a bound that is claimed. Read once: a table to guess from is opened
-    once, whatever it is used for.
+    With a `side` the number is a bound that is claimed, and what is `gated` is to be shown beyond
+    it; `differing` is the share of rows that are said to differ. Read once: a table to guess from
+    is opened once, whatever it is used for.
     """
 
     numbers: tuple[float, ...] | None = None
     rows: Sample | None = None
     side: Side | None = None
+    gated: bool = False
+    differing: float | None = None
 
     @property
     def verb(self) -> Verb:
         """What is done with it."""
+        if self.gated:
+            return "gate"
         return "ask" if self.numbers is None and self.rows is None else "check"
 
     def each(self, count: int) -> Guess:
@@ -125,10 +129,13 @@ def guess_of(
     return Guess(rows=other_rows(guess))
 
 
-def require_one_claim(guess: Any, at_most: float | None, at_least: float | None) -> None:
-    """Refuse a check of nothing, or of several claims at once."""
+def require_one_claim(
+    verb: Verb, guess: Any, at_most: float | None, at_least: float | None
+) -> None:
+    """Refuse a claim of nothing, or several claims at once."""
     if [guess is None, at_most is None, at_least is None].count(False) != 1:
-        raise InvalidArgument("check takes one of guess=, at_most= and at_least=.")
+        taken = "guess=, at_most= and at_least=" if verb == "check" else "at_most= and at_least="
+        raise InvalidArgument(f"{verb} takes one of {taken}.")
 
 
 def guessed_number(guess: object) -> float:

@@ -19,6 +19,7 @@ from holdfast.data.sampling import Independent, Sampling, measured, sampling_of,
 from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.guessers.catalogue import guessers_of
 from holdfast.guessers.guesser import Guesser
+from holdfast.holdout.answering import require_claims
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
@@ -32,7 +33,8 @@ from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.auto import AUTO, Choice, choose
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
-from holdfast.mechanisms.catalogue import checking, kind_of
+from holdfast.mechanisms.catalogue import claiming, kind_of
+from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.described_only import DESCRIBED_ONLY
 from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
@@ -51,6 +53,7 @@ def open(
     tolerance: float | None = None,
     questions: int | None = None,
     surprises: int | None = None,
+    candidates: int | None = None,
     confidence_level: float | None = None,
     sampling: str | Sampling | None = None,
     schema: Any = None,
@@ -78,6 +81,7 @@ def open(
     * `questions`: how many will be asked (default: open-ended);
     * `surprises`: how many of them, at most, you expect to be refuted guesses; it sets what checks
       cost, as `plan` says, and no promise rests on it (default: a prior that learns);
+    * `candidates`: how many will be gated, at most (default: open-ended);
     * `confidence_level`: the probability that all intervals are true together (default 0.95);
     * `sampling`: how the rows came about (default: independent);
     * `schema`: the bounds of columns, {name: (low, high)}, and perhaps their values and weights,
@@ -123,6 +127,7 @@ def open(
             described_share,
             key,
             None if public is None else tuple(require.texts("public", public)),
+            candidates,
         ),
         schema,
         None if mechanism is None else require.text("mechanism", mechanism),
@@ -147,7 +152,7 @@ def open(
             training = other_rows(train, transcript.opening.name, protected)
         desk = Desk(store, transcript, sample, training, timeout, guessers)
         if guesser is not None and guessers:
-            desk.require_checks()
+            require_claims(desk.transcript)
     except BaseException:
         store.close()
         raise
@@ -236,7 +241,7 @@ def _opening(path: Path, said: _Said, sample: Sample, training: Sample | None) -
     mechanism: dict[str, Any] = {"name": kind.name, "parameters": planned.parameters}
     if said.options:
         mechanism["options"] = dict(said.options)
-    if terms.surprises is not None and checking(mechanism, terms) is None:
+    if terms.surprises is not None and claiming(mechanism, terms, CHECKS) is None:
         raise InvalidArgument(
             f"surprises is {terms.surprises:,}, and {kind.name} checks no guesses: "
             f"{kind.refuses_checks} Leave surprises out, or choose another mechanism."
@@ -344,6 +349,7 @@ def _comparable(
     yield "tolerance", declared.tolerance, terms.tolerance
     yield "questions", declared.questions, terms.questions
     yield "surprises", declared.surprises, terms.surprises
+    yield "candidates", declared.candidates, terms.candidates
     yield "confidence_level", declared.confidence_level, terms.confidence_level
     yield "described", declared.described, terms.described
     yield "described_share", declared.described_share, terms.described_share

@@ -43,8 +43,8 @@ Concluding: TypeAlias = Callable[[Sequence[Recorded]], Sequence[Body]]
 
 
 def by_mechanism(wishes: Sequence[Wish]) -> list[list[Wish]]:
-    """Those that claim something, those that do not, and those that are described."""
-    groups: list[list[Wish]] = [[], [], []]
+    """Those to be checked, to be gated, to be asked, and those that are described."""
+    groups: list[list[Wish]] = [[], [], [], []]
     for wish in wishes:
         groups[order_of(wish)].append(wish)
     return [group for group in groups if group]
@@ -52,7 +52,9 @@ def by_mechanism(wishes: Sequence[Wish]) -> list[list[Wish]]:
 
 def order_of(wish: Wish) -> int:
     """Which of the groups a wish belongs to: each is answered by another mechanism."""
-    return 2 if is_described(wish.question) else int(wish.claim is None)
+    if is_described(wish.question):
+        return 3
+    return 2 if wish.claim is None else int(wish.gated)
 
 
 def is_described(question: object) -> TypeGuard[DescribedQuestion]:

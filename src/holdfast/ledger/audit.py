@@ -212,7 +212,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
                 statistic = recorded_statistic(asked.offer.question, table)
             else:
                 statistic = described_again(asked.offer.question, ground)
-            fault = _question_fault(transcript, asked, statistic)
+            fault = _question_fault(transcript, asked, statistic) or _order_fault(transcript, asked)
         except HoldfastError:
             fault = "its question cannot be read, or has no interval here"
         if fault:
@@ -221,11 +221,25 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     fault = _offer_fault(transcript, pending, statistics)
     if fault:
         return fault
-    for request in {asked.request for asked in pending.asked if asked.is_part}:
-        question = asked_again(request.question, table)
-        if is_single(question) or not _is_in_range(request, question):
+    for asked in pending.asked:
+        if not asked.is_part:
+            continue
+        question = asked_again(asked.request.question, table)
+        has_parts = asked.follows is not None or not is_single(question)
+        if not has_parts or not _is_in_range(asked.request, question):
             return ": what it is asked for has no parts, or another range"
     return None
+
+
+def _order_fault(transcript: Transcript, asked: Asked) -> str | None:
+    """Whether a look that follows a claim follows one of its own question that was refuted."""
+    if asked.follows is None:
+        return None
+    before = _look(transcript, asked.follows.look)
+    same = asked.offer.question in (before.question, before.request.question)
+    if same and before.refuted == asked.follows:
+        return None
+    return "it does not follow a claim that was not confirmed"
 
 
 def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) -> str | None:
@@ -269,6 +283,7 @@ def _made_again(
             asked.offer.claim,
             asked.offer.guess,
             known_variance(statistic, transcript.by_question),
+            moment=None if asked.offer.prior is None else (asked.offer.extra or {}).get("moment"),
         )
         for asked, statistic in zip(pending.asked, statistics, strict=True)
     ]

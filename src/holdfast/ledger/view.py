@@ -195,7 +195,9 @@ def _unfinished(transcript: Transcript) -> list[Recorded]:
 
 _REASONS = {
     "confirmed": "guess and check: an interval valid for this question lies inside the claim",
-    "surprise": "guess and check: the claim was not implied, so it was answered with bounded noise",
+    "not confirmed": "guess and check: no interval valid for this question lies inside the claim",
+    "shown": "gate: a test valid for this question rejects everything else",
+    "not shown": "gate: the test leaves it open, and nothing is claimed",
 }
 
 

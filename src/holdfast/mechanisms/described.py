@@ -22,6 +22,7 @@ from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.release import each_settled
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
@@ -85,7 +86,10 @@ class Described:
         ]
         return [look.symbols_of(each) for look, each in zip(looks, found, strict=True)]
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._told, offers, symbols)
+
+    def _told(self, offer: Offer, symbol: Symbol) -> Release:
         if not isinstance(symbol, list | tuple) or offer.extra is None:
             raise TypeError(f"a described answer needs whole numbers, not {symbol!r}")
         found = rule_from(offer.extra["rule"]).found(tuple(symbol))

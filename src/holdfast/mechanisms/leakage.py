@@ -25,7 +25,7 @@ from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
-from holdfast.mechanisms.release import released
+from holdfast.mechanisms.release import each_settled, released
 from holdfast.mechanisms.room import declared_left, require_room, too_tight
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.mechanisms.terms import Terms
@@ -107,7 +107,10 @@ class Leakage:
     ) -> list[Symbol]:
         return noisy_cells(self.law, offers, questions, sample, noise)
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._told, offers, symbols)
+
+    def _told(self, offer: Offer, symbol: Symbol) -> Release:
         return released(offer, symbol, "answered", offer.worst_charge)
 
     def advance(
@@ -244,18 +247,20 @@ def _too_wide(account: Account, tolerance: float, radius: float) -> Refused:
 def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float]) -> Account:
     """All questions of a batch are asked on one account, then all are charged.
 
-    A described question takes no share and is none of the number declared.
+    A described question or a claim takes no share and is none of the number declared.
     """
-    leakage, described = account.leakage, account.described
+    leakage, described, claims = account.leakage, account.described, account.claims
     for offer in offers:
-        if offer.bits is None:
-            leakage = leakage.ask(offer.log_share)
-        else:
+        if offer.bits is not None:
             described += 1
+        elif offer.prior is not None:
+            claims += 1
+        else:
+            leakage = leakage.ask(offer.log_share)
     for charge in charges:
         if charge > 0.0:  # nothing is added exactly
             leakage = leakage.charge(charge)
-    return replace(account, leakage=leakage, described=described)
+    return replace(account, leakage=leakage, described=described, claims=claims)
 
 
 def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Release]) -> Account:

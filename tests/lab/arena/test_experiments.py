@@ -38,7 +38,7 @@ def test_reusable_holdout() -> None:
     }
     plain, thresholdout, holdfast = (row.shown or 0.0 for row in found.rows)
     assert plain > thresholdout > 0.5  # its noise and threshold are made for ten times the rows
-    assert abs(holdfast - 0.5) < 0.04
+    assert abs(holdfast - 0.5) < 0.06 < plain - 0.5
     assert {row.answered for row in found.rows} == {401}
 
 

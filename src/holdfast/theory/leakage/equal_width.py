@@ -35,6 +35,8 @@ __all__ = [
     "bounded_noise_half_width",
     "check_fits",
     "check_half_width",
+    "claims_fit",
+    "claims_half_width",
     "continuum_questions",
     "gaussian_leakage_fits",
     "gaussian_leakage_half_width",
@@ -283,6 +285,54 @@ def check_half_width(
     """The least half-width for k checks with at most `surprises` surprises."""
     floor = profile.radius(-_first(k, log_beta)) + require.non_negative("room", room)
     return least_half_width(lambda t: check_fits(profile, k, surprises, t, log_beta, room), floor)
+
+
+def claims_fit(
+    profile: Concentration, k: int, surprises: int, t: float, log_beta: float, room: float = 0.0
+) -> bool:
+    """Whether k claims g -+ t can be tested, and those that are refuted asked, to the end.
+
+    The worst run has all the surprises allowed, and the confirmations first. Each refuted claim is
+    charged -ln eps and then asked with a share beta/k; the claims themselves take none, and are
+    tested at what the asks leave.
+    """
+    first, room = _first(k, log_beta), require.non_negative("room", room)
+    eps = declared_surprise_prior(surprises, k)
+    refuted, nats = -math.log(eps), (surprises - k) * math.log1p(-eps)
+    if surprises > MOST_EXACT:
+        start = first + nats + refuted
+        return _affords(
+            profile, t, start, surprises, lambda a, t: uniform_cost(a, t) + refuted, room
+        )
+    for number in range(1, surprises + 1):
+        nats += refuted
+        alpha = profile.radius(-first - nats)
+        # If all may be refuted, the last may still be confirmed instead: at the same level.
+        if alpha + (room if number == k else 0.0) >= t:
+            return False
+        nats += uniform_cost(alpha, t)
+    if surprises == k:
+        return True
+    left = log_beta + math.log1p(-surprises / k)
+    return profile.radius(min(0.0, left) - nats) + room < t
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 11.2, checks of which some are refuted and asked",
+    statement="Of k adaptive claims g -+ t, at most `surprises` of them refuted in any order and "
+    "then asked with half-width t, all that is claimed and answered is true together with "
+    "probability 1 - beta; a guess within `room` of the sample value is confirmed throughout.",
+    domain="k >= 1, 0 <= surprises <= k, log_beta <= 0, room >= 0",
+    monotone={"log_beta": "down", "room": "up"},
+    slack="worst order of surprises; Hoeffding-type radius where exact tests are narrower",
+)
+def claims_half_width(
+    profile: Concentration, k: int, surprises: int, log_beta: float, room: float = 0.0
+) -> float:
+    """The least half-width for k claims with at most `surprises` refuted."""
+    floor = profile.radius(require.log_probability("log_beta", log_beta)) + room
+    return least_half_width(lambda t: claims_fit(profile, k, surprises, t, log_beta, room), floor)
 
 
 def renyi_fits(profile: Concentration, k: int, t: float, log_beta: float, u: float) -> bool:
