@@ -161,10 +161,10 @@ def init(
     """Protect a table: fingerprint it and open its ledger."""
     from holdfast.cli.mechanisms import options_of_text
     from holdfast.holdout.open import open as open_holdout
-    from holdfast.ledger.naming import is_there
+    from holdfast.ledger.homes import home_of
 
     path = require.file("name", f"{name or Path(data).stem}.ledger")
-    if is_there(path):
+    if home_of(path).is_there():
         raise InvalidArgument(
             f"there is already a ledger {str(path)!r}; ask it (holdfast budget {path.stem}), or "
             "choose another --name."

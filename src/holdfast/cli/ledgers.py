@@ -101,7 +101,7 @@ def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
 
     if reader.secret is None:
         return None, "without the secret nobody can tell whether a table is the protected one."
-    known = recall(reader.path, reader.secret)
+    known = recall(reader.home, reader.secret)
     if known is None:
         return None, "the ledger was opened for a table in memory; give the table: --data FILE."
     try:

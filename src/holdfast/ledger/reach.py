@@ -18,14 +18,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 from holdfast.ledger.identity import keyed_print
+from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.sqlite import FileHome
 
 __all__ = ["in_reach", "index_path", "note_ledger", "others_over"]
 
 
-def others_over(content: str, ledger: Path) -> list[Path]:
+def others_over(content: str, ledger: LedgerHome) -> list[Path]:
     """The ledgers in reach, but this one, that protect a table of this fingerprint."""
-    found = in_reach(ledger.parent)
-    return [path for path in found if path != ledger.resolve() and _protects(path, content)]
+    own = ledger.path.resolve() if isinstance(ledger, FileHome) else None
+    found = in_reach(Path() if own is None else own.parent)
+    return [path for path in found if path != own and _protects(path, content)]
 
 
 def in_reach(folder: Path) -> list[Path]:
@@ -33,15 +36,18 @@ def in_reach(folder: Path) -> list[Path]:
     return sorted({*_in_folder(folder), *_indexed()})
 
 
-def note_ledger(ledger: Path) -> None:
+def note_ledger(ledger: LedgerHome) -> None:
     """Enter a ledger in the user's index; those that are gone are left out."""
     index = index_path()
-    if index is None or ledger.resolve() in (known := _indexed()):
+    if not isinstance(ledger, FileHome) or index is None:
+        return
+    own = ledger.path.resolve()
+    if own in (known := _indexed()):
         return
     with suppress(OSError):
         index.parent.mkdir(parents=True, exist_ok=True)
         draft = index.with_name(f"{index.name}-{os.getpid()}")
-        draft.write_text("".join(f"{path}\n" for path in [*known, ledger.resolve()]), "utf-8")
+        draft.write_text("".join(f"{path}\n" for path in [*known, own]), "utf-8")
         draft.replace(index)
 
 

@@ -46,7 +46,7 @@ class Rows:
     @classmethod
     def of_ledger(cls, store: Store, data: Any, table: str | None) -> Rows:
         """A table for an existing ledger: it may know which one of a database, and CSV's types."""
-        known, source = recall(store.path, store.secret), _source(data)
+        known, source = recall(store.home, store.secret), _source(data)
         if table is None and known is not None and known.source == source:
             table = known.table
 
@@ -70,14 +70,14 @@ class Rows:
         same = has_shape(opening, self.sample)
         if not same or self._print(store.secret) != opening.fingerprint:
             raise DataChanged(
-                f"the table is not the one of the ledger {str(store.path)!r} "
+                f"the table is not the one of the ledger {str(store.home)!r} "
                 f"({opening.terms.rows:,} rows, {len(opening.schema.types)} columns): a row, a "
                 "cell, a column or a type differs. Open the original table, or a new ledger for "
                 "this one."
             )
         found = self._whereabouts(opening.fingerprint)
         if found is not None and found != self.known:
-            note(store.path, store.secret, found)
+            note(store.home, store.secret, found)
 
     def _print(self, secret: bytes) -> str:
         """What the ledger writes for these rows; files not touched since are not read again."""

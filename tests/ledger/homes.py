@@ -1,0 +1,14 @@
+"""Everything that keeps ledgers: the suite that all of them pass runs on each of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from holdfast.ledger.homes import home_of
+from holdfast.ledger.records import LedgerHome
+
+# The home of a new ledger, given a folder of its own for files.
+HOMES: dict[str, Callable[[Path], LedgerHome]] = {
+    "sqlite": lambda folder: home_of(folder / "t.ledger"),
+}
