@@ -20,6 +20,7 @@ from holdfast.holdout.grouping import knowing
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.reading import bound_to
 from holdfast.ledger.entries import Recorded
+from holdfast.ledger.records import Keeper
 from holdfast.ledger.sqlite import SqliteRecords
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
@@ -121,6 +122,11 @@ def connected_by(store: Store, connection: Any) -> Iterator[None]:
         yield
     finally:
         records.connection = before
+
+
+def keeper_of(store: Store) -> Keeper:
+    """What it writes and reads by, whatever keeps its rows."""
+    return store._keeper
 
 
 def _records(store: Store) -> SqliteRecords:

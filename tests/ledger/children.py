@@ -32,7 +32,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.chain import Row
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.filing import Filed
-from holdfast.ledger.records import Addition
+from holdfast.ledger.records import Addition, LedgerHome
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.witness import Witness
@@ -65,7 +65,7 @@ def total(row: RowValue) -> Moments:
     return count * GRID, count * GRID**2
 
 
-def create(path: Path, questions: int = 10_000) -> None:
+def create(path: Path | LedgerHome, questions: int = 10_000) -> None:
     """A new ledger for the table that is a function."""
     opening = Opening(
         at="2026-01-01T00:00:00+00:00",
@@ -79,7 +79,7 @@ def create(path: Path, questions: int = 10_000) -> None:
 
 
 @contextmanager
-def resumed(path: Path, timeout: float = 60.0) -> Iterator[Holdout]:
+def resumed(path: Path | LedgerHome, timeout: float = 60.0) -> Iterator[Holdout]:
     store = Store.open(path)
     desk = Desk(store, Transcript.resumed(store), Sums(ROWS, total), None, timeout)
     with Holdout(desk) as holdout:

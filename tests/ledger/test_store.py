@@ -10,6 +10,7 @@ import sys
 import textwrap
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,7 +128,7 @@ def test_the_secret_may_be_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "safe").mkdir()
     hidden = tmp_path / "safe" / "of t"
     table().write_parquet(tmp_path / "t.parquet")
-    said = {"ledger": tmp_path / "t.ledger", "secret": hidden, "tolerance": 0.2}
+    said: dict[str, Any] = {"ledger": tmp_path / "t.ledger", "secret": hidden, "tolerance": 0.2}
     with holdfast.open(tmp_path / "t.parquet", described="off", **said) as holdout:
         answer = holdout.ask("avg(late)")
         with pickle.loads(pickle.dumps(holdout)) as again:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from holdfast import require
 from holdfast.cli.app import Json, app, read_number, sampling_of_text, show_json
-from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
+from holdfast.cli.ledgers import Data, LedgerAddress, Name, TableName, new_ledger, opened, resumed
 from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.statistics import call
 
@@ -71,6 +70,7 @@ def init(
         str | None,
         typer.Option(metavar="NAME", help="A name; the ledger is NAME.ledger."),
     ] = None,
+    ledger: LedgerAddress = None,
     questions: Annotated[
         str | None, typer.Option(metavar="N", help="How many will be asked; left out: open.")
     ] = None,
@@ -161,20 +161,14 @@ def init(
     """Protect a table: fingerprint it and open its ledger."""
     from holdfast.cli.mechanisms import options_of_text
     from holdfast.holdout.open import open as open_holdout
-    from holdfast.ledger.homes import home_of
 
-    path = require.file("name", f"{name or Path(data).stem}.ledger")
-    if home_of(path).is_there():
-        raise InvalidArgument(
-            f"there is already a ledger {str(path)!r}; ask it (holdfast budget {path.stem}), or "
-            "choose another --name."
-        )
+    where, called = new_ledger(name or Path(data).stem, ledger)
     declared = _with_learnt_bounds(schema, train) if learn_bounds else schema
     with warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always", SecondLedger)
         holdout = open_holdout(
             data,
-            ledger=path,
+            ledger=where,
             questions=read_number("questions", questions),  # type: ignore[arg-type]
             surprises=read_number("surprises", surprises),  # type: ignore[arg-type]
             tolerance=read_number("tolerance", tolerance),
@@ -197,9 +191,9 @@ def init(
     fixed = holdout.opening.terms.design
     if as_json:
         columns = list(fixed.columns)
-        show_json({"ledger": str(path), "design": columns, **holdout.budget.to_dict()})
+        show_json({"ledger": str(where), "design": columns, **holdout.budget.to_dict()})
         return
-    typer.echo(f"Protected {holdout.rows:,} rows of {data}; the ledger is {path}.")
+    typer.echo(f"Protected {holdout.rows:,} rows of {data}; the ledger is {where}.")
     if fixed:
         typer.echo(
             f"Public by design: {', '.join(fixed.columns)}, with the number of rows of each "
@@ -212,7 +206,7 @@ def init(
         typer.echo("\nNo average can be asked at this half-width; see what these rows can give.")
         typer.echo(f"\nNext: holdfast plan --rows {holdout.rows} --questions {many}")
         return
-    typer.echo(f"\nNext: holdfast ask {quote(path.stem)} {_first_question(holdout)}")
+    typer.echo(f"\nNext: holdfast ask {quote(called)} {_first_question(holdout)}")
 
 
 def _with_learnt_bounds(schema: str | None, train: str | None) -> Schema:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast import require
+from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -21,16 +22,32 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Data",
+    "LedgerAddress",
     "Name",
     "TableName",
     "ledger_path",
     "looked_at",
+    "new_ledger",
     "opened",
     "resumed",
     "where_the_data_is",
+    "without_password",
 ]
 
-Name = Annotated[str, typer.Argument(help="The holdout's name (NAME.ledger) or its ledger file.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="The holdout's name (NAME.ledger), its ledger file, or the ledger's address in a "
+        "database: postgresql://USER@HOST/DATABASE?ledger=NAME."
+    ),
+]
+LedgerAddress = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Keep the ledger in a database: postgresql://USER@HOST/DATABASE?ledger=NAME.",
+    ),
+]
 Data = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="The data, if it is not where it was at init."),
@@ -40,8 +57,10 @@ TableName = Annotated[
 ]
 
 
-def ledger_path(name: str) -> Path:
-    """The ledger of a name, or the file itself; refused if there is none."""
+def ledger_path(name: str) -> str | Path:
+    """The ledger of a name, the file itself or its address; refused if there is no such file."""
+    if is_database_url(name):
+        return without_password("name", name)
     for path in (require.file("name", name), require.file("name", f"{name}.ledger")):
         if path.is_file():
             return path
@@ -51,6 +70,31 @@ def ledger_path(name: str) -> Path:
     raise InvalidArgument(
         f"there is no ledger {str(path)!r}; {hint}make one: holdfast init DATA --name {quote(name)}"
     )
+
+
+def new_ledger(name: str, address: str | None) -> tuple[str | Path, str]:
+    """Where a new ledger will be, and what commands call it; refused if there is one."""
+    from holdfast.ledger.homes import home_of
+
+    where: str | Path = require.file("name", f"{name}.ledger")
+    if address is not None:
+        where = name = without_password("ledger", address)
+    if home_of(where).is_there():
+        raise InvalidArgument(
+            f"there is already a ledger {str(where)!r}; ask it (holdfast budget {quote(name)}), or "
+            "choose another --name."
+        )
+    return where, name
+
+
+def without_password(what: str, address: str) -> str:
+    """The address of a database; refused with a password, which everybody on the machine sees."""
+    if DatabaseUrl.read(what, address).open_secret:
+        raise InvalidArgument(
+            f"{what} holds a password, and others can read what is typed here; leave it out, and "
+            "keep it in ~/.pgpass or PGPASSWORD."
+        )
+    return address
 
 
 @contextmanager

@@ -143,12 +143,12 @@ def _verdict(findings: Sequence[Finding], passed_over: Sequence[str]) -> str:
     return f"The ledger is intact; not looked at: {' and '.join(passed_over)}."
 
 
-def _known_of(path: Path, data: str | None) -> tuple[str | None, str | None, str | None]:
+def _known_of(ledger: str | Path, data: str | None) -> tuple[str | None, str | None, str | None]:
     """Where the data is, or why it cannot be read; and why the seal cannot be compared."""
     from holdfast.ledger.reader import look
 
     try:
-        with look(path) as reader:
+        with look(ledger) as reader:
             found, missing = where_the_data_is(reader)
     except LedgerTampered:
         return data, None, None  # the audit itself will say what is wrong
