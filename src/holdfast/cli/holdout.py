@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -65,7 +64,7 @@ _HalfWidth = Annotated[
 
 @app.command(epilog="Example: holdfast init hold.parquet --name flights --questions 500")
 def init(
-    data: Annotated[str, typer.Argument(help="A CSV, Parquet or DuckDB file, or a glob.")],
+    data: Annotated[str, typer.Argument(help="A CSV, Parquet or DuckDB file, a glob, or a URL.")],
     name: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="A name; the ledger is NAME.ledger."),
@@ -162,7 +161,7 @@ def init(
     from holdfast.cli.mechanisms import options_of_text
     from holdfast.holdout.open import open as open_holdout
 
-    where, called = new_ledger(name or Path(data).stem, ledger)
+    where, called = new_ledger(name, data, ledger)
     declared = _with_learnt_bounds(schema, train) if learn_bounds else schema
     with warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always", SecondLedger)

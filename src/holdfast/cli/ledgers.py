@@ -25,6 +25,7 @@ __all__ = [
     "LedgerAddress",
     "Name",
     "TableName",
+    "known_table",
     "ledger_path",
     "looked_at",
     "new_ledger",
@@ -53,7 +54,7 @@ Data = Annotated[
     typer.Option(metavar="FILE", help="The data, if it is not where it was at init."),
 ]
 TableName = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The table in a DuckDB file with several.")
+    str | None, typer.Option(metavar="NAME", help="The table in a database with several.")
 ]
 
 
@@ -72,12 +73,18 @@ def ledger_path(name: str) -> str | Path:
     )
 
 
-def new_ledger(name: str, address: str | None) -> tuple[str | Path, str]:
+def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | Path, str]:
     """Where a new ledger will be, and what commands call it; refused if there is one."""
     from holdfast.ledger.homes import home_of
 
-    where: str | Path = require.file("name", f"{name}.ledger")
-    if address is not None:
+    if is_database_url(data):
+        without_password("data", data)
+        if name is None and address is None:
+            raise InvalidArgument("the ledger of a database's table needs a name: --name NAME.")
+    if address is None:
+        name = name or Path(data).stem
+        where: str | Path = require.file("name", f"{name}.ledger")
+    else:
         where = name = without_password("ledger", address)
     if home_of(where).is_there():
         raise InvalidArgument(
@@ -130,12 +137,24 @@ def opened(
 
     path = ledger_path(name)  # first of all: a name that is misspelt makes no new ledger
     found = data
+    if is_database_url(data):
+        found = without_password("data", str(data))
     if found is None:
         with look(path) as reader:
             found, missing = where_the_data_is(reader)
         if missing is not None:
             raise InvalidArgument(f"{missing} Nothing was spent.")
     return open_holdout(found, ledger=path, table=table, train=train, guesser=guesser)
+
+
+def known_table(ledger: str | Path, source: str | None) -> str | None:
+    """Which table of a database the protected one was, if it was in this one."""
+    from holdfast.ledger.reader import look
+    from holdfast.ledger.whereabouts import recall
+
+    with look(ledger) as reader:
+        known = None if reader.secret is None else recall(reader.home, reader.secret)
+    return known.table if known is not None and known.source == source else None
 
 
 def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
@@ -149,7 +168,7 @@ def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
     if known is None:
         return None, "the ledger was opened for a table in memory; give the table: --data FILE."
     try:
-        files_of(known.source)
+        files_of(known.source)  # a database is looked for when it is read
     except InvalidArgument:
         return None, f"the data was {known.source!r} and is not there now; say where: --data FILE."
     return known.source, None

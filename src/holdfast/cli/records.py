@@ -12,11 +12,20 @@ import typer
 
 from holdfast import require
 from holdfast.cli.app import Json, app, show_json
-from holdfast.cli.ledgers import Data, Name, TableName, ledger_path, looked_at, where_the_data_is
+from holdfast.cli.ledgers import (
+    Data,
+    Name,
+    TableName,
+    known_table,
+    ledger_path,
+    looked_at,
+    where_the_data_is,
+)
 from holdfast.cli.progress import progress
 from holdfast.errors import InvalidArgument, LedgerTampered
 
 if TYPE_CHECKING:
+    from holdfast.data.sample import Sample
     from holdfast.ledger.audit import Finding
 
 __all__ = ["AUDIT_FAILED", "audit", "budget", "ledger"]
@@ -105,9 +114,13 @@ def audit(
 
     path = ledger_path(name)
     source, skipped, unsealed = _known_of(path, data)
+
+    def rows() -> Sample:
+        return open_sample(source, table=table or known_table(path, source))
+
     findings = run_audit(
         path,
-        None if source is None else lambda: open_sample(source, table=table),
+        None if source is None else rows,
         progress("entries audited"),
     )
     fine = all(finding.fine for finding in findings)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import require
+from holdfast.data.database import is_database_url
 from holdfast.data.design import design_of
 from holdfast.data.keys import key_order
 from holdfast.data.learning import learnt_values
@@ -71,10 +72,12 @@ def open(
 ) -> Holdout:
     """Protect a table: every interval given for it stays true, all together.
 
-    `data` is a pandas, Polars or pyarrow table, a path or glob of CSV or Parquet files, or a DuckDB
-    relation or file (with `table`). An existing `ledger` (default: NAME.ledger) is resumed, with
-    the same data or, to look at it, with none; `secret` is the file of its secret, if that is not
-    beside it. For a new one:
+    `data` is a pandas, Polars or pyarrow table, a path or glob of CSV or Parquet files, a DuckDB
+    relation or file (with `table`), or the address of a PostgreSQL database (with `table`). The
+    `ledger` is a file (default: NAME.ledger), or rows of such a database, by an address such as
+    postgresql://USER@HOST/DATABASE?ledger=NAME. An existing one is resumed, with the same data or,
+    to look at it, with none; `secret` is the file of its secret, if that is elsewhere. For a new
+    one:
 
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
       the mechanism allows for so many `questions`, or 0.05);
@@ -174,7 +177,7 @@ def _by_path(how: dict[str, Any], timeout: float) -> dict[str, Any] | None:
     if not all(isinstance(given, str | Path) for given in kept.values()):
         return None
     files = {"data", "secret", "train"} & kept.keys()
-    whole = {what: os.path.abspath(kept[what]) for what in files}
+    whole = {what: os.path.abspath(kept[what]) for what in files if not is_database_url(kept[what])}
     return {**kept, **whole, "timeout": timeout}
 
 
@@ -183,7 +186,7 @@ def _home(
 ) -> LedgerHome:
     if ledger is not None:
         return home_of(ledger, secret)
-    if name is None and isinstance(data, str | Path):
+    if name is None and isinstance(data, str | Path) and not is_database_url(data):
         name = Path(data).stem.strip("*") or None
     if name is None:
         raise InvalidArgument("open needs a name= or a ledger=: where its record is kept.")

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.data.files import FileSample, FileStamp
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
@@ -97,5 +98,10 @@ class Rows:
 
 
 def _source(data: Any) -> str | None:
-    """The path or glob, as it is from everywhere; None for data in memory."""
+    """The path or glob, as it is from everywhere, or the address of a database without password.
+
+    None for data in memory.
+    """
+    if is_database_url(data):
+        return str(DatabaseUrl.read("data", data))
     return os.path.abspath(data) if isinstance(data, str | Path) else None

@@ -50,6 +50,13 @@ class Language(Protocol[_T]):
         """The cleaned values of a column: no NaN, moments in range, numbers as doubles."""
         ...
 
+    @property
+    def named_operands(self) -> frozenset[Op]:
+        """The operations whose operands must be named, since the language mentions them often, or
+        leaves out one that does not decide a row.
+        """
+        ...
+
     def named(self, name: str) -> _T:
         """The values given this name in an earlier stage."""
         ...
@@ -140,6 +147,9 @@ class Writer(Generic[_T]):
                 written = [self._name(clipped), *(self._write(end) for end in ends)]
             case Op.DIVIDE:
                 return self._quotient(*node.args)
+            case op if op in self.language.named_operands:
+                raw = _is_arithmetic(node)
+                written = [self._name(arg, raw=raw and _is_arithmetic(arg)) for arg in node.args]
             case _:
                 write = self._raw if _is_arithmetic(node) else self._write
                 written = [write(arg) for arg in node.args]
