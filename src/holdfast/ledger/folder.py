@@ -30,6 +30,14 @@ class OwnFolder:
         """Where a file is."""
         return str(self.path / name)
 
+    def file_names(self) -> list[str]:
+        """The files there are, sorted; those that begin with a dot were never finished."""
+        try:
+            found = list(self.path.iterdir()) if self.path.exists() else []
+        except OSError as error:
+            raise unavailable(self.path, error) from error
+        return sorted(each.name for each in found if not each.name.startswith("."))
+
     def keep_file(self, name: str, content: bytes) -> None:
         """A file with this content, durable when this returns; the same may be kept again."""
         try:

@@ -100,7 +100,9 @@ class DatabaseHome:
         with self._connected() as connection:
             return self._looked_up(connection) is not None
 
-    def create(self, secret: bytes, first: Addition, timeout: float) -> None:
+    def create(
+        self, secret: bytes, first: Addition, timeout: float, moved: str | None = None
+    ) -> None:
         """Make the ledger; if another process was quicker, its ledger stays.
 
         The secret is on the disk before the commit that makes the ledger exist.
@@ -116,8 +118,8 @@ class DatabaseHome:
                     return
                 identity = uuid.uuid4().hex
                 connection.execute(
-                    "INSERT INTO holdfast.ledger VALUES (%s, %s, %s, %s, '')",
-                    [identity, self.stem, first.after, first.head],
+                    "INSERT INTO holdfast.ledger VALUES (%s, %s, %s, %s, '', %s)",
+                    [identity, self.stem, first.after, first.head, moved],
                 )
                 values = append_values(identity, connection.info.backend_pid, first)
                 connection.execute(APPEND, values)
@@ -125,8 +127,11 @@ class DatabaseHome:
 
     def keeper(self) -> PostgresKeeper:
         """The ledger, to be read and written."""
-        identity = self.id
-        return PostgresKeeper(identity, LedgerSession(self.url))
+        with self._connected() as connection:
+            if self._looked_up(connection) is not None:
+                require_durable(self.url, connection)
+                made_ready(connection)
+        return PostgresKeeper(self.id, LedgerSession(self.url))
 
     @contextmanager
     def records(self) -> Iterator[PostgresRecords]:

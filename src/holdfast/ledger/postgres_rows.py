@@ -23,7 +23,7 @@ from holdfast.ledger.chain import Row
 from holdfast.ledger.filing import SealedPlace
 from holdfast.ledger.postgres_session import LedgerSession
 from holdfast.ledger.records import Addition
-from holdfast.ledger.trouble import busy, overtaken
+from holdfast.ledger.trouble import busy, overtaken, was_moved
 
 __all__ = ["APPEND", "PostgresKeeper", "PostgresRecords", "append_values", "lock_key", "lock_wait"]
 
@@ -55,7 +55,7 @@ APPEND = """
     WITH moved AS (
         UPDATE holdfast.ledger SET seq = %(seq)s, hash = %(hash)s, seal = %(seal)s
         WHERE id = %(id)s AND seq = %(after)s AND hash = %(head)s
-            AND pg_backend_pid() = %(backend)s
+            AND pg_backend_pid() = %(backend)s AND (moved IS NULL OR %(after)s = 0)
         RETURNING id
     ), entered AS (
         INSERT INTO holdfast.entry SELECT moved.id, new.* FROM moved,
@@ -120,6 +120,11 @@ class PostgresRecords:
         """The row of the database that holds it."""
         return f"{name} in {self._session.url}"
 
+    def file_names(self) -> list[str]:
+        """The names of this ledger's rows."""
+        rows = self._session.read("SELECT name FROM holdfast.file WHERE ledger = %s", [self._id])
+        return sorted(name for (name,) in rows)
+
 
 class PostgresKeeper:
     """A ledger in a database, to be written under its lock."""
@@ -159,13 +164,26 @@ class PostgresKeeper:
     def append(self, addition: Addition) -> None:
         """Write it in one statement: durable when this returns, or not there."""
         values = append_values(self.identity, self.session.backend, addition)
-        ((moved,),) = self.session.write(APPEND, values)
-        if not moved:
+        ((done,),) = self.session.write(APPEND, values)
+        if not done:
+            moved = self.moved()
+            if moved is not None:
+                raise was_moved(self.session.url, moved)
             raise overtaken(self.session.url, addition.after)
 
     def keep_file(self, name: str, content: bytes) -> None:
         """Keep it in a table, where every worker finds it."""
         self.session.write(_KEEP_FILE, [self.identity, name, content])
+
+    def moved(self) -> str | None:
+        """Where the ledger went, or comes from; None if it is in use here."""
+        rows = self.session.read("SELECT moved FROM holdfast.ledger WHERE id = %s", [self.identity])
+        return None if not rows or rows[0][0] is None else str(rows[0][0])
+
+    def mark_moved(self, how: str | None) -> None:
+        """Say so, durably when this returns."""
+        statement = "UPDATE holdfast.ledger SET moved = %s WHERE id = %s"
+        self.session.write(statement, [how, self.identity])
 
     def close(self) -> None:
         """Let go of the connection, and of the lock if it is held."""

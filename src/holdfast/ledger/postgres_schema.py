@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import LedgerUnavailable
+from holdfast.ledger.trouble import newer_tables
 
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["UPGRADES", "made_ready", "require_readable"]
+__all__ = ["VERSIONS", "made_ready", "require_readable"]
 
 # Version n is what the first n of these make. They are never changed, only added to.
-UPGRADES: tuple[tuple[str, ...], ...] = (
+VERSIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE holdfast.ledger (id text PRIMARY KEY, name text NOT NULL UNIQUE, "
         "seq bigint NOT NULL, hash text NOT NULL, seal text NOT NULL)",
@@ -27,34 +27,32 @@ UPGRADES: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE holdfast.file (ledger text NOT NULL, name text NOT NULL, "
         "content bytea NOT NULL, PRIMARY KEY (ledger, name))",
     ),
+    ("ALTER TABLE holdfast.ledger ADD COLUMN moved text",),
 )
 _LOCK = 0x686F6C6466617374  # "holdfast": one process at a time makes tables
 
 
 def made_ready(connection: psycopg.Connection[Any]) -> None:
     """Make the tables, or those that this version has in addition."""
-    if _version(connection) == len(UPGRADES):
+    if _version(connection) == len(VERSIONS):
         return
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         connection.execute("CREATE SCHEMA IF NOT EXISTS holdfast")
         connection.execute("CREATE TABLE IF NOT EXISTS holdfast.version (version int NOT NULL)")
         version = _version(connection) or 0
-        for statements in UPGRADES[version:]:
+        for statements in VERSIONS[version:]:
             for statement in statements:
                 connection.execute(statement)
         connection.execute("DELETE FROM holdfast.version")
-        connection.execute("INSERT INTO holdfast.version VALUES (%s)", [len(UPGRADES)])
+        connection.execute("INSERT INTO holdfast.version VALUES (%s)", [len(VERSIONS)])
 
 
 def require_readable(connection: psycopg.Connection[Any], ledger: object) -> bool:
     """Whether the database has tables of ledgers; refused if a newer version made them."""
     version = _version(connection)
-    if version is not None and version > len(UPGRADES):
-        raise LedgerUnavailable(
-            f"the ledger {str(ledger)!r} is in tables of version {version}, and this software "
-            f"knows them up to {len(UPGRADES)}; update it. Nothing was written."
-        )
+    if version is not None and version > len(VERSIONS):
+        raise newer_tables(ledger, version, len(VERSIONS))
     return version is not None
 
 

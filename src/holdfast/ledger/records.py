@@ -62,6 +62,10 @@ class Records(Protocol):
         """What people call it."""
         ...
 
+    def file_names(self) -> list[str]:
+        """The names under which something is kept, sorted."""
+        ...
+
 
 class Keeper(Protocol):
     """A ledger to be written, by one at a time."""
@@ -79,12 +83,20 @@ class Keeper(Protocol):
         """Write it, durably when this returns, or nothing of it.
 
         Refused unless the ledger ends with the very entry that it follows: who lost hold of the
-        ledger without noticing cannot write over whoever went on.
+        ledger without noticing cannot write over whoever went on. Refused, too, if it was moved.
         """
         ...
 
     def keep_file(self, name: str, content: bytes) -> None:
         """Keep content under a name, durably when this returns; the same may be kept again."""
+        ...
+
+    def moved(self) -> str | None:
+        """Where the ledger went, "to ...", or comes from, "from ..."; None if it is in use here."""
+        ...
+
+    def mark_moved(self, how: str | None) -> None:
+        """Say so, durably when this returns; nothing more is asked of a ledger that was moved."""
         ...
 
     def close(self) -> None:
@@ -114,7 +126,9 @@ class LedgerHome(Protocol):
         """Whether there is a ledger, or anything else in its place."""
         ...
 
-    def create(self, secret: bytes, first: Addition, timeout: float) -> None:
+    def create(
+        self, secret: bytes, first: Addition, timeout: float, moved: str | None = None
+    ) -> None:
         """Make the ledger with its secret, whole or not at all; one that is there stays."""
         ...
 

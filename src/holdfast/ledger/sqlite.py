@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,10 +23,19 @@ from holdfast.ledger.durable import sync_folder, write_new
 from holdfast.ledger.filing import SealedPlace
 from holdfast.ledger.folder import OwnFolder
 from holdfast.ledger.records import Addition
-from holdfast.ledger.trouble import busy, overtaken, plainly, unavailable
+from holdfast.ledger.trouble import (
+    busy,
+    newer_tables,
+    overtaken,
+    plainly,
+    unavailable,
+    was_moved,
+)
 
-__all__ = ["FileHome", "SqliteKeeper", "SqliteRecords"]
+__all__ = ["UPGRADES", "FileHome", "SqliteKeeper", "SqliteRecords"]
 
+# Version n of the tables is what follows from those of version 0 by the first n of these.
+UPGRADES = ("ALTER TABLE head ADD COLUMN moved TEXT",)
 _SCHEMA = (
     "CREATE TABLE entries (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL) STRICT",
     "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seal TEXT NOT NULL) STRICT",
@@ -41,7 +50,7 @@ _TAIL = (
     "SELECT NULL, seal, NULL FROM head "
     "UNION ALL SELECT seq, text, hash FROM entries WHERE seq >= ? ORDER BY 1"
 )
-_NEWEST = "SELECT seq, hash FROM entries ORDER BY seq DESC LIMIT 1"
+_NEWEST = "SELECT seq, hash, moved FROM entries, head ORDER BY seq DESC LIMIT 1"
 _LOG_PAGES = 100
 _NO_FILES = frozenset({"", ".", "..", ":memory:"})  # the last one is SQLite's word for no file
 
@@ -98,7 +107,9 @@ class FileHome:
                 "its folder."
             ) from error
 
-    def create(self, secret: bytes, first: Addition, timeout: float) -> None:
+    def create(
+        self, secret: bytes, first: Addition, timeout: float, moved: str | None = None
+    ) -> None:
         """Make the ledger; if another process was quicker, its ledger stays."""
         folder = self.path.parent
         if not folder.is_dir():
@@ -108,17 +119,18 @@ class FileHome:
             )
         with closing(_lock(self)) as lock, _held(lock, self, timeout):
             if not self.path.exists():
-                _make(self, secret, first)
+                _make(self, secret, first, moved)
 
     def keeper(self) -> SqliteKeeper:
         """The ledger, to be read and written."""
         self._require_ledger()
-        lock = _lock(self)
-        try:
-            return SqliteKeeper(self, lock, SqliteRecords(self, _connect(self.path)))
-        except BaseException:
-            lock.close()
-            raise
+        with ExitStack() as opened:
+            lock = opened.enter_context(closing(_lock(self)))
+            connection = opened.enter_context(closing(_connect(self.path)))
+            with plainly(self):
+                _upgrade(self, connection)
+            opened.pop_all()
+            return SqliteKeeper(self, lock, SqliteRecords(self, connection))
 
     @contextmanager
     def records(self) -> Iterator[SqliteRecords]:
@@ -191,6 +203,10 @@ class SqliteRecords:
         """Where it is."""
         return self._home.columns.file_name(name)
 
+    def file_names(self) -> list[str]:
+        """The files of the folder."""
+        return self._home.columns.file_names()
+
 
 class SqliteKeeper:
     """A ledger's file to be written, with its lock."""
@@ -212,8 +228,10 @@ class SqliteKeeper:
         with plainly(self._home):
             connection.execute("BEGIN IMMEDIATE")
             try:
-                newest = connection.execute(_NEWEST).fetchone()
-                if newest != (addition.after, addition.head):
+                *newest, moved = connection.execute(_NEWEST).fetchone()
+                if moved is not None:
+                    raise was_moved(self._home, moved)
+                if newest != [addition.after, addition.head]:
                     raise overtaken(self._home, addition.after)
                 _write(connection, addition)
                 connection.execute("COMMIT")
@@ -225,13 +243,24 @@ class SqliteKeeper:
         """Keep it in a folder of the ledger, for its owner only."""
         self._home.columns.keep_file(name, content)
 
+    def moved(self) -> str | None:
+        """Where the ledger went, or comes from; None if it is in use here."""
+        with plainly(self._home):
+            ((moved,),) = self.records.connection.execute("SELECT moved FROM head").fetchall()
+        return None if moved is None else str(moved)
+
+    def mark_moved(self, how: str | None) -> None:
+        """Say so, on the disk when this returns."""
+        with plainly(self._home):
+            self.records.connection.execute("UPDATE head SET moved = ?", (how,))
+
     def close(self) -> None:
         """Let go of the files."""
         self.records.connection.close()
         self._lock.close()
 
 
-def _make(home: FileHome, secret: bytes, first: Addition) -> None:
+def _make(home: FileHome, secret: bytes, first: Addition, moved: str | None) -> None:
     """Under the lock: a draft, then the secret, and last the name that makes the ledger exist.
 
     A draft that is found here is of a process that died in between: its secret was never used.
@@ -247,9 +276,10 @@ def _make(home: FileHome, secret: bytes, first: Addition) -> None:
             home.beside(leftover).unlink(missing_ok=True)
         with plainly(home), closing(_connect(draft, journal="DELETE")) as connection:
             connection.execute("BEGIN IMMEDIATE")
-            for statement in _SCHEMA:
+            for statement in (*_SCHEMA, *UPGRADES):
                 connection.execute(statement)
-            connection.execute("INSERT INTO head VALUES (1, '')")
+            connection.execute(f"PRAGMA user_version = {len(UPGRADES)}")
+            connection.execute("INSERT INTO head VALUES (1, '', ?)", (moved,))
             _write(connection, first)
             connection.execute("COMMIT")
             connection.execute("PRAGMA journal_mode = WAL")  # all is in the file that is renamed
@@ -263,6 +293,28 @@ def _make(home: FileHome, secret: bytes, first: Addition) -> None:
         if isinstance(error, HoldfastError):
             raise
         raise unavailable(home, error) from error
+
+
+def _upgrade(home: FileHome, connection: sqlite3.Connection) -> None:
+    """Make tables of an earlier version those of this one; refused if a newer one made them."""
+    if _version(connection) == len(UPGRADES):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _version(connection)
+        if version > len(UPGRADES):
+            raise newer_tables(home, version, len(UPGRADES))
+        for statement in UPGRADES[version:]:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(UPGRADES)}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _write(connection: sqlite3.Connection, addition: Addition) -> None:

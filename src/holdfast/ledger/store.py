@@ -21,7 +21,7 @@ from holdfast.ledger.filing import Filed, Found, Kept, sealed_checkpoint, sealed
 from holdfast.ledger.homes import home_of
 from holdfast.ledger.reader import SECRET_BYTES, Reader, known_secret
 from holdfast.ledger.records import Addition, Keeper, LedgerHome
-from holdfast.ledger.trouble import busy
+from holdfast.ledger.trouble import busy, was_moved
 
 __all__ = ["Store"]
 
@@ -63,6 +63,9 @@ class Store:
         home = home_of(ledger)
         keeper = home.keeper()
         try:
+            moved = keeper.moved()
+            if moved is not None:
+                raise was_moved(home, moved)
             return cls(home, known_secret(home), keeper)
         except BaseException:
             keeper.close()

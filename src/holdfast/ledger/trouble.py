@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from holdfast.errors import HoldfastError, LedgerBusy, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.chain import RESTORE
 
-__all__ = ["busy", "overtaken", "plainly", "unavailable"]
+__all__ = ["busy", "newer_tables", "overtaken", "plainly", "unavailable", "was_moved"]
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 # Failures of the disk, the folder or its permissions: the ledger itself may be in order.
@@ -53,11 +53,29 @@ def busy(ledger: object, timeout: float) -> LedgerBusy:
     )
 
 
+def was_moved(ledger: object, how: str) -> LedgerUnavailable:
+    """What is said of a ledger that went elsewhere, or has not wholly arrived."""
+    word, _, other = how.partition(" ")
+    if word == "to":
+        told = f"was moved to {other!r}; open it there"
+    else:
+        told = f"has not wholly arrived from {other!r}; move it again (holdfast ledger move)"
+    return LedgerUnavailable(f"the ledger {str(ledger)!r} {told}. Nothing was asked or spent.")
+
+
 def overtaken(ledger: object, after: int) -> LedgerUnavailable:
     """What is said to one who did not notice that others went on."""
     return LedgerUnavailable(
         f"the ledger {str(ledger)!r} no longer ends with entry {after:,}: another process went on "
         "while this one had lost its hold. Nothing was written; ask again."
+    )
+
+
+def newer_tables(ledger: object, version: int, known: int) -> LedgerUnavailable:
+    """What is said of a ledger that newer software wrote."""
+    return LedgerUnavailable(
+        f"the ledger {str(ledger)!r} is in tables of version {version}, and this software knows "
+        f"them up to {known}; update it. Nothing was written."
     )
 
 
