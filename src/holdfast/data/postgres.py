@@ -8,7 +8,7 @@ memory.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -156,8 +156,14 @@ class PostgresSample:
             raise
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        found = self._run(rows, [f"sum(k{place})" for place in range(len(rows))])
-        return [(total, 0) for total in found]
+        # What every row has in common is added afterwards.
+        found = self._run(
+            rows, [f"sum(k{place})" for place in range(len(rows))], _steps_from_origin
+        )
+        return [
+            (total if row.is_condition else total - self.n * row.grid.first, 0)
+            for (row, _), total in zip(rows, found, strict=True)
+        ]
 
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         wanted: list[str] = []
@@ -166,7 +172,7 @@ class PostgresSample:
             high, low = f"({steps} >> 16)", f"({steps} & 65535)"
             wanted.append(f"sum({steps})")
             wanted += [f"sum({a} * {b})" for a, b in ((high, high), (high, low), (low, low))]
-        found = iter(self._run(rows, wanted))
+        found = iter(self._run(rows, wanted, _steps))
         totals: list[Moments] = []
         for _ in rows:
             total, *parts = (next(found) for _ in range(4))
@@ -175,22 +181,52 @@ class PostgresSample:
 
     def _prepared(self, rows: Sequence[RowValue]) -> None:
         expressions = [(row, row.source) for row in rows if isinstance(row.source, Expression)]
-        statement = self._statement(expressions, ["sum(k0)"], "WHERE FALSE")
+        aggregates = [f"sum(k{place})" for place in range(len(expressions))]
+        statement = self._statement(expressions, aggregates, _steps, "WHERE FALSE")
         with self._watched() as connection:
             connection.execute(statement)
 
-    def _run(self, rows: Sequence[tuple[RowValue, Expression]], aggregates: list[str]) -> list[int]:
+    def _run(
+        self,
+        rows: Sequence[tuple[RowValue, Expression]],
+        aggregates: Sequence[str],
+        steps_of: Callable[[RowValue, str], str],
+    ) -> list[int]:
         """One scan: aggregates over the steps k0, k1, ... of every row value."""
-        statement = self._statement(rows, aggregates)
+        statement = self._statement(rows, aggregates, steps_of)
         with reading(), self._watched() as connection:
             ((count, unchanged, *found),) = connection.execute(statement).fetchall()
             self._session.require_rows(count, unchanged)
             return [int(total or 0) for total in found]  # a sum of no rows is NULL
 
+    def _cleaned(self, column: str) -> str:
+        """The column as row expressions see it: doubles without NaN, text, naive microseconds.
+
+        The rows are those of the opening, where NaN was looked for.
+        """
+        name, dtype = quoted_name(column), self._engine_types[column]
+        match self._types[column]:
+            case ColumnType.FLOAT if dtype == "float8" and self._has_no_nan(column):
+                return name
+            case ColumnType.INTEGER:
+                return f"{name}::float8"
+            case ColumnType.FLOAT:
+                return f"NULLIF({name}::float8, 'NaN'::float8)"
+            case ColumnType.TEXT:
+                return f'({name}::text COLLATE "C")'
+            case ColumnType.DATE | ColumnType.DATETIME:
+                return f"CASE WHEN {_in_calendar(name, dtype)} THEN {_naive(name, dtype)} END"
+            case _:
+                return name
+
+    def _has_no_nan(self, column: str) -> bool:
+        return column in self._session.types and column not in self._session.with_nan
+
     def _statement(
         self,
         rows: Sequence[tuple[RowValue, Expression]],
         aggregates: Sequence[str],
+        steps_of: Callable[[RowValue, str], str],
         where: str = "",
     ) -> str:
         columns = sorted({column for row, _ in rows for column in row.columns})
@@ -198,13 +234,10 @@ class PostgresSample:
         writer = Writer(PostgresLanguage(names))
         codes = [(row, writer.write(expression)) for row, expression in rows]
         steps = [
-            f"{_condition(code) if row.is_condition else _steps(row, code)} AS k{place}"
+            f"{_condition(code) if row.is_condition else steps_of(row, code)} AS k{place}"
             for place, (row, code) in enumerate(codes)
         ]
-        cleaned = [
-            f"{_cleaned(column, self._engine_types[column])} AS {name}"
-            for column, name in names.items()
-        ]
+        cleaned = [f"{self._cleaned(column)} AS {name}" for column, name in names.items()]
         table = (
             f"SELECT {', '.join([*cleaned, f'{self._session.unchanged} AS unchanged'])} "
             f"FROM {self._from(columns)} {where}"
@@ -214,30 +247,14 @@ class PostgresSample:
             # With an OFFSET the planner leaves a value under its name, and computes it once.
             table = f"SELECT *, {named} FROM ({table} OFFSET 0) AS stage"
         fenced = f"({table} OFFSET 0)" if writer.stages else f"({table})"
-        steps_of = f"SELECT {', '.join(['unchanged', *steps])} FROM {fenced} AS stages"
+        counted = f"SELECT {', '.join(['unchanged', *steps])} FROM {fenced} AS stages"
         wanted = ["count(*)", "count(*) FILTER (WHERE unchanged)", *aggregates]
-        return f"SELECT {', '.join(wanted)} FROM ({steps_of}) AS steps"
+        return f"SELECT {', '.join(wanted)} FROM ({counted}) AS steps"
 
 
 def _key(name: str, key_type: ColumnType) -> str:
     """The key as that of a joined table: a whole number, or text whatever its collation."""
     return f"{name}::bigint" if key_type is ColumnType.INTEGER else f'{name}::text COLLATE "C"'
-
-
-def _cleaned(column: str, dtype: str) -> str:
-    """The column as row expressions see it: doubles without NaN, text, naive microseconds."""
-    name = quoted_name(column)
-    match column_type_of(dtype):
-        case ColumnType.INTEGER:
-            return f"{name}::float8"
-        case ColumnType.FLOAT:
-            return f"NULLIF({name}::float8, 'NaN'::float8)"
-        case ColumnType.TEXT:
-            return f'({name}::text COLLATE "C")'
-        case ColumnType.DATE | ColumnType.DATETIME:
-            return f"CASE WHEN {_in_calendar(name, dtype)} THEN {_naive(name, dtype)} END"
-        case _:
-            return name
 
 
 def _in_calendar(name: str, dtype: str) -> str:
@@ -256,16 +273,23 @@ def _condition(code: str) -> str:
 
 
 def _steps(row: RowValue, code: str) -> str:
-    """The steps of a value, as Polars rounds it: by adding what leaves no bit below a step.
+    """The steps of a value above the lowest one."""
+    return f"({_steps_from_origin(row, code)} - ({row.grid.first})::bigint)"
 
-    A product with a small reciprocal would be an error where it underflows.
+
+def _steps_from_origin(row: RowValue, code: str) -> str:
+    """The steps of a value from the grid's origin: an exact product, rounded to even by the cast.
+
+    The product with the reciprocal of a large step would be an error where it underflows: there the
+    value is rounded before, as Polars does it, by adding what leaves no bit below a step.
     """
     grid = row.grid
     value = f"coalesce({code}, {float8(row.missing)})"
     shifted = f"({value} - {float8(grid.origin)})" if grid.origin else value
-    shift = float8(1.5 * 2.0**52 * grid.step)
-    rounded = f"(({shifted} + {shift}) - {shift})"
-    return f"(({rounded} * {float8(1 / grid.step)})::bigint - ({grid.first})::bigint)"
+    if grid.step > 1:
+        shift = float8(1.5 * 2.0**52 * grid.step)
+        shifted = f"(({shifted} + {shift}) - {shift})"
+    return f"({shifted} * {float8(1 / grid.step)})::bigint"
 
 
 def _is_text(dtype: str) -> bool:

@@ -38,6 +38,7 @@ _TYPES = {
     "timestamp": ColumnType.DATETIME,
     "timestamptz": ColumnType.DATETIME,
 }
+_WITH_NAN = frozenset({"float4", "float8"})
 _DECIMAL = re.compile(r"numeric\((\d+),\d+\)")
 _KINDS = {"v": "a view", "f": "a foreign table"}
 _TABLES = """
@@ -77,7 +78,8 @@ class _Found:
 class TableSession:
     """A connection to the database of a table, made again when it was lost.
 
-    `unchanged` is SQL for: this row was there at the opening.
+    `unchanged` is SQL for: this row was there at the opening; `with_nan` are the columns in which
+    a NaN is to be turned into NULL.
     """
 
     def __init__(self, url: DatabaseUrl, table: str | None) -> None:
@@ -88,7 +90,7 @@ class TableSession:
             with self._opening_trouble():
                 self._found = self._looked_up()
                 check_names(list(self._found.types))
-                self.n, self.unchanged = self._rows()
+                self.n, self.unchanged, self.with_nan = self._rows()
         except BaseException:
             self._connection.close()
             raise
@@ -196,9 +198,12 @@ class TableSession:
     def _types_of(self, oid: int) -> dict[str, str]:
         return dict(self._connection.execute(_COLUMNS, [oid]).fetchall())
 
-    def _rows(self) -> tuple[int, str]:
+    def _rows(self) -> tuple[int, str, frozenset[str]]:
+        floats = [name for name, each in self.types.items() if each in _WITH_NAN]
+        wanted = [f"bool_or({quoted_name(name)} = 'NaN')" for name in floats]
         found = self._connection.execute(
-            f"SELECT xmin::text, count(*) FROM {self.name} GROUP BY xmin"
+            f"SELECT {', '.join(['xmin::text', 'count(*)', *wanted])} FROM {self.name} "
+            "GROUP BY xmin"
         ).fetchall()
         if len(found) > _MOST_WRITERS:
             raise InvalidArgument(
@@ -206,5 +211,8 @@ class TableSession:
                 f"most {_MOST_WRITERS:,} can be watched; copy the table (CREATE TABLE ... AS "
                 "SELECT), and open the copy."
             )
-        writers = ",".join(writer for writer, _ in found)
-        return sum(count for _, count in found), f"own.xmin = ANY('{{{writers}}}'::xid[])"
+        writers, counts, *nans = zip(*found, strict=True) if found else ((), ())
+        several = f"ANY('{{{','.join(writers)}}}'::xid[])"
+        known = f"'{writers[0]}'::xid" if len(writers) == 1 else several
+        held = {name for name, seen in zip(floats, nans, strict=False) if any(seen)}
+        return sum(counts), f"own.xmin = {known}", frozenset(held)
