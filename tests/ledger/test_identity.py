@@ -299,9 +299,9 @@ def test_a_second_ledger_elsewhere_is_noticed_by_the_index(tmp_path: Path, index
         second = made(folder_of(tmp_path, "b"))
     assert index.read_text().splitlines() == [str(first), str(second)]
     content = fingerprint(open_sample(table()))
-    assert others_over(content, home_of(second)) == [first]
+    assert others_over(content, home_of(second)) == [home_of(first)]
     first.unlink()
-    assert others_over(content, home_of(tmp_path / "c.ledger")) == [second]
+    assert others_over(content, home_of(tmp_path / "c.ledger")) == [home_of(second)]
     third = made(folder_of(tmp_path, "c"), table(seed=2))
     assert index.read_text().splitlines() == [str(second), str(third)]
 
@@ -352,11 +352,11 @@ def test_a_ledger_that_is_looked_at_is_left_alone(tmp_path: Path, index: Path) -
     path = made(tmp_path)
     before = {each.name: each.read_bytes() for each in tmp_path.glob("t.ledger*")}
     content, new = fingerprint(open_sample(table())), home_of(tmp_path / "new.ledger")
-    assert others_over(content, new) == [path]
+    assert others_over(content, new) == [home_of(path)]
     assert {each.name: each.read_bytes() for each in tmp_path.glob("t.ledger*")} == before
     with closing(sqlite3.connect(path)) as busy:  # nor does it wait for whoever writes
         busy.execute("BEGIN EXCLUSIVE")
-        assert others_over(content, new) == [path]
+        assert others_over(content, new) == [home_of(path)]
     note_ledger(home_of(path))
     assert index.read_text() == f"{path}\n"
 

@@ -23,7 +23,8 @@ from holdfast.ledger.moving import move
 from holdfast.ledger.postgres_rows import PostgresKeeper
 from holdfast.ledger.postgres_schema import VERSIONS
 from holdfast.ledger.records import LedgerHome
-from holdfast.ledger.sqlite import UPGRADES, SqliteKeeper
+from holdfast.ledger.sqlite import SqliteKeeper
+from holdfast.ledger.sqlite_schema import UPGRADES
 from holdfast.ledger.store import Store
 from tests.cli.run import holdfast as command
 from tests.holdout.tables import BOUNDS, same_secret, table

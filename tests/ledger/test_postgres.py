@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,9 +17,10 @@ from urllib.parse import quote
 import pytest
 
 import holdfast
+from holdfast.data import open_sample
 from holdfast.data.database import DatabaseUrl
 from holdfast.data.sample import Moments
-from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
+from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable, SecondLedger
 from holdfast.ledger.audit import audit
 from holdfast.ledger.homes import home_of
 from holdfast.ledger.postgres_rows import PostgresKeeper
@@ -26,6 +28,7 @@ from holdfast.ledger.postgres_session import require_durable
 from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.store import Store
 from holdfast.question.row import RowValue
+from tests.cli.run import holdfast as command
 from tests.holdout.tables import BOUNDS, table
 from tests.ledger import workers
 from tests.ledger.children import ROWS, ask_batch, create, play, resumed, total
@@ -141,6 +144,52 @@ def test_a_secret_that_is_there_is_not_written_over(tmp_path: Path) -> None:
         holdfast.open(table(), ledger=address, secret=tmp_path / "secret", **SAID)
     assert (tmp_path / "secret").read_bytes() == b"of another ledger"
     assert not home_of(address).is_there()
+
+
+# Other ledgers -----------------------------------------------------------------------------------
+
+
+def test_a_second_ledger_in_the_same_database_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("HOLDFAST_STATE", str(tmp_path / "state"))
+    with server().database() as database:
+        first, second = (server().ledger(database) for _ in range(2))
+        address = first.replace("postgres@", "postgres:swordfish@")
+        holdfast.open(table(), ledger=address, **SAID).close()
+        with pytest.warns(SecondLedger, match=re.escape(first)):
+            holdfast.open(table(), ledger=second, **SAID).close()
+        holdfast.open(table(seed=2), ledger=server().ledger(database), **SAID).close()
+        known = (tmp_path / "state" / "ledgers").read_text().splitlines()
+        assert known[:2] == [first, second]
+        listed = command("list", "--json", cwd=tmp_path).stdout
+        assert {each["ledger"] for each in json.loads(listed)} == set(known)
+        assert "swordfish" not in listed + "".join(known)
+
+
+def test_a_wrong_password_is_told_and_not_shown(tmp_path: Path) -> None:
+    """A role that needs a password, on a server that asks nobody else for one."""
+    role = f"guarded_{uuid.uuid4().hex}"
+    with closing(server().connected()) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'right'")
+        ((rules,),) = connection.execute("SHOW hba_file").fetchall()
+        before = Path(rules).read_text()
+        Path(rules).write_text(f"local all {role} scram-sha-256\n{before}")
+        connection.execute("SELECT pg_reload_conf()")
+        address = server().ledger().replace("postgres@", f"{role}:swordfish@")
+        home = home_of(address, tmp_path / "secret")
+        for _ in range(200):  # the server reads its rules when it comes to it
+            with suppress(LedgerUnavailable):
+                home.is_there()
+                continue
+            break
+        with pytest.raises(LedgerUnavailable, match="password authentication failed") as refused:
+            home.is_there()
+        assert "swordfish" not in str(refused.value)
+        with pytest.raises(InvalidArgument, match="password authentication failed") as raised:
+            open_sample(address.partition("&ledger")[0], table="t")
+        assert "swordfish" not in str(raised.value)
 
 
 # Servers that may forget -------------------------------------------------------------------------

@@ -7,6 +7,7 @@ had written those, they are the same rows. That is looked at in the same transac
 
 from __future__ import annotations
 
+import os
 import re
 import weakref
 from collections.abc import Iterator, Mapping
@@ -64,6 +65,11 @@ def column_type_of(dtype: str) -> ColumnType:
     if decimal:
         return ColumnType.FLOAT if int(decimal[1]) <= _EXACT_DIGITS else ColumnType.OTHER
     return _TYPES.get(dtype, ColumnType.OTHER)
+
+
+def _let_go(process: int, connection: psycopg.Connection[Any]) -> None:
+    if os.getpid() == process:  # a fork would end the connection of the other
+        connection.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +159,7 @@ class TableSession:
                     "read from databases in UTF8."
                 )
             # A session that nobody holds any more lets go of its connection by itself, and quietly.
-            weakref.finalize(self, connection.close)
+            weakref.finalize(self, _let_go, os.getpid(), connection)
             return connection
 
     @contextmanager

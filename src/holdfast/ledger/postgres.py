@@ -30,7 +30,7 @@ from holdfast.ledger.postgres_rows import (
 )
 from holdfast.ledger.postgres_schema import made_ready, require_readable
 from holdfast.ledger.postgres_session import LedgerSession, in_our_words, require_durable
-from holdfast.ledger.records import Addition
+from holdfast.ledger.records import Addition, LedgerHome
 from holdfast.ledger.trouble import unavailable
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ class DatabaseHome:
     @property
     def address(self) -> str:
         """The address with its password: what opens it again in another process."""
-        joined = "&" if "?" in self.url.whole else "?"
-        return f"{self.url.whole}{joined}{_NAME}={quote(self.stem, safe='')}"
+        return _addressed(self.url.whole, self.stem)
 
     @property
     def stem(self) -> str:
@@ -94,6 +93,18 @@ class DatabaseHome:
         return (
             self.secret if what == "secret" else self.secret.with_name(f"{self.secret.name}-{what}")
         )
+
+    def neighbours(self) -> list[LedgerHome]:
+        """The ledgers of the database; the secrets of others are where they are by default."""
+        with self._connected() as connection:
+            if not require_readable(connection, self):
+                return []
+            rows = connection.execute("SELECT name FROM holdfast.ledger ORDER BY name").fetchall()
+        return [self if name == self.stem else self._named(name) for (name,) in rows]
+
+    def _named(self, name: str) -> DatabaseHome:
+        """Another ledger of the same database."""
+        return DatabaseHome.named(_addressed(self.url.whole, name))
 
     def is_there(self) -> bool:
         """Whether the database has a ledger of this name."""
@@ -167,6 +178,11 @@ class DatabaseHome:
             ) from None
         except OSError as error:
             raise unavailable(path, error) from error
+
+
+def _addressed(database: str, name: str) -> str:
+    """The address of a ledger of a database."""
+    return f"{database}{'&' if '?' in database else '?'}{_NAME}={quote(name, safe='')}"
 
 
 def _settings_folder() -> Path:

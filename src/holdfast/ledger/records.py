@@ -122,6 +122,10 @@ class LedgerHome(Protocol):
         """A file of this machine that belongs to the ledger: its `secret`, what was `newest`."""
         ...
 
+    def neighbours(self) -> list[LedgerHome]:
+        """The ledgers that are kept in the same place, this one among them if it is there."""
+        ...
+
     def is_there(self) -> bool:
         """Whether there is a ledger, or anything else in its place."""
         ...

@@ -22,29 +22,18 @@ from holdfast.ledger.chain import Row
 from holdfast.ledger.durable import sync_folder, write_new
 from holdfast.ledger.filing import SealedPlace
 from holdfast.ledger.folder import OwnFolder
-from holdfast.ledger.records import Addition
+from holdfast.ledger.records import Addition, LedgerHome
+from holdfast.ledger.sqlite_schema import make_tables, upgrade_tables
 from holdfast.ledger.trouble import (
     busy,
-    newer_tables,
     overtaken,
     plainly,
     unavailable,
     was_moved,
 )
 
-__all__ = ["UPGRADES", "FileHome", "SqliteKeeper", "SqliteRecords"]
+__all__ = ["FileHome", "SqliteKeeper", "SqliteRecords"]
 
-# Version n of the tables is what follows from those of version 0 by the first n of these.
-UPGRADES = ("ALTER TABLE head ADD COLUMN moved TEXT",)
-_SCHEMA = (
-    "CREATE TABLE entries (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL) STRICT",
-    "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seal TEXT NOT NULL) STRICT",
-    "CREATE TABLE answers (question TEXT NOT NULL, settled INTEGER NOT NULL, look INTEGER NOT "
-    "NULL, line INTEGER NOT NULL, leaked REAL NOT NULL, seal TEXT NOT NULL, PRIMARY KEY (question, "
-    "settled, look, line)) STRICT, WITHOUT ROWID",
-    "CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT NOT NULL, seal "
-    "TEXT NOT NULL) STRICT",
-)
 # The seal, and the entries in order: one statement, so that both are of one moment.
 _TAIL = (
     "SELECT NULL, seal, NULL FROM head "
@@ -97,6 +86,14 @@ class FileHome:
         """Where attached columns are."""
         return OwnFolder(self.beside("columns"))
 
+    def neighbours(self) -> list[LedgerHome]:
+        """The ledgers of the folder; what cannot be read is passed over."""
+        try:
+            found = sorted(self.path.parent.glob("*.ledger"))
+            return [FileHome(path.resolve()) for path in found if path.is_file()]
+        except OSError:
+            return []
+
     def is_there(self) -> bool:
         """Whether there is a file of this name."""
         try:
@@ -128,7 +125,7 @@ class FileHome:
             lock = opened.enter_context(closing(_lock(self)))
             connection = opened.enter_context(closing(_connect(self.path)))
             with plainly(self):
-                _upgrade(self, connection)
+                upgrade_tables(self, connection)
             opened.pop_all()
             return SqliteKeeper(self, lock, SqliteRecords(self, connection))
 
@@ -276,9 +273,7 @@ def _make(home: FileHome, secret: bytes, first: Addition, moved: str | None) -> 
             home.beside(leftover).unlink(missing_ok=True)
         with plainly(home), closing(_connect(draft, journal="DELETE")) as connection:
             connection.execute("BEGIN IMMEDIATE")
-            for statement in (*_SCHEMA, *UPGRADES):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {len(UPGRADES)}")
+            make_tables(connection)
             connection.execute("INSERT INTO head VALUES (1, '', ?)", (moved,))
             _write(connection, first)
             connection.execute("COMMIT")
@@ -293,28 +288,6 @@ def _make(home: FileHome, secret: bytes, first: Addition, moved: str | None) -> 
         if isinstance(error, HoldfastError):
             raise
         raise unavailable(home, error) from error
-
-
-def _upgrade(home: FileHome, connection: sqlite3.Connection) -> None:
-    """Make tables of an earlier version those of this one; refused if a newer one made them."""
-    if _version(connection) == len(UPGRADES):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        version = _version(connection)
-        if version > len(UPGRADES):
-            raise newer_tables(home, version, len(UPGRADES))
-        for statement in UPGRADES[version:]:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {len(UPGRADES)}")
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _write(connection: sqlite3.Connection, addition: Addition) -> None:
