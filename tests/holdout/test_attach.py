@@ -69,7 +69,7 @@ def ledger(tmp_path: Path) -> Path:
 
 def column_file(holdout: Holdout, name: str) -> Path:
     digest = transcript_of(holdout).attached.columns[name].digest
-    return ColumnStore(store_of(holdout).path).folder / submitted_file(digest)
+    return Path(store_of(holdout).file_name(submitted_file(digest)))
 
 
 # What is attached is a column -------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_every_verb_takes_it(holdout: Holdout) -> None:
         version="1",
     )
     assert holdout.ask(holdfast.mean(hits)).status == "answered"
-    assert all(finding.fine for finding in audit(store_of(holdout).path))
+    assert all(finding.fine for finding in audit(store_of(holdout).home))
 
 
 def test_the_share_in_which_two_differ_is_public(holdout: Holdout) -> None:
@@ -305,7 +305,7 @@ def test_what_is_no_column_is_refused_and_not_written(
     with pytest.raises(InvalidArgument, match=message):
         holdout.attach("v", values)
     assert len(store_of(holdout).news()) == 1
-    assert not ColumnStore(store_of(holdout).path).folder.exists()
+    assert not store_of(holdout).home.beside("columns").exists()
 
 
 def test_keys_without_a_value_may_be_null(holdout: Holdout) -> None:

@@ -29,9 +29,10 @@ from holdfast.errors import BudgetExhausted
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger import filing
 from holdfast.ledger.chain import Row
 from holdfast.ledger.entries import Opening
+from holdfast.ledger.filing import Filed
+from holdfast.ledger.records import Addition, LedgerHome
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.witness import Witness
@@ -39,10 +40,10 @@ from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.statistic import averaged
 from tests.mechanisms.fake import SCHEMA, Sums
-from tests.seam import CHECKPOINT_EVERY, INSERT_ENTRY, put_sample, real, transcript_of
+from tests.seam import CHECKPOINT_EVERY, WRITE_ENTRIES, put_sample, real, transcript_of
 from tests.statistics.asked import asked
 
-Entries = Sequence[tuple[dict[str, Any], Sequence[filing.Filed]]]
+Entries = Sequence[tuple[dict[str, Any], Sequence[Filed]]]
 ROWS = 1_000_000
 POINTS = (
     "before reserve",
@@ -66,7 +67,7 @@ def total(row: RowValue) -> Moments:
     return count * GRID, count * GRID**2
 
 
-def create(path: Path, questions: int = 10_000) -> None:
+def create(path: Path | LedgerHome, questions: int = 10_000) -> None:
     """A new ledger for the table that is a function."""
     opening = Opening(
         at="2026-01-01T00:00:00+00:00",
@@ -80,7 +81,7 @@ def create(path: Path, questions: int = 10_000) -> None:
 
 
 @contextmanager
-def resumed(path: Path, timeout: float = 60.0) -> Iterator[Holdout]:
+def resumed(path: Path | LedgerHome, timeout: float = 60.0) -> Iterator[Holdout]:
     store = Store.open(path)
     desk = Desk(store, Transcript.resumed(store), Sums(ROWS, total), None, timeout)
     with Holdout(desk) as holdout:
@@ -122,7 +123,7 @@ def arm(holdout: Holdout, point: str) -> None:
     """Die at this point of the next batch."""
     when, _, what = point.partition(" ")
     entry = f"{what.rpartition(' ')[2]}/2"
-    append, insert, keep = Store.append, real(INSERT_ENTRY), filing.keep
+    append, write = Store.append, real(WRITE_ENTRIES)
     current = {"kind": ""}
 
     def dying_append(self: Store, entries: Entries, *said: Any) -> list[Row]:
@@ -134,14 +135,10 @@ def arm(holdout: Holdout, point: str) -> None:
             die()
         return rows
 
-    def dying_insert(connection: Any, secret: bytes, row: Row) -> None:
-        insert(connection, secret, row)
-        if when == "inside" and current["kind"] == entry:
-            die()
-
-    def dying_keep(connection: Any, secret: bytes, text: str) -> None:
-        keep(connection, secret, text)
-        if point == "inside checkpoint":
+    def dying_write(connection: Any, addition: Addition) -> None:
+        write(connection, addition)
+        checkpoint = point == "inside checkpoint" and addition.checkpoint is not None
+        if checkpoint or (when == "inside" and current["kind"] == entry):
             die()
 
     def dying_note(self: Witness, seq: int, hashed: str) -> None:
@@ -158,8 +155,7 @@ def arm(holdout: Holdout, point: str) -> None:
 
     patch = pytest.MonkeyPatch()  # never undone: this process ends here
     patch.setattr(Store, "append", dying_append)
-    patch.setattr(INSERT_ENTRY, dying_insert)
-    patch.setattr(filing, "keep", dying_keep)
+    patch.setattr(WRITE_ENTRIES, dying_write)
     patch.setattr(Witness, "note", dying_note)
     put_sample(holdout, Sums(ROWS, dying_total))
 

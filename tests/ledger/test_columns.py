@@ -16,6 +16,7 @@ from holdfast.data.keys import ordered
 from holdfast.errors import LedgerTampered, LedgerUnavailable
 from holdfast.ledger.chain import keyed
 from holdfast.ledger.columns import ColumnStore, computed_file, submitted_file
+from holdfast.ledger.folder import OwnFolder
 
 KEYS = {"text": pl.Series(["c", "é", "a", "b"]), "integer": pl.Series([5, -3, 2**60, 0])}
 VALUES = {
@@ -32,7 +33,11 @@ def column(values: str = "float", keys: str = "text") -> ColumnValues:
 
 @pytest.fixture
 def store(tmp_path: Path) -> ColumnStore:
-    return ColumnStore(tmp_path / "t.ledger")
+    return ColumnStore(OwnFolder(tmp_path / "t.ledger-columns"))
+
+
+def folder_of(store: ColumnStore) -> Path:
+    return Path(store.ledger.file_name("x")).parent
 
 
 def kept(store: ColumnStore, attached: ColumnValues | None = None) -> tuple[Path, str, str]:
@@ -41,7 +46,7 @@ def kept(store: ColumnStore, attached: ColumnValues | None = None) -> tuple[Path
     digest = attached.digest()
     file = submitted_file(digest)
     store.write(file, attached)
-    return store.folder / file, file, digest
+    return folder_of(store) / file, file, digest
 
 
 @pytest.mark.parametrize("keys", KEYS)
@@ -57,8 +62,8 @@ def test_what_was_written_is_read(store: ColumnStore, values: str, keys: str) ->
 def test_only_the_owner_reads_it(store: ColumnStore) -> None:
     path, _, _ = kept(store)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(store.folder.stat().st_mode) == 0o700
-    assert store.folder.name == "t.ledger-columns"
+    assert stat.S_IMODE(folder_of(store).stat().st_mode) == 0o700
+    assert folder_of(store).name == "t.ledger-columns"
 
 
 def test_a_name_is_no_path(store: ColumnStore) -> None:
@@ -169,10 +174,10 @@ def test_the_first_column_makes_the_name_of_the_folder_durable(
     store: ColumnStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr("holdfast.ledger.columns.sync_folder", synced.append)
+    monkeypatch.setattr("holdfast.ledger.folder.sync_folder", synced.append)
     kept(store)
     kept(store, column("integer"))
-    assert synced == [store.folder.parent]
+    assert synced == [folder_of(store).parent]
 
 
 def test_two_that_write_the_same_at_once_leave_one_good_file(
@@ -187,7 +192,7 @@ def test_two_that_write_the_same_at_once_leave_one_good_file(
 
     monkeypatch.setattr(os, "replace", interleaved)
     path, file, digest = kept(store)
-    assert list(store.folder.iterdir()) == [path]
+    assert list(folder_of(store).iterdir()) == [path]
     store.read(file, "id", digest)
 
 
@@ -218,12 +223,12 @@ def test_a_disk_that_fails_leaves_what_was_there_and_no_rubbish(
         patched.setattr(os, step, full)
         with pytest.raises(LedgerUnavailable, match="No space left"):
             store.write(file, column("integer"))
-    assert list(store.folder.iterdir()) == [path]
+    assert list(folder_of(store).iterdir()) == [path]
     store.read(file, "id", digest)
 
 
 def test_a_folder_that_cannot_be_used_is_named(store: ColumnStore) -> None:
-    store.folder.write_text("no folder")
+    folder_of(store).write_text("no folder")
     with pytest.raises(LedgerUnavailable, match=r"t\.ledger-columns"):
         kept(store)
     with pytest.raises(LedgerUnavailable, match=r"t\.ledger-columns"):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from holdfast import require
 from holdfast.cli.app import Json, app, read_number, sampling_of_text, show_json
-from holdfast.cli.ledgers import TableName
+from holdfast.cli.ledgers import LedgerAddress, TableName, new_ledger
 from holdfast.errors import InvalidArgument, SecondLedger
 
 if TYPE_CHECKING:
@@ -23,11 +21,12 @@ __all__ = ["init"]
 
 @app.command(epilog="Example: holdfast init hold.parquet --name flights --questions 500")
 def init(
-    data: Annotated[str, typer.Argument(help="A CSV, Parquet or DuckDB file, or a glob.")],
+    data: Annotated[str, typer.Argument(help="A CSV, Parquet or DuckDB file, a glob, or a URL.")],
     name: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="A name; the ledger is NAME.ledger."),
     ] = None,
+    ledger: LedgerAddress = None,
     questions: Annotated[
         str | None, typer.Option(metavar="N", help="How many will be asked; left out: open.")
     ] = None,
@@ -122,20 +121,14 @@ def init(
     """Protect a table: fingerprint it and open its ledger."""
     from holdfast.cli.mechanisms import options_of_text
     from holdfast.holdout.open import open as open_holdout
-    from holdfast.ledger.naming import is_there
 
-    path = require.file("name", f"{name or Path(data).stem}.ledger")
-    if is_there(path):
-        raise InvalidArgument(
-            f"there is already a ledger {str(path)!r}; ask it (holdfast budget {path.stem}), or "
-            "choose another --name."
-        )
+    where, called = new_ledger(name, data, ledger)
     declared = _with_learnt_bounds(schema, train) if learn_bounds else schema
     with warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always", SecondLedger)
         holdout = open_holdout(
             data,
-            ledger=path,
+            ledger=where,
             questions=read_number("questions", questions),  # type: ignore[arg-type]
             surprises=read_number("surprises", surprises),  # type: ignore[arg-type]
             candidates=read_number("candidates", candidates),  # type: ignore[arg-type]
@@ -159,9 +152,9 @@ def init(
     fixed = holdout.opening.terms.design
     if as_json:
         columns = list(fixed.columns)
-        show_json({"ledger": str(path), "design": columns, **holdout.budget.to_dict()})
+        show_json({"ledger": str(where), "design": columns, **holdout.budget.to_dict()})
         return
-    typer.echo(f"Protected {holdout.rows:,} rows of {data}; the ledger is {path}.")
+    typer.echo(f"Protected {holdout.rows:,} rows of {data}; the ledger is {where}.")
     if fixed:
         typer.echo(
             f"Public by design: {', '.join(fixed.columns)}, with the number of rows of each "
@@ -174,7 +167,7 @@ def init(
         typer.echo("\nNo average can be asked at this half-width; see what these rows can give.")
         typer.echo(f"\nNext: holdfast plan --rows {holdout.rows} --questions {many}")
         return
-    typer.echo(f"\nNext: holdfast ask {quote(path.stem)} {_first_question(holdout)}")
+    typer.echo(f"\nNext: holdfast ask {quote(called)} {_first_question(holdout)}")
 
 
 def _with_learnt_bounds(schema: str | None, train: str | None) -> Schema:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast import require
+from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -21,27 +22,46 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Data",
+    "LedgerAddress",
     "Name",
     "TableName",
+    "known_table",
     "ledger_path",
     "looked_at",
+    "new_ledger",
     "opened",
     "resumed",
     "where_the_data_is",
+    "without_password",
 ]
 
-Name = Annotated[str, typer.Argument(help="The holdout's name (NAME.ledger) or its ledger file.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="The holdout's name (NAME.ledger), its ledger file, or the ledger's address in a "
+        "database: postgresql://USER@HOST/DATABASE?ledger=NAME."
+    ),
+]
+LedgerAddress = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Keep the ledger in a database: postgresql://USER@HOST/DATABASE?ledger=NAME.",
+    ),
+]
 Data = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="The data, if it is not where it was at init."),
 ]
 TableName = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The table in a DuckDB file with several.")
+    str | None, typer.Option(metavar="NAME", help="The table in a database with several.")
 ]
 
 
-def ledger_path(name: str) -> Path:
-    """The ledger of a name, or the file itself; refused if there is none."""
+def ledger_path(name: str) -> str | Path:
+    """The ledger of a name, the file itself or its address; refused if there is no such file."""
+    if is_database_url(name):
+        return without_password("name", name)
     for path in (require.file("name", name), require.file("name", f"{name}.ledger")):
         if path.is_file():
             return path
@@ -51,6 +71,37 @@ def ledger_path(name: str) -> Path:
     raise InvalidArgument(
         f"there is no ledger {str(path)!r}; {hint}make one: holdfast init DATA --name {quote(name)}"
     )
+
+
+def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | Path, str]:
+    """Where a new ledger will be, and what commands call it; refused if there is one."""
+    from holdfast.ledger.homes import home_of
+
+    if is_database_url(data):
+        without_password("data", data)
+        if name is None and address is None:
+            raise InvalidArgument("the ledger of a database's table needs a name: --name NAME.")
+    if address is None:
+        name = name or Path(data).stem
+        where: str | Path = require.file("name", f"{name}.ledger")
+    else:
+        where = name = without_password("ledger", address)
+    if home_of(where).is_there():
+        raise InvalidArgument(
+            f"there is already a ledger {str(where)!r}; ask it (holdfast budget {quote(name)}), or "
+            "choose another --name."
+        )
+    return where, name
+
+
+def without_password(what: str, address: str) -> str:
+    """The address of a database; refused with a password, which everybody on the machine sees."""
+    if DatabaseUrl.read(what, address).open_secret:
+        raise InvalidArgument(
+            f"{what} holds a password, and others can read what is typed here; leave it out, and "
+            "keep it in ~/.pgpass or PGPASSWORD."
+        )
+    return address
 
 
 @contextmanager
@@ -86,12 +137,24 @@ def opened(
 
     path = ledger_path(name)  # first of all: a name that is misspelt makes no new ledger
     found = data
+    if is_database_url(data):
+        found = without_password("data", str(data))
     if found is None:
         with look(path) as reader:
             found, missing = where_the_data_is(reader)
         if missing is not None:
             raise InvalidArgument(f"{missing} Nothing was spent.")
     return open_holdout(found, ledger=path, table=table, train=train, guesser=guesser)
+
+
+def known_table(ledger: str | Path, source: str | None) -> str | None:
+    """Which table of a database the protected one was, if it was in this one."""
+    from holdfast.ledger.reader import look
+    from holdfast.ledger.whereabouts import recall
+
+    with look(ledger) as reader:
+        known = None if reader.secret is None else recall(reader.home, reader.secret)
+    return known.table if known is not None and known.source == source else None
 
 
 def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
@@ -101,11 +164,11 @@ def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
 
     if reader.secret is None:
         return None, "without the secret nobody can tell whether a table is the protected one."
-    known = recall(reader.path, reader.secret)
+    known = recall(reader.home, reader.secret)
     if known is None:
         return None, "the ledger was opened for a table in memory; give the table: --data FILE."
     try:
-        files_of(known.source)
+        files_of(known.source)  # a database is looked for when it is read
     except InvalidArgument:
         return None, f"the data was {known.source!r} and is not there now; say where: --data FILE."
     return known.source, None

@@ -93,7 +93,7 @@ class Desk:
         self.store = store
         self.transcript = transcript
         self.train = train
-        self.protected = ProtectedRows(sample, transcript.opening, ColumnStore(store.path))
+        self.protected = ProtectedRows(sample, transcript.opening, ColumnStore(store))
         self._timeout = timeout
         self._written: set[str] = set()  # what was seen to be readable again
         # Guessers may have noise of their own, and never learn the noise of answers.
@@ -120,7 +120,7 @@ class Desk:
     @property
     def source(self) -> str | None:
         """Where the data was when it was last opened from files."""
-        found = recall(self.store.path, self.store.secret)
+        found = recall(self.store.home, self.store.secret)
         return None if found is None else found.source
 
     @property

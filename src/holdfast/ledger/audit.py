@@ -26,13 +26,14 @@ from holdfast.described.question import described_again
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike
 from holdfast.ledger.chain import Row, canonical
-from holdfast.ledger.columns import ColumnStore, submitted_file
+from holdfast.ledger.columns import read_column, submitted_file
 from holdfast.ledger.entries import Asked, Opening, Recorded, Request
 from holdfast.ledger.filing import FiledPlace, Kept, place_of
 from holdfast.ledger.identity import has_shape, keyed_print
 from holdfast.ledger.past import checkpoint_of
 from holdfast.ledger.reader import Reader, look
 from holdfast.ledger.recording import Pending, reading_entry
+from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.wholes import rebuilt, whole
 from holdfast.mechanisms.catalogue import kind_of
@@ -71,7 +72,7 @@ class Finding:
 
 
 def audit(
-    path: Path,
+    ledger: str | Path | LedgerHome,
     sample: Callable[[], Sample] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Finding]:
@@ -81,7 +82,7 @@ def audit(
     how many entries of all were followed.
     """
     transcript = Transcript()
-    with look(path) as reader:
+    with look(ledger) as reader:
         try:
             kept, entries = reader.kept(), reader.news()  # in this order: others may be asking
             sealed = " and sealed" if reader.unchecked is None else "; its seal was not compared"
@@ -95,7 +96,7 @@ def audit(
             findings += _closed(transcript)
             findings.append(_filing(places, len(entries), reader))
             if any(transcript.attached):
-                findings.append(_columns(transcript, path))
+                findings.append(_columns(transcript, reader))
     if sample is not None and reader.secret is not None:  # it is keyed with the secret
         findings.append(_same_data(transcript.opening, reader.secret, sample))
     return findings
@@ -343,13 +344,13 @@ def _filing(due: Sequence[FiledPlace], entries: int, reader: Reader) -> Finding:
     return Finding("filing", True, f"{len(due):,} answers are found by their questions")
 
 
-def _columns(transcript: Transcript, ledger: Path) -> Finding:
+def _columns(transcript: Transcript, reader: Reader) -> Finding:
     """Whether what is beside the ledger is what was attached: it has the digests of the entries."""
-    store, key = ColumnStore(ledger), transcript.terms.key or ""
+    key = transcript.terms.key or ""
     digests = sorted({column.digest for column in transcript.attached})
     try:
         for digest in digests:
-            store.read(submitted_file(digest), key, digest)
+            read_column(reader, submitted_file(digest), key, digest)
     except HoldfastError as error:
         return Finding("columns", False, str(error))
     return Finding("columns", True, f"{len(digests):,} attached, as their digests say")

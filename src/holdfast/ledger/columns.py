@@ -1,9 +1,9 @@
-"""Attached columns beside the ledger: a folder for their owner only, one file for each.
+"""Attached columns beside the ledger's entries, for their owner only, one file for each.
 
-The ledger's entry names a column by its digest; the values are here, on the disk before the entry
-is. A file that is gone, cut or changed is noticed: what it holds no longer has the digest. A file
-is a checksum, a line end, and keys and values in Arrow's file format: by the checksum, damage is
-noticed before anything tries to read it.
+An entry names a column by its digest; the values are kept here, durable before the entry is. A file
+that is gone, cut or changed is noticed: what it holds no longer has the digest. A file is a
+checksum, a line end, and keys and values in Arrow's file format: by the checksum, damage is noticed
+before anything tries to read it.
 
 The digest of *submitted* values is public. That of values made from protected rows says something
 about them, so that a ledger writes only a mark of it, keyed with its secret (`chain.keyed`), which
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO
-from pathlib import Path
+from typing import Protocol
 
 import polars as pl
 
@@ -24,11 +24,8 @@ from holdfast.data.attached import ColumnValues
 from holdfast.data.keys import ordered
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import RESTORE
-from holdfast.ledger.durable import replace_whole, sync_folder
-from holdfast.ledger.reader import beside
-from holdfast.ledger.trouble import unavailable
 
-__all__ = ["ColumnStore", "computed_file", "submitted_file"]
+__all__ = ["ColumnFiles", "ColumnStore", "computed_file", "read_column", "submitted_file"]
 
 _KEY, _VALUE = "key", "value"
 
@@ -46,45 +43,57 @@ def computed_file(identity: str) -> str:
     return f"computed-{sha256(identity.encode()).hexdigest()}.column"
 
 
+class ColumnFiles(Protocol):
+    """Files that are kept beside a ledger's entries, to be read."""
+
+    def file(self, name: str) -> bytes | None:
+        """What was kept under a name; None if there is nothing."""
+        ...
+
+    def file_name(self, name: str) -> str:
+        """What people call it."""
+        ...
+
+
+class _ColumnKeeper(ColumnFiles, Protocol):
+    """The same, and they may be written."""
+
+    def keep_file(self, name: str, content: bytes) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnStore:
     """The columns of one ledger."""
 
-    ledger: Path
-
-    @property
-    def folder(self) -> Path:
-        """Where they are; there is none before the first."""
-        return beside(self.ledger, "columns")
+    ledger: _ColumnKeeper
 
     def write(self, file: str, column: ColumnValues) -> None:
         """Keep the values, durably when this returns; the same ones may be written again."""
-        path = self.folder / file
-        try:
-            if not self.folder.exists():
-                self.folder.mkdir(mode=0o700, exist_ok=True)  # another process may be as quick
-                sync_folder(self.folder.parent)
-            replace_whole(path, _written(column))
-        except OSError as error:
-            raise unavailable(path, error) from error
+        self.ledger.keep_file(file, _written(column))
 
     def read(
         self, file: str, key: str, expected: str, mark: Callable[[str], str] = str
     ) -> ColumnValues:
-        """The values in a file, for the table's `key`.
+        """The values in a file, as `read_column` finds them."""
+        return read_column(self.ledger, file, key, expected, mark)
 
-        Refused unless the mark of their digest is the `expected` one, which the ledger has.
-        """
-        path = self.folder / file
-        try:
-            column = _parsed(path.read_bytes(), key)
-        except FileNotFoundError:
-            raise _tampered(path, "is gone") from None
-        except OSError as error:
-            raise unavailable(path, error) from error
-        if column is None or mark(column.digest()) != expected:
-            raise _tampered(path, "does not hold what was attached, it was cut or changed")
-        return column
+
+def read_column(
+    files: ColumnFiles, file: str, key: str, expected: str, mark: Callable[[str], str] = str
+) -> ColumnValues:
+    """The values in a file, for the table's `key`.
+
+    Refused unless the mark of their digest is the `expected` one, which the ledger has.
+    """
+    content = files.file(file)
+    if content is None:
+        raise _tampered(files.file_name(file), "is gone")
+    column = _parsed(content, key)
+    if column is None or mark(column.digest()) != expected:
+        raise _tampered(
+            files.file_name(file), "does not hold what was attached, it was cut or changed"
+        )
+    return column
 
 
 def _written(column: ColumnValues) -> bytes:
@@ -113,5 +122,5 @@ def _parsed(written: bytes, key: str) -> ColumnValues | None:
     return column if order.keys.equals(keys) else None
 
 
-def _tampered(path: Path, what: str) -> LedgerTampered:
-    return LedgerTampered(f"the file {str(path)!r} of an attached column {what}. {RESTORE}")
+def _tampered(file: str, what: str) -> LedgerTampered:
+    return LedgerTampered(f"the file {file!r} of an attached column {what}. {RESTORE}")
