@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from holdfast.cli.app import Json, app, read_number, sampling_of_text, show_json
+from holdfast.cli.app import Json, app, read_number, sampling_of_text, secret_file, show_json
 from holdfast.cli.ledgers import Data, LedgerAddress, Name, TableName, new_ledger, opened, resumed
 from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.statistics import call
@@ -168,6 +168,7 @@ def init(
         holdout = open_holdout(
             data,
             ledger=where,
+            secret=secret_file(),
             questions=read_number("questions", questions),  # type: ignore[arg-type]
             surprises=read_number("surprises", surprises),  # type: ignore[arg-type]
             tolerance=read_number("tolerance", tolerance),
