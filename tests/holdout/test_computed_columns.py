@@ -177,6 +177,31 @@ def test_what_fails_on_invented_rows_is_refused_before_there_is_an_entry(holdout
     assert kinds(holdout) == ["open/2"]
 
 
+def test_a_bare_function_is_told_how_it_is_attached(holdout: Holdout) -> None:
+    with pytest.raises(InvalidArgument, match=r"holdfast\.computed\(function, columns="):
+        holdout.attach("m3", model)
+
+
+def test_it_has_a_name_and_no_description(tmp_path: Path) -> None:
+    with opened(tmp_path, described="rounded") as holdout:
+        holdout.attach("m3", by_model())
+        assert holdout.ask("avg(label)").recorded.bits is not None
+        assert holdout.ask(ASKED).recorded.bits is None
+
+
+def test_rows_that_training_shares_are_nobodys_to_know(tmp_path: Path) -> None:
+    """The same is written and said whether or not rows of another table are protected ones."""
+    others = pl.DataFrame({"id": ["z1", "z2"], "x": [1, 2], "label": [True, False]})
+    written = []
+    for place, train in enumerate((others, TABLE.head(2), TABLE.head(N - 1))):
+        (tmp_path / str(place)).mkdir()
+        with opened(tmp_path / str(place), train=train) as holdout:
+            holdout.attach("m3", by_model())
+            _, *rest = entries(holdout)
+            written.append([(entry["kind"], sorted(entry)) for entry in rest])
+    assert written[0] == written[1] == written[2]
+
+
 # Scores that come as a file are the same kind -----------------------------------------------------
 
 
@@ -476,6 +501,18 @@ def test_whoever_comes_next_goes_on(
         assert [column.ready for column in holdout.columns] == [True, True]
         assert kinds(holdout).count("attach/1") == kinds(holdout).count("values/1") == 2
     assert all(finding.fine for finding in audit(ledger))
+
+
+def test_whoever_has_no_function_finishes_what_was_asked(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        crashing(patch, "reserve/2", "after")
+        with opened(ledger.parent) as holdout, pytest.raises(Crash):
+            holdout.ask(ASKED)
+    with opened(ledger.parent) as holdout:
+        assert holdout.ask("avg(label)").number == 2
+        assert holdout.ask(ASKED).status == "repeated"
 
 
 def test_a_crash_leaves_who_it_is_and_not_what(

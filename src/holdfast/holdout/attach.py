@@ -8,7 +8,7 @@ gets the column that is there.
 Who they are is declared, and durable before anything is computed; then the values are kept, and a
 second entry says so. In between the column has a name and no values: whoever attaches it again
 computes them, and until then no question about it is asked. Their content is never compared with
-anything, and what they are that are brought again is not looked at.
+anything, nor with what is brought again under the same digest.
 """
 
 from __future__ import annotations
@@ -64,6 +64,11 @@ def attach_column(desk: Desk, values: Any, how: Bringing, by: str | None) -> Att
                 "computes; say bounds and digest there, and leave the others out."
             )
         return _attach_function(desk, name, values, by)
+    if callable(values):
+        raise InvalidArgument(
+            "values is a function; say which columns it reads and its bounds: "
+            "holdfast.computed(function, columns=[...], bounds=(low, high), digest=...)."
+        )
     if how.digest is not None:
         declared_digest(how.digest)
     found = column_values(values, desk.protected.order, how.fields, missing=how.missing)
