@@ -495,6 +495,9 @@ def test_whoever_comes_next_goes_on(
                 holdout.ask("avg(m4)")
             with pytest.raises(InvalidArgument, match="has no values yet"):
                 holdout.promote("m4")
+            of_it = holdfast.computed(lambda rows: rows["m4"], columns=["m4"], bounds=(0, 1))
+            with pytest.raises(InvalidArgument, match="'m4' was attached, and its values"):
+                holdout.attach("m5", of_it)
             assert holdout.ask(ASKED).status == "answered"
             assert holdout.budget.asked == 1
         assert sorted(session(holdout)) == [1, 2]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from holdfast import require
@@ -31,6 +32,7 @@ from holdfast.question.bounds import Range
 from holdfast.question.columns import bounds_pair, no_column
 from holdfast.question.expression import ColumnType, ValueKind
 from holdfast.question.functions import bind_function
+from holdfast.question.text import identifier
 
 __all__ = ["Bringing", "attach_column", "differing", "promote_column"]
 
@@ -94,15 +96,12 @@ def _attach_submitted(
 def _attach_function(desk: Desk, name: str, asked: Computed, by: str | None) -> AttachedColumn:
     """A column that a function computes; tried on invented rows before there is an entry."""
     desk.refresh()
-    function = asked.named(name)
+    function, order = asked.named(name), desk.protected.order
     bind_function(function, desk.table.schema)
-
-    def values() -> ColumnValues:
-        attached = desk.transcript.attached.among(function.columns)
-        sample = desk.protected.needed(attached)
-        return computed_values(sample, desk.protected.order, function)
-
-    return _attach_computed(desk, _new_computed(name, asked.digest, asked.bounds, by), values)
+    rows = partial(desk.protected.needed, desk.transcript.attached.among(function.columns))
+    rows()  # columns that it reads, and that are not there, are named before there is an entry
+    new = _new_computed(name, asked.digest, asked.bounds, by)
+    return _attach_computed(desk, new, lambda: computed_values(rows(), order, function))
 
 
 def _new_computed(
@@ -115,7 +114,6 @@ def _attach_computed(
     desk: Desk, new: AttachedColumn, values: Callable[[], ColumnValues]
 ) -> AttachedColumn:
     """First who it is, durably; then its values, unless they are there."""
-    _ = desk.protected.order  # refused before there is an entry: without a key, or without rows
     column = _entered(desk, new).column
 
     def kept() -> list[Body]:
@@ -185,7 +183,7 @@ def differing(desk: Desk, one: str, other: str) -> float:
             raise InvalidArgument(
                 f"differing names {name!r}, which was computed from protected rows: in how many it "
                 "differs is an answer about them. Ask for it, as for any other: "
-                f"avg({one} != {other})."
+                f"avg({identifier(one)} != {identifier(other)})."
             )
     return share_differing(*(desk.protected.values(attached[name]) for name in (one, other)))
 

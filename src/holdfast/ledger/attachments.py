@@ -157,6 +157,9 @@ class Attachments:
 
     columns: Mapping[str, AttachedColumn] = field(default_factory=dict)
     promotions: tuple[Promotion, ...] = ()
+    # There may be thousands: by their names without capitals, and the first ones by who they are.
+    _names: Mapping[str, str] = field(default_factory=dict)
+    _firsts: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[AttachedColumn]:
         return iter(self.columns.values())
@@ -185,15 +188,12 @@ class Attachments:
 
     def after(self, body: Mapping[str, Any], table: Iterable[str]) -> Attachments:
         """Those, after one more entry; a ValueError if it cannot have been written then."""
-        match body["kind"]:
-            case "attach/1":
-                return self._attached(AttachedColumn.read(body), table)
-            case "values/1":
-                kept = ValuesKept(body["salt"], body["mark"], body["at"])
-                return self._valued(body["column"], kept)
-            case _:
-                facts = (body[name] for name in Promotion.__slots__)
-                return self._promoted(Promotion(*facts), table)
+        if body["kind"] == _ATTACH:
+            return self._attached(AttachedColumn.read(body), table)
+        if body["kind"] == _VALUES:
+            kept = ValuesKept(body["salt"], body["mark"], body["at"])
+            return self._valued(body["column"], kept)
+        return self._promoted(Promotion(*(body[name] for name in Promotion.__slots__)), table)
 
     def _attached(self, column: AttachedColumn, table: Iterable[str]) -> Attachments:
         first = self.first_of(column.identity)
@@ -204,7 +204,12 @@ class Attachments:
             column = replace(column, kept=first.kept)
         if not known or self.taken(column.name, table) is not None:
             raise ValueError(f"it cannot attach {column.name!r} now")
-        return replace(self, columns={**self.columns, column.name: column})
+        return replace(
+            self,
+            columns={**self.columns, column.name: column},
+            _names={**self._names, column.name.casefold(): column.name},
+            _firsts={column.identity: column.name, **self._firsts},
+        )
 
     def _valued(self, name: str, kept: ValuesKept) -> Attachments:
         column = self.columns[name]
@@ -223,12 +228,14 @@ class Attachments:
 
     def taken(self, name: str, others: Iterable[str]) -> str | None:
         """The name, of these and `others`, that is the same but for capital letters."""
-        known = {each.casefold(): each for each in (*others, *self.columns)}
-        return known.get(name.casefold())
+        wanted = name.casefold()
+        found = self._names.get(wanted)
+        return found or next((each for each in others if each.casefold() == wanted), None)
 
     def first_of(self, identity: tuple[str, str]) -> AttachedColumn | None:
         """The first name of the column that this is."""
-        return next((each for each in self if each.identity == identity), None)
+        first = self._firsts.get(identity)
+        return None if first is None else self.columns[first]
 
     def beside(self, schema: Schema) -> Schema:
         """The schema of the table with these."""
