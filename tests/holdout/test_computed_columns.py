@@ -25,6 +25,7 @@ from holdfast.ledger.audit import Finding, audit
 from holdfast.ledger.columns import ColumnStore, computed_file
 from holdfast.ledger.store import Store
 from tests.holdout.tables import copied, watch
+from tests.postgres import server
 from tests.seam import CHECKPOINT_EVERY, desk_of, store_of, transcript_of, write_entry
 
 N = 600
@@ -690,6 +691,19 @@ def test_a_question_about_values_that_were_not_there_is_found(
     found = {finding.what: finding for finding in audit(ledger)}
     assert not found["intervals"].fine
     assert "about a column that had no values" in found["intervals"].detail
+
+
+def test_a_ledger_in_a_database_keeps_them_too(tmp_path: Path) -> None:
+    where, said = server().ledger(), dict[str, Any](secret=tmp_path / "secret")
+    declared = dict[str, Any](key="id", tolerance=0.3, described="off")
+    with holdfast.open(TABLE, ledger=where, **said, **declared) as holdout:
+        holdout.attach("m3", by_model())
+        holdout.promote("m3")
+        home = store_of(holdout).home
+    with holdfast.open(TABLE, ledger=where, **said) as holdout:
+        assert holdout.ask(ASKED).status == "answered"
+        assert (holdout.incumbent, holdout.columns[0].ready) == ("m3", True)
+    assert all(finding.fine for finding in audit(home))
 
 
 # What was promoted --------------------------------------------------------------------------------
