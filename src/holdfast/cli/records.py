@@ -18,6 +18,7 @@ from holdfast.cli.ledgers import (
     TableName,
     home_named,
     known_table,
+    ledger_path,
     looked_at,
     where_the_data_is,
     without_password,
@@ -102,10 +103,10 @@ def _move(word: str, places: Sequence[str], as_json: bool) -> None:
         raise InvalidArgument(
             "ledger takes the name of one ledger; to move one: holdfast ledger move SOURCE TARGET."
         )
-    source, target = home_named(places[0]), places[1]
+    source, target = ledger_path(places[0]), places[1]
     if is_database_url(target):
         without_password("target", target)
-    entries = move(source, target)
+    entries = move(home_named(places[0]), target)
     if as_json:
         show_json({"ledger": target, "entries": entries})
         return
