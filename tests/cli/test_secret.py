@@ -50,3 +50,11 @@ def test_without_it_the_error_says_where_to_put_it(folder: Path) -> None:
     assert "t.ledger-secret' of the ledger" in done.stderr
     assert "holdfast --secret FILE" in done.stderr
     assert "not compared" in holdfast("audit", "t", cwd=folder).stdout
+
+
+def test_a_ledger_is_moved_with_it(folder: Path) -> None:
+    assert holdfast("ledger", "move", "t", "other.ledger", cwd=folder).returncode == 2
+    done = holdfast("--secret", "hidden/s", "ledger", "move", "t", "other.ledger", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "other.ledger-secret").read_bytes() == (folder / "hidden/s").read_bytes()
+    assert "intact" in holdfast("audit", "other", "--data", "t.csv", cwd=folder).stdout
