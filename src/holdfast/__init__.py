@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.statistics import call as _call
 
 if TYPE_CHECKING:
+    from holdfast.data.computed import computed as computed
     from holdfast.data.learning import learn_schema as learn_schema
     from holdfast.data.sampling import (
         clustered as clustered,
@@ -79,6 +80,7 @@ _OTHERS = {
     "ToleranceTooTight": "errors",
     "bits": "words.prior",
     "clustered": "data.sampling",
+    "computed": "data.computed",
     "declared": "data.sampling",
     "learn_schema": "data.learning",
     "m_dependent": "data.sampling",

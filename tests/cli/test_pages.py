@@ -60,6 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reviews.write_csv(folder / "reviews.csv")
     said = reviews.with_columns(predicted="label", v6=~pl.col("label")).drop("label")
     said.write_csv(folder / "predictions.csv")
+    said.rename({"v6": "right"}).write_csv(folder / "scores.csv")
     (folder / "bounds.toml").write_text("[bounds]\nx = [0, 1]\n", encoding="utf-8")
     return folder
 

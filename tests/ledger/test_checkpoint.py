@@ -246,7 +246,7 @@ def test_a_forged_checkpoint_is_found(ledger: Path, statement: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[]", '"x"', "[" * 10**5, '{"kind":"checkpoint/1"}', '{"kind":"checkpoint/1",']
+    "text", ["{", "[]", '"x"', "[" * 10**5, '{"kind":"checkpoint/2"}', '{"kind":"checkpoint/2",']
 )
 def test_a_sealed_checkpoint_must_make_sense(ledger: Path, text: str) -> None:
     secret = ledger.with_name("t.ledger-secret").read_bytes()

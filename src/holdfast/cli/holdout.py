@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from holdfast.cli.app import Json, app, read_number, sampling_of_text, show_json
+from holdfast.cli.app import Json, app, read_number, sampling_of_text, secret_file, show_json
 from holdfast.cli.ledgers import LedgerAddress, TableName, new_ledger
 from holdfast.errors import InvalidArgument, SecondLedger
 
@@ -129,6 +129,7 @@ def init(
         holdout = open_holdout(
             data,
             ledger=where,
+            secret=secret_file(),
             questions=read_number("questions", questions),  # type: ignore[arg-type]
             surprises=read_number("surprises", surprises),  # type: ignore[arg-type]
             candidates=read_number("candidates", candidates),  # type: ignore[arg-type]

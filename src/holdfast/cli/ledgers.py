@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast import require
+from holdfast.cli.app import secret_file
 from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from holdfast.holdout.holdout import Holdout
     from holdfast.ledger.reader import Reader
+    from holdfast.ledger.records import LedgerHome
     from holdfast.ledger.transcript import Transcript
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "LedgerAddress",
     "Name",
     "TableName",
+    "home_named",
     "known_table",
     "ledger_path",
     "looked_at",
@@ -86,7 +89,7 @@ def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | 
         where: str | Path = require.file("name", f"{name}.ledger")
     else:
         where = name = without_password("ledger", address)
-    if home_of(where).is_there():
+    if home_of(where, secret_file()).is_there():
         raise InvalidArgument(
             f"there is already a ledger {str(where)!r}; ask it (holdfast budget {quote(name)}), or "
             "choose another --name."
@@ -104,13 +107,20 @@ def without_password(what: str, address: str) -> str:
     return address
 
 
+def home_named(name: str) -> LedgerHome:
+    """Where the ledger of a name is, and where its secret is."""
+    from holdfast.ledger.homes import home_of
+
+    return home_of(ledger_path(name), secret_file())
+
+
 @contextmanager
 def looked_at(name: str) -> Iterator[Transcript]:
     """The ledger as it stands, on read-only media too; what was not compared is said."""
     from holdfast.ledger.reader import look
     from holdfast.ledger.transcript import Transcript
 
-    with look(ledger_path(name)) as reader:
+    with look(home_named(name)) as reader:
         transcript = Transcript.resumed(reader)
         if reader.unchecked is not None:
             typer.echo(f"Not checked: the seal; {reader.unchecked}", err=True)
@@ -121,7 +131,8 @@ def resumed(name: str, train: str | None = None, guesser: str | None = None) -> 
     """The holdout without its rows: nothing new can be asked of it."""
     from holdfast.holdout.open import open as open_holdout
 
-    return open_holdout(ledger=ledger_path(name), train=train, guesser=guesser)
+    path = ledger_path(name)
+    return open_holdout(ledger=path, secret=secret_file(), train=train, guesser=guesser)
 
 
 def opened(
@@ -136,23 +147,25 @@ def opened(
     from holdfast.ledger.reader import look
 
     path = ledger_path(name)  # first of all: a name that is misspelt makes no new ledger
-    found = data
+    found, secret = data, secret_file()
     if is_database_url(data):
         found = without_password("data", str(data))
     if found is None:
-        with look(path) as reader:
+        with look(home_named(name)) as reader:
             found, missing = where_the_data_is(reader)
         if missing is not None:
             raise InvalidArgument(f"{missing} Nothing was spent.")
-    return open_holdout(found, ledger=path, table=table, train=train, guesser=guesser)
+    return open_holdout(
+        found, ledger=path, secret=secret, table=table, train=train, guesser=guesser
+    )
 
 
-def known_table(ledger: str | Path, source: str | None) -> str | None:
+def known_table(home: LedgerHome, source: str | None) -> str | None:
     """Which table of a database the protected one was, if it was in this one."""
     from holdfast.ledger.reader import look
     from holdfast.ledger.whereabouts import recall
 
-    with look(ledger) as reader:
+    with look(home) as reader:
         known = None if reader.secret is None else recall(reader.home, reader.secret)
     return known.table if known is not None and known.source == source else None
 

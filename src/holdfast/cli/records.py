@@ -16,6 +16,7 @@ from holdfast.cli.ledgers import (
     Data,
     Name,
     TableName,
+    home_named,
     known_table,
     ledger_path,
     looked_at,
@@ -29,6 +30,7 @@ from holdfast.errors import InvalidArgument, LedgerTampered
 if TYPE_CHECKING:
     from holdfast.data.sample import Sample
     from holdfast.ledger.audit import Finding
+    from holdfast.ledger.records import LedgerHome
 
 __all__ = ["AUDIT_FAILED", "audit", "budget", "ledger"]
 
@@ -104,7 +106,7 @@ def _move(word: str, places: Sequence[str], as_json: bool) -> None:
     source, target = ledger_path(places[0]), places[1]
     if is_database_url(target):
         without_password("target", target)
-    entries = move(source, target)
+    entries = move(home_named(places[0]), target)
     if as_json:
         show_json({"ledger": target, "entries": entries})
         return
@@ -146,14 +148,14 @@ def audit(
     from holdfast.data.source import open_sample
     from holdfast.ledger.audit import audit as run_audit
 
-    path = ledger_path(name)
-    source, skipped, unsealed = _known_of(path, data)
+    home = home_named(name)
+    source, skipped, unsealed = _known_of(home, data)
 
     def rows() -> Sample:
-        return open_sample(source, table=table or known_table(path, source))
+        return open_sample(source, table=table or known_table(home, source))
 
     findings = run_audit(
-        path,
+        home,
         None if source is None else rows,
         progress("entries audited"),
     )
@@ -190,12 +192,12 @@ def _verdict(findings: Sequence[Finding], passed_over: Sequence[str]) -> str:
     return f"The ledger is intact; not looked at: {' and '.join(passed_over)}."
 
 
-def _known_of(ledger: str | Path, data: str | None) -> tuple[str | None, str | None, str | None]:
+def _known_of(home: LedgerHome, data: str | None) -> tuple[str | None, str | None, str | None]:
     """Where the data is, or why it cannot be read; and why the seal cannot be compared."""
     from holdfast.ledger.reader import look
 
     try:
-        with look(ledger) as reader:
+        with look(home) as reader:
             found, missing = where_the_data_is(reader)
     except LedgerTampered:
         return data, None, None  # the audit itself will say what is wrong

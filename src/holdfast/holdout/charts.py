@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import altair
 
     from holdfast.ledger.entries import Recorded
+    from holdfast.ledger.transcript import Transcript
     from holdfast.mechanisms.mechanism import Status
     from holdfast.planner.table import Plan
 
@@ -25,6 +26,7 @@ __all__ = [
     "answers_chart",
     "distribution_chart",
     "drawing_library",
+    "ledger_chart",
     "plan_chart",
     "require_file",
     "save",
@@ -121,6 +123,18 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
             ],
         ),
     )
+
+
+def ledger_chart(transcript: Transcript, path: str | None) -> altair.VConcatChart:
+    """Everything that a ledger has answered; saved if a path is given."""
+    if path is not None:
+        require_file(path)  # before it is drawn, not after
+    terms = transcript.terms
+    level = terms.confidence_level if terms.simultaneous else None
+    picture = answers_chart(transcript.opening.name, transcript.lines, level)
+    if path is not None:
+        save(picture, path)
+    return picture
 
 
 def answers_chart(

@@ -58,8 +58,10 @@ def _moment(desk: Desk, question: Bound, guess: Guess) -> float | None:
     if guess.differing is not None:
         return guess.differing
     (statistic,) = question.stages[-1]
-    columns = sorted({column.column for column in desk.attached_of([statistic])})
-    if len(columns) != 2 or not desk.transcript.terms.independent:
+    attached = desk.attached_of([statistic])
+    columns = sorted({column.column for column in attached})
+    public = all(column.origin == "submitted" for column in attached)
+    if len(columns) != 2 or not public or not desk.transcript.terms.independent:
         return None
     return max(differing(desk, *columns), 1 / desk.transcript.terms.rows)
 

@@ -93,7 +93,8 @@ class Desk:
         self.store = store
         self.transcript = transcript
         self.train = train
-        self.protected = ProtectedRows(sample, transcript.opening, ColumnStore(store))
+        columns = ColumnStore(store, store.secret)
+        self.protected = ProtectedRows(sample, transcript.opening, columns)
         self._timeout = timeout
         self._written: set[str] = set()  # what was seen to be readable again
         # Guessers may have noise of their own, and never learn the noise of answers.
@@ -351,7 +352,7 @@ class Desk:
         """What the text does not say of a question, and its noise must depend on."""
         if is_by_name(question):
             return secrets.token_hex(16)
-        return self.transcript.attached.print_of(columns_of(question))
+        return self.transcript.attached.nonce_of(columns_of(question))
 
     def _write_settled(
         self, pending: Pending, found: Answered, conclude: Concluding | None

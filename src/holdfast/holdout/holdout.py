@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.data.brought import Fields
 from holdfast.errors import InvalidArgument, LedgerUnavailable
-from holdfast.holdout.attach import attach_submitted, differing
+from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.verbs import Verbs
 from holdfast.holdout.widths import width_in_units
-from holdfast.ledger.attachments import AttachedColumn
+from holdfast.ledger.attachments import AttachedColumn, Promotion
 from holdfast.ledger.entries import Opening
 from holdfast.question.columns import Schema
 from holdfast.wording import plural
@@ -92,19 +92,32 @@ class Holdout(Verbs):
         value: str | None = None,
         bounds: tuple[float, float] | None = None,
         missing: str = "refuse",
+        digest: str | None = None,
         by: str | None = None,
     ) -> AttachedColumn:
-        """Values that arrive later, made without protected columns, as a column of questions.
+        """Values that arrive later, as a column of questions; a name is written once.
 
         `values` is a mapping, a Series, a table or a file with keys, or a list in the order of
-        keys; `key` and `value` name the columns of a table. A name is written once, and the same
-        values under another name are the same column.
+        keys; `key` and `value` name the columns of a table. Made without protected columns, they
+        are known by their content. What is made with them is known by what is declared: a
+        `holdfast.computed` function, or values with a `digest` of what made them, and bounds.
         """
-        fields = Fields(name, key, value)
-        return attach_submitted(self._desk, fields, values, bounds, missing, by)
+        how = Bringing(Fields(name, key, value), bounds, missing, digest)
+        return attach_column(self._desk, values, how, by)
+
+    def promote(self, name: str, *, why: str | None = None, by: str | None = None) -> Promotion:
+        """Name the column that others are compared with from now on; the ledger keeps it."""
+        return promote_column(self._desk, name, why, by)
+
+    @property
+    def incumbent(self) -> str | None:
+        """The column that was promoted last; None if none was."""
+        self._desk.refresh()
+        last = self._desk.transcript.attached.incumbent
+        return None if last is None else last.name
 
     def differing(self, one: str, other: str) -> float:
-        """The share of rows in which two attached columns differ: public and free."""
+        """The share of rows in which two submitted columns differ: public and free."""
         return differing(self._desk, one, other)
 
     def explain(self) -> str:
@@ -132,18 +145,10 @@ class Holdout(Verbs):
 
     def chart(self, path: str | None = None) -> altair.VConcatChart:
         """Everything asked with its interval, in order; saved if a path is given."""
-        from holdfast.holdout.charts import answers_chart, require_file, save
+        from holdfast.holdout.charts import ledger_chart
 
-        if path is not None:
-            require_file(path)  # before it is drawn, not after
         self._desk.refresh()
-        transcript = self._desk.transcript
-        terms = transcript.terms
-        level = terms.confidence_level if terms.simultaneous else None
-        picture = answers_chart(self.name, transcript.lines, level)
-        if path is not None:
-            save(picture, path)
-        return picture
+        return ledger_chart(self._desk.transcript, path)
 
     def close(self) -> None:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""

@@ -26,7 +26,7 @@ from holdfast.described.question import described_again
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike
 from holdfast.ledger.chain import Row, canonical
-from holdfast.ledger.columns import read_column, submitted_file
+from holdfast.ledger.columns import kept_values
 from holdfast.ledger.entries import Asked, Opening, Recorded, Request
 from holdfast.ledger.filing import FiledPlace, Kept, place_of
 from holdfast.ledger.identity import has_shape, keyed_print
@@ -44,6 +44,7 @@ from holdfast.statistics.entry import Bound
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.whole import columns_of
 
 __all__ = ["Finding", "audit", "difference_of"]
 
@@ -246,6 +247,8 @@ def _order_fault(transcript: Transcript, asked: Asked) -> str | None:
 def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) -> str | None:
     """Whether range and known variance are those of the question's own text."""
     offer = asked.offer
+    if not all(each.ready for each in transcript.attached.among(columns_of(statistic))):
+        return "it is about a column that had no values"
     own = asked.is_part or _is_in_range(asked.request, statistic)
     if not own or (asked.low, asked.high) != (statistic.low, statistic.high):
         return "its range is not that of its question"
@@ -345,15 +348,21 @@ def _filing(due: Sequence[FiledPlace], entries: int, reader: Reader) -> Finding:
 
 
 def _columns(transcript: Transcript, reader: Reader) -> Finding:
-    """Whether what is beside the ledger is what was attached: it has the digests of the entries."""
+    """Whether what is beside the ledger is what was attached: it has the marks of the entries."""
     key = transcript.terms.key or ""
-    digests = sorted({column.digest for column in transcript.attached})
+    named = [column for column in transcript.attached if not column.is_alias]
+    waiting = [column for column in named if not column.ready]
+    marked = [column for column in named if column.kept is not None and reader.secret is None]
+    compared = [column for column in named if column not in (*waiting, *marked)]
     try:
-        for digest in digests:
-            read_column(reader, submitted_file(digest), key, digest)
+        for column in compared:
+            kept_values(reader, reader.secret, column, key)
     except HoldfastError as error:
         return Finding("columns", False, str(error))
-    return Finding("columns", True, f"{len(digests):,} attached, as their digests say")
+    told = [f"{len(compared):,} attached, as their digests say"]
+    told += [f"{len(marked):,} computed, not compared without the secret"] * bool(marked)
+    told += [f"{len(waiting):,} whose values are not there yet"] * bool(waiting)
+    return Finding("columns", True, "; ".join(told))
 
 
 def _same_data(opening: Opening, secret: bytes, sample: Callable[[], Sample]) -> Finding:

@@ -6,28 +6,42 @@ checksum, a line end, and keys and values in Arrow's file format: by the checksu
 before anything tries to read it.
 
 The digest of *submitted* values is public. That of values made from protected rows says something
-about them, so that a ledger writes only a mark of it, keyed with its secret (`chain.keyed`), which
-`read` is given the way to make.
+about them, so that a ledger writes only a mark of it, keyed with its secret, the column and a salt:
+it tells neither what they are nor whether those of two columns are the same.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from io import BytesIO
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import polars as pl
 
 from holdfast.data.attached import ColumnValues
 from holdfast.data.keys import ordered
-from holdfast.errors import LedgerTampered
-from holdfast.ledger.chain import RESTORE
+from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
+from holdfast.ledger.attachments import AttachedColumn, ValuesKept
+from holdfast.ledger.chain import RESTORE, canonical, keyed, now
 
-__all__ = ["ColumnFiles", "ColumnStore", "computed_file", "read_column", "submitted_file"]
+__all__ = [
+    "ColumnFiles",
+    "ColumnStore",
+    "Mark",
+    "computed_file",
+    "kept_values",
+    "read_column",
+    "submitted_file",
+]
 
 _KEY, _VALUE = "key", "value"
+_PURPOSE = "holdfast values/1"
+
+Mark: TypeAlias = Callable[[str], str]  # of a digest: what the ledger writes for it
 
 
 def submitted_file(digest: str) -> str:
@@ -35,12 +49,12 @@ def submitted_file(digest: str) -> str:
     return f"submitted-{digest}.column"
 
 
-def computed_file(identity: str) -> str:
-    """The file of values that are known by a name or a declared digest, whatever is written in it.
+def computed_file(column: str) -> str:
+    """The file of values that are known by what was declared, whatever is written in it.
 
     Hashed, for a name may hold what no file name can.
     """
-    return f"computed-{sha256(identity.encode()).hexdigest()}.column"
+    return f"computed-{sha256(column.encode()).hexdigest()}.column"
 
 
 class ColumnFiles(Protocol):
@@ -63,23 +77,48 @@ class _ColumnKeeper(ColumnFiles, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ColumnStore:
-    """The columns of one ledger."""
+    """The columns of one ledger, whose secret marks those that are protected."""
 
     ledger: _ColumnKeeper
+    secret: bytes
 
     def write(self, file: str, column: ColumnValues) -> None:
         """Keep the values, durably when this returns; the same ones may be written again."""
         self.ledger.keep_file(file, _written(column))
 
-    def read(
-        self, file: str, key: str, expected: str, mark: Callable[[str], str] = str
-    ) -> ColumnValues:
-        """The values in a file, as `read_column` finds them."""
-        return read_column(self.ledger, file, key, expected, mark)
+    def keep_computed(self, column: str, values: ColumnValues) -> ValuesKept:
+        """Keep values of a column that is known by what was declared, durably when this returns."""
+        salt = secrets.token_hex(16)
+        mark = _mark(self.secret, column, salt)(values.digest())
+        self.write(computed_file(column), values)
+        return ValuesKept(salt, mark, now())
+
+    def values(self, column: AttachedColumn, key: str) -> ColumnValues:
+        """What was attached, as `kept_values` finds it."""
+        return kept_values(self.ledger, self.secret, column, key)
+
+
+def kept_values(
+    files: ColumnFiles, secret: bytes | None, column: AttachedColumn, key: str
+) -> ColumnValues:
+    """What was attached, for the table's `key`, as the ledger knows it; refused if it changed.
+
+    Without the `secret` only what was submitted can be compared.
+    """
+    if column.kept is not None:
+        mark = _mark(secret, column.column, column.kept.salt)
+        return read_column(files, computed_file(column.column), key, column.kept.mark, mark)
+    if column.digest is None or not column.ready:
+        raise InvalidArgument(
+            f"column {column.name!r} was attached, and its values were never kept: whoever "
+            "computed them stopped before. Attach it again in the same way, under the same name. "
+            "Nothing was spent."
+        )
+    return read_column(files, submitted_file(column.digest), key, column.digest)
 
 
 def read_column(
-    files: ColumnFiles, file: str, key: str, expected: str, mark: Callable[[str], str] = str
+    files: ColumnFiles, file: str, key: str, expected: str, mark: Mark = str
 ) -> ColumnValues:
     """The values in a file, for the table's `key`.
 
@@ -94,6 +133,20 @@ def read_column(
             files.file_name(file), "does not hold what was attached, it was cut or changed"
         )
     return column
+
+
+def _mark(secret: bytes | None, column: str, salt: str) -> Mark:
+    """How the digest of protected values is marked."""
+    if secret is None:
+        raise LedgerUnavailable(
+            f"the values of column {column!r} are marked with the ledger's secret, which is not "
+            "here; restore it."
+        )
+    return partial(_marked, secret, canonical({"column": column, "salt": salt}))
+
+
+def _marked(secret: bytes, about: str, digest: str) -> str:
+    return keyed(secret, _PURPOSE, f"{about}|{digest}")
 
 
 def _written(column: ColumnValues) -> bytes:

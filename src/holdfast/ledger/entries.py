@@ -145,9 +145,9 @@ class Request:
 class Asked:
     """One look of a batch: the offer, the range of its values, and what it is asked for.
 
-    A `nonce` is drawn for a function, which is known by its name alone: another one may have the
-    same name in another copy of the ledger, and must not have the same noise. A look `follows` that
-    of a claim which was not confirmed, and says what is true instead.
+    A `nonce` is drawn for a function, or a computed column, which is known by its name alone:
+    another one may have the same name in another copy of the ledger, and must not have the same
+    noise. A look `follows` a claim that was not confirmed, and says what is true instead.
     """
 
     offer: Offer

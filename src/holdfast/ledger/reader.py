@@ -124,7 +124,8 @@ def known_secret(ledger: LedgerHome) -> bytes:
     except FileNotFoundError:
         raise LedgerUnavailable(
             f"the secret {str(path)!r} of the ledger {str(ledger)!r} is missing; without it no "
-            "answer can be finished or added. Restore it beside the ledger."
+            "answer can be finished or added. Restore it beside the ledger, or say where it "
+            "is: secret= (holdfast --secret FILE)."
         ) from None
     except OSError as error:
         raise unavailable(path, error) from error

@@ -260,10 +260,11 @@ class SqliteKeeper:
 def _make(home: FileHome, secret: bytes, first: Addition, moved: str | None) -> None:
     """Under the lock: a draft, then the secret, and last the name that makes the ledger exist.
 
-    A draft that is found here is of a process that died in between: its secret was never used.
+    A draft that is found here is of a process that died in between: its secret was never used. One
+    that is elsewhere may be another ledger's, and is never removed.
     """
     draft, hidden = home.beside("draft"), home.beside("secret")
-    if hidden.exists() and not draft.exists():
+    if hidden.exists() and (home.secret is not None or not draft.exists()):
         raise InvalidArgument(
             f"there is a secret {str(hidden)!r} without its ledger; restore the ledger, or remove "
             "the secret if no answer was ever given with it."
@@ -282,6 +283,8 @@ def _make(home: FileHome, secret: bytes, first: Addition, moved: str | None) -> 
         for stale in ("wal", "shm", "journal", "newest", "files"):
             home.beside(stale).unlink(missing_ok=True)
         write_new(hidden, secret)
+        if home.secret is not None:
+            sync_folder(hidden.parent)  # there before the ledger is
         draft.rename(home.path)
         sync_folder(home.path.parent)
     except OSError as error:

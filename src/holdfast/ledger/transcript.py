@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.alike import alike
-from holdfast.ledger.attachments import AttachedColumn, Attachments
+from holdfast.ledger.attachments import ATTACHING, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, canonical, verify
 from holdfast.ledger.entries import Asked, Opening, Recorded
 from holdfast.ledger.filing import KEY, Filed, Found, Kept, told_filing
@@ -94,7 +94,7 @@ class Transcript:
         with reading_entry("the checkpoint"):
             self._apply(1, json.loads(text), hashed)
             self.account = Account.from_dict(body["account"])
-            self.attached = Attachments.read(body["attached"])
+            self.attached = Attachments.read(body["attached"], self.opening.schema.types)
         self.count, self.head, self._numbered = body["count"], body["head"], body["lines"]
         self._past, self._skipped, self._kept = past, self.count, (self.count, 0)
 
@@ -287,7 +287,7 @@ class Transcript:
                 self._abandon(seq, body)
             case "close/1":
                 self._close(seq, body)
-            case "attach/1":
+            case kind if kind in ATTACHING:
                 self._attach(seq, body)
             case kind:
                 raise LedgerTampered(
@@ -361,10 +361,9 @@ class Transcript:
             self._keys[key] = seq
 
     def _attach(self, seq: int, body: dict[str, Any]) -> None:
-        column, named = AttachedColumn.read(body), self.opening.table.schema.types
-        if self.pending is not None or not self.attached.may_follow(column, named):
-            raise LedgerTampered(f"entry {seq} of the ledger cannot attach {column.name!r} now.")
-        self.attached = self.attached.after(column)
+        if self.pending is not None:
+            raise LedgerTampered(f"entry {seq} of the ledger attaches in the middle of a batch.")
+        self.attached = self.attached.after(body, self.opening.schema.types)
 
     def _number(self, line: Recorded) -> None:
         self._numbered += 1

@@ -231,6 +231,7 @@ def explanation(transcript: Transcript) -> str:
         "Columns:",
         *(f"  {line}" for line in str(opening.schema).splitlines()),
         *(f"Attached: {column}." for column in transcript.attached),
+        *(f"Incumbent: {promotion}." for promotion in transcript.attached.promotions),
         "",
     ]
     view = view_of(transcript, "")
