@@ -241,6 +241,10 @@ def test_with_all_of_the_failure_probability_nothing_else_is_answered(tmp_path: 
         ("difference(late, x > 0)", 5),
         ("difference(x, x / 2)", 5),
         ("median(x)", 64**3),
+        ("median(x) where late", 5 * 64**3),
+        ("auc(x, late)", 5 * 64**3),
+        ("f1(late, x > 30)", 5**2),
+        ("difference(avg(x) where late, avg(x) where not late)", 5**3),
     ],
 )
 def test_rounded_answers_cost_the_logarithm_of_few_symbols(

@@ -27,7 +27,12 @@ from holdfast.described.gridded import (
     unit_look,
     unlike_group_look,
 )
-from holdfast.described.rounded import RoundedGroupMean, RoundedMean
+from holdfast.described.rounded import (
+    RoundedContrast,
+    RoundedGroupMean,
+    RoundedMean,
+    RoundedOverlap,
+)
 from holdfast.described.rule import Look, Rule
 from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.question import build
@@ -248,13 +253,15 @@ def _contrast(question: Any, part: Part, free: tuple[float, ...], ground: Ground
     tree, *groups = part.trees
     shared = [] if part.where is None else [part.where]
     first, second = (build.conjunction([*shared, group]) for group in groups)
-    rule = means.Contrast(
-        ground.rows,
-        ground.log_level(part),
-        (ground.log_share(first), ground.log_share(second)),
-        are_disjoint(first, second),
-    )
-    return means.contrast_look(row_value(tree), (first, second), rule)
+    value, log_p = row_value(tree), ground.log_level(part)
+    log_shares = (ground.log_share(first), ground.log_share(second))
+    disjoint = are_disjoint(first, second)
+    if ground.rounded:
+        rounded = RoundedContrast(ground.rows, log_p, log_shares, disjoint)
+        sums = (within_group(value, first), within_group(value, second))
+        return Look(rounded, rounded.seen, (*sums, row_value(first), row_value(second)))
+    rule = means.Contrast(ground.rows, log_p, log_shares, disjoint)
+    return means.contrast_look(value, (first, second), rule)
 
 
 def _paired(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
@@ -298,6 +305,7 @@ def _gridded(by: str, part: Part, ground: Ground, **more: Any) -> Gridded:
         ground.log_level(part),
         log_share=share,
         points=ground.points,
+        rounded=ground.rounded,
         **more,
     )
 
@@ -328,6 +336,7 @@ def _auc(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> 
         ground.log_level(part),
         log_share=ground.log_share(positive),
         points=ground.points,
+        rounded=ground.rounded,
     )
     return auc_look(score, positive, rule)
 
@@ -338,8 +347,12 @@ def _ratio(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -
     first, second = part.trees
     either = build.disjunction([first, second])
     within = either if part.where is None else build.conjunction([part.where, either])
-    rule = shares.Overlap(ground.rows, ground.log_level(part), ground.log_share(within))
-    return shares.overlap_look(row_value(first), row_value(second), part.where, rule)
+    levels = ground.log_level(part), ground.log_share(within)
+    sides = row_value(first), row_value(second)
+    if ground.rounded:
+        rounded = RoundedOverlap(ground.rows, *levels)
+        return Look(rounded, rounded.seen, shares.overlap_counts(*sides, part.where))
+    return shares.overlap_look(*sides, part.where, shares.Overlap(ground.rows, *levels))
 
 
 _LOOKS: dict[str, _Maker] = {

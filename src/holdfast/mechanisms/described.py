@@ -15,7 +15,12 @@ from holdfast.data.sample import Sample
 from holdfast.described.gridded import Gridded
 from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.described.question import DescribedQuestion, Ground
-from holdfast.described.rounded import RoundedGroupMean, RoundedMean
+from holdfast.described.rounded import (
+    RoundedContrast,
+    RoundedGroupMean,
+    RoundedMean,
+    RoundedOverlap,
+)
 from holdfast.described.rule import Evidence, Rule
 from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.mechanisms.account import Account
@@ -42,6 +47,8 @@ _RULES: Mapping[str, type[Any]] = {
     "grid/1": Gridded,
     "rounded mean/1": RoundedMean,
     "rounded group mean/1": RoundedGroupMean,
+    "rounded contrast/1": RoundedContrast,
+    "rounded overlap/1": RoundedOverlap,
 }
 _NAMES = {rule: name for name, rule in _RULES.items()}
 
