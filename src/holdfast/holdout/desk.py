@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -18,7 +19,7 @@ from typing import Any
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.described.question import described_again
-from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.budget import Budget, budget_of
 from holdfast.holdout.guess import other_rows
@@ -34,6 +35,7 @@ from holdfast.holdout.wishes import (
     by_mechanism,
     is_by_name,
     is_described,
+    looks_found,
     order_of,
     rows_of,
 )
@@ -145,13 +147,24 @@ class Desk:
 
     def refresh(self) -> None:
         """Read what others have written since."""
+        with self.reading():
+            pass
+
+    @contextmanager
+    def reading(self) -> Iterator[Transcript]:
+        """All that was written so far, which stays as it is while it is looked at.
+
+        Nobody's scan is waited for; who asks meanwhile waits to write.
+        """
         with self.store.guard:
             transcript = self.transcript
             transcript.apply(self.store.news(transcript.count, transcript.head))
+            yield transcript
 
     def budget(self) -> Budget:
         """What is left, as of the last reading."""
-        return budget_of(self.transcript)
+        with self.store.guard:  # between two entries, not in the middle of one
+            return budget_of(self.transcript)
 
     def half_width(self, tolerance: float | None) -> float:
         """The half-width wanted, as a part of the range."""
@@ -215,7 +228,7 @@ class Desk:
         unknown = partial(self._unknown, wanted)
 
         def found(fresh: Mapping[Key, Recorded]) -> list[LookFound]:
-            return self._found(keys, wishes, fresh)
+            return looks_found(keys, wishes, fresh, self.stored)
 
         if not unknown():
             self.refresh()
@@ -227,17 +240,6 @@ class Desk:
             return found(
                 self._ask_afresh(unknown(), requests, lambda fresh: conclude(found(fresh)))
             )
-
-    def _found(
-        self, keys: Sequence[Key], wishes: Sequence[Wish], fresh: Mapping[Key, Recorded]
-    ) -> list[LookFound]:
-        found = []
-        for key, wish in zip(keys, wishes, strict=True):
-            look = fresh.get(key) or self.stored(wish)
-            if look is None:
-                raise LedgerTampered("the ledger has lost an answer; open it again.")
-            found.append(LookFound(look, key in fresh))
-        return found
 
     def tell(self, compose: Callable[[], Sequence[Body]]) -> None:
         """Write what follows from looks that were taken before."""
@@ -388,9 +390,10 @@ class Desk:
     def _write(self, *bodies: Body) -> None:
         """Entries in one commit."""
         transcript = self.transcript
-        kept = transcript.checkpoint()
-        entries = [(body, transcript.filing(body)) for body in bodies]
-        rows = self.store.append(entries, transcript.count, transcript.head, kept)
-        if kept is not None:
-            transcript.checkpointed()
-        transcript.apply(rows)
+        with self.store.guard:  # who reads finds them written and folded, or neither
+            kept = transcript.checkpoint()
+            entries = [(body, transcript.filing(body)) for body in bodies]
+            rows = self.store.append(entries, transcript.count, transcript.head, kept)
+            if kept is not None:
+                transcript.checkpointed()
+            transcript.apply(rows)

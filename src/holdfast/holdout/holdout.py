@@ -85,22 +85,22 @@ class Holdout:
     @property
     def budget(self) -> Budget:
         """What is left, after everything that any process has asked."""
-        self._desk.refresh()
-        return self._desk.budget()
+        with self._desk.reading():
+            return self._desk.budget()
 
     @property
     def ledger(self) -> LedgerView:
         """Everything that was asked and answered so far; its parts are under it."""
         from holdfast.ledger.view import view_of
 
-        self._desk.refresh()
-        return view_of(self._desk.transcript, self._desk.budget().together)
+        with self._desk.reading() as transcript:
+            return view_of(transcript, self._desk.budget().together)
 
     @property
     def columns(self) -> list[AttachedColumn]:
         """The columns that were attached, in order; those of the table are in `schema`."""
-        self._desk.refresh()
-        return list(self._desk.transcript.attached)
+        with self._desk.reading() as transcript:
+            return list(transcript.attached)
 
     def attach(
         self,
@@ -138,12 +138,15 @@ class Holdout:
         discover: bool = False,
     ) -> Cost:
         """What a question would cost now, at most. Free; touches no data."""
-        self._desk.refresh()
-        if discover:
-            return cost_of_discovering(self._desk, question)
         if at_most is not None or at_least is not None:
             require_one_claim(guess, at_most, at_least)
         read, width = self._guess(guess, at_most, at_least), NamedWidth(tolerance, half_width)
+        with self._desk.reading():
+            if discover:
+                return cost_of_discovering(self._desk, question)
+            return self._cost(question, read, width)
+
+    def _cost(self, question: Question | TableCall, read: Guess, width: NamedWidth) -> Cost:
         describe = read.verb == "ask" and not width.is_named
         found = bound_to(self._desk, question, knowing(self._desk, read.rows), describe=describe)
         if isinstance(found, Labelled) and read.side is None:
@@ -159,8 +162,8 @@ class Holdout:
         """The session from the ledger alone: what was promised, and how each interval came."""
         from holdfast.ledger.view import explanation
 
-        self._desk.refresh()
-        return explanation(self._desk.transcript)
+        with self._desk.reading() as transcript:
+            return explanation(transcript)
 
     def stability(self, level: float | None = None) -> Stability:
         """How much all answers together depend on the sample: (eta, tau, nu), and what follows.
@@ -169,8 +172,8 @@ class Holdout:
         """
         from holdfast.holdout.stability import stability_of
 
-        self._desk.refresh()
-        return stability_of(self._desk.transcript, level)
+        with self._desk.reading() as transcript:
+            return stability_of(transcript, level)
 
     def rehearse(self, *, trials: int = 10, seed: int = 2026, n_jobs: int = 1) -> Rehearsal:
         """Attack synthetic rows under this holdout's terms. Touches no row of it; costs nothing."""
@@ -184,11 +187,10 @@ class Holdout:
 
         if path is not None:
             require_file(path)  # before it is drawn, not after
-        self._desk.refresh()
-        transcript = self._desk.transcript
-        terms = transcript.terms
+        with self._desk.reading() as transcript:
+            terms, lines = transcript.terms, tuple(transcript.lines)
         level = terms.confidence_level if terms.simultaneous else None
-        picture = answers_chart(self.name, transcript.lines, level)
+        picture = answers_chart(self.name, lines, level)
         if path is not None:
             save(picture, path)
         return picture

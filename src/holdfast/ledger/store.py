@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -38,7 +39,8 @@ _LOG_PAGES = 100
 class Store:
     """One ledger file, opened. What was read from it is remembered by the transcript, not here.
 
-    `guard` is held while a transcript and the file must agree: threads may share a store.
+    Threads may share a store. `guard` is held for the moments in which a transcript and the file
+    must agree, never while rows are read: who only looks does not wait for somebody's scan.
     """
 
     def __init__(self, path: Path, secret: bytes) -> None:
@@ -53,6 +55,7 @@ class Store:
             raise
         self._reader = Reader(path, secret, self._connection)
         self.guard = self._reader.guard
+        self._turn = threading.RLock()  # of the thread that asks; taken before the guard
         # A store that nobody holds any more lets go of its files by itself, and quietly.
         for connection in (self._connection, self._lock):
             weakref.finalize(self, _let_go, self._process, connection)
@@ -82,13 +85,13 @@ class Store:
     def exclusive(self, timeout: float) -> Iterator[None]:
         """Be the only one, of all threads and processes, that asks questions of this ledger."""
         self.require_usable()
-        if not self.guard.acquire(timeout=timeout):
+        if not self._turn.acquire(timeout=timeout):
             raise busy(self.path, timeout)
         try:
             with _held(self._lock, self.path, timeout):
                 yield
         finally:
-            self.guard.release()
+            self._turn.release()
 
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
@@ -157,7 +160,7 @@ class Store:
         """Let go of the files; in a fork they are left to the process that opened them."""
         if self._forked:
             return
-        with self.guard:
+        with self._turn, self.guard:
             self._closed = True
             self._connection.close()
             self._lock.close()
