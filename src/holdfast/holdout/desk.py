@@ -21,7 +21,7 @@ from holdfast.data.sample import Sample
 from holdfast.described.question import described_again
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
-from holdfast.holdout.budget import Budget, budget_of
+from holdfast.holdout.budget import Budget, LastBudget
 from holdfast.holdout.guess import other_rows
 from holdfast.holdout.protected import ProtectedRows
 from holdfast.holdout.repeats import fulfilling
@@ -95,7 +95,7 @@ class Desk:
         self.transcript = transcript
         self.train = train
         self.protected = ProtectedRows(sample, transcript.opening, ColumnStore(store.path))
-        self._timeout = timeout
+        self._timeout, self._left = timeout, LastBudget()
         self._written: set[str] = set()  # what was seen to be readable again
         # Guessers may have noise of their own, and never learn the noise of answers.
         secret = hmac.digest(store.secret, b"holdfast guessers/1", sha256)
@@ -164,7 +164,7 @@ class Desk:
     def budget(self) -> Budget:
         """What is left, as of the last reading."""
         with self.store.guard:  # between two entries, not in the middle of one
-            return budget_of(self.transcript)
+            return self._left.of(self.transcript)
 
     def half_width(self, tolerance: float | None) -> float:
         """The half-width wanted, as a part of the range."""

@@ -19,7 +19,7 @@ people asked, and were told, is in its own unit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -195,7 +195,7 @@ class Recorded:
     looks that were asked for it; `variance` is the bound that made its interval narrower;
     `revealed` is where the answer says that the sample's value is, as a part of the range. A
     described answer has `bits`, its `rule`, and the least and the greatest number of `rows` it may
-    be about.
+    be about. `profile` is its concentration, where that is not a mean's.
     """
 
     number: int | None
@@ -220,6 +220,7 @@ class Recorded:
     bits: float | None = None
     rows: tuple[int, int] | None = None
     rule: Rule | None = None
+    profile: Mapping[str, Any] | None = None
 
     @property
     def why(self) -> str | None:
