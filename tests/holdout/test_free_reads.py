@@ -18,7 +18,9 @@ READS: dict[str, Callable[[Holdout], Any]] = {
     "cost": lambda holdout: holdout.cost("avg(x > 3)").most,
     "repeat": lambda holdout: holdout.ask(LATE).status,
     "repeat by key": lambda holdout: holdout.ask(LATE, key="first").status,
-    "repeat of parts": lambda holdout: holdout.ask("difference(avg(x), avg(late))").status,
+    "repeat of parts": lambda holdout: (
+        holdout.ask("difference(avg(x) where late, avg(late))").status
+    ),
     "columns": lambda holdout: holdout.columns,
     "explain": lambda holdout: holdout.explain().splitlines()[0],
     "repr": repr,
@@ -44,7 +46,7 @@ def test_what_is_free_does_not_wait_for_the_scan_of_another_thread(
         tmp_path, table(), schema=BOUNDS, questions=20, tolerance=0.4, described_share=0.4
     ) as holdout:
         holdout.ask(LATE, key="first")
-        holdout.ask("difference(avg(x), avg(late))")
+        holdout.ask("difference(avg(x) where late, avg(late))")
         before, during = READS[read](holdout), []
         watch(holdout, lambda: during.append(in_another_thread(lambda: READS[read](holdout))))
         holdout.ask(question)

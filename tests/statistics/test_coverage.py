@@ -233,7 +233,7 @@ SEVERAL = [
     "sum(z, 500)",
     "f1(new, y)",
     "difference(avg(x) where k > 4, avg(x) where k <= 4)",
-    "difference(avg(x), avg(z))",
+    "difference(avg(x), avg(z) where k > 4)",
 ]
 
 

@@ -81,7 +81,8 @@ def _status(
     if "no promise" in statuses:
         return "no promise"
     if request.guess is None:
-        return next(each for each in _WORST_FIRST if each in statuses)
+        # Something may follow from looks of which none says anything by itself.
+        return next((each for each in _WORST_FIRST if each in statuses), "answered")
     t = terms.half_width if request.tolerance is None else request.tolerance
     reach = t * (request.high - request.low)
     about = request.guess - reach <= interval.low and interval.high <= request.guess + reach
