@@ -42,6 +42,7 @@ from holdfast.statistics.derived import Conditional, as_counted
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean, within_group
 from holdfast.statistics.moments import Variance
+from holdfast.statistics.scores import other_class
 from holdfast.statistics.statistic import Measured
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.direct.symbols import POINTS
@@ -253,15 +254,24 @@ def _contrast(question: Any, part: Part, free: tuple[float, ...], ground: Ground
     tree, *groups = part.trees
     shared = [] if part.where is None else [part.where]
     first, second = (build.conjunction([*shared, group]) for group in groups)
-    value, log_p = row_value(tree), ground.log_level(part)
-    log_shares = (ground.log_share(first), ground.log_share(second))
-    disjoint = are_disjoint(first, second)
-    if ground.rounded:
-        rounded = RoundedContrast(ground.rows, log_p, log_shares, disjoint)
-        sums = (within_group(value, first), within_group(value, second))
-        return Look(rounded, rounded.seen, (*sums, row_value(first), row_value(second)))
-    rule = means.Contrast(ground.rows, log_p, log_shares, disjoint)
-    return means.contrast_look(value, (first, second), rule)
+    rule = means.Contrast(
+        ground.rows,
+        ground.log_level(part),
+        (ground.log_share(first), ground.log_share(second)),
+        are_disjoint(first, second),
+    )
+    return _of_groups(row_value(tree), (first, second), rule, ground)
+
+
+def _of_groups(
+    value: RowValue, groups: tuple[Expression, Expression], rule: means.Contrast, ground: Ground
+) -> Look:
+    """How much larger a mean is in one group than in the other."""
+    if not ground.rounded:
+        return means.contrast_look(value, groups, rule)
+    rounded = RoundedContrast(rule.rows, rule.log_p, rule.log_shares, rule.disjoint)
+    sums = (within_group(value, group) for group in groups)
+    return Look(rounded, rounded.seen, (*sums, *map(row_value, groups)))
 
 
 def _paired(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
@@ -342,8 +352,23 @@ def _auc(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> 
 
 
 def _ratio(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
-    if not ground.alike or part.form != "f1":
+    if not ground.alike:
         return None
+    return _balanced(part, ground) if part.form == "balanced_accuracy" else _f1(part, ground)
+
+
+def _balanced(part: Part, ground: Ground) -> Look:
+    """Balanced accuracy, a part of [0, 1], is the difference of both rates as a part of [-1, 1].
+
+    The size of one class follows from that of the other, and so does how far it may be off.
+    """
+    predicted, positive = part.trees
+    sizes = ground.log_share(positive)
+    rule = means.Contrast(ground.rows, ground.log_level(part), (sizes, sizes), disjoint=True)
+    return _of_groups(row_value(predicted), (positive, other_class(positive)), rule, ground)
+
+
+def _f1(part: Part, ground: Ground) -> Look:
     first, second = part.trees
     either = build.disjunction([first, second])
     within = either if part.where is None else build.conjunction([part.where, either])

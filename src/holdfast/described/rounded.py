@@ -164,6 +164,7 @@ class RoundedContrast:
         first, second, cell = symbols
         told = [size.sizes(each) for size, each in zip(self._sizes, (first, second), strict=True)]
         least, most = (sum(ends) for ends in zip(*told, strict=True))
+        most = min(most, self.rows) if self.disjoint else most
         alpha = self._radius([low for low, _ in told])
         if alpha is None:
             return Told(None, UNKNOWN, (least, most))
