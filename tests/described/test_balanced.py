@@ -67,12 +67,12 @@ def test_it_misses_no_more_than_its_level(rounded: bool) -> None:
     for _ in range(TRIALS):
         sample = PolarsSample(drawn(rng, rows))
         look = question.look
-        sums = sample.sums(look.sums)
+        sums = sample.sums(look.sums) if look.sums else []
         histograms = sample.histograms(look.histograms) if look.histograms else []
         if isinstance(rule, RoundedContrast):
             found = rule.found(rule.seen(Evidence(sums, histograms, sample, b"")))
         else:
-            found = rule.found(rule.seen((sums[0], sums[1]), (histograms[0], histograms[1])))
+            found = rule.found(rule.seen((histograms[0], histograms[1])))
         for part in missed:
             missed[part] += not holds(found, part)
     assert missed[1.0] <= stats.binom.isf(1e-9, TRIALS, LEVEL) < missed[TWIN]

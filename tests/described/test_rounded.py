@@ -49,7 +49,8 @@ def binomial(size: int, rate: float) -> list[float]:
 
 def of_groups(rule: RoundedContrast, sizes: tuple[int, int]) -> dict[tuple[int, int], Told]:
     """What is told of every pair of counts in groups of these sizes."""
-    counts = product(*(range(size + 1) for size in sizes))
+    first, second = sizes
+    counts = product(range(first + 1), range(second + 1))
     return {pair: rule.found(rule.seen(evidence(*pair, *sizes))) for pair in counts}
 
 

@@ -113,15 +113,15 @@ def test_a_window_loses_nothing_of_an_interval_inside_its_radius(
 def histogram(values: list[float]) -> Histogram:
     ends = np.array(sorted(set(values)))
     counts = np.array([values.count(end) for end in ends], dtype=np.int64)
-    return Histogram(counts, ends, ends)
+    total = int(Fraction(GRID) * sum(map(Fraction, values)))
+    return Histogram(counts, ends, ends, total)
 
 
 @given(st.lists(st.integers(0, 64), min_size=1, max_size=60))
 def test_a_mean_says_no_more_than_its_bets(numerators: list[int]) -> None:
     values = [each / 64 for each in numerators]
     rule = MeanRule(len(values), LOG_P)
-    total = sum(numerators) * GRID // 64
-    found = rule.found(rule.seen(total, histogram(values)))
+    found = rule.found(rule.seen(histogram(values)))
     bets = bounded_mean_interval(values, LOG_P)
     hoeffding = BoundedMean(len(values)).radius(LOG_P)
     mean = sum(values) / len(values)

@@ -126,7 +126,12 @@ def test_an_open_number_of_questions(tmp_path: Path) -> None:
 def test_what_is_left_is_said_for_questions_like_the_one_asked(tmp_path: Path) -> None:
     """An AUC rests on the smaller class, so fewer of them can be asked than means."""
     rows = table(4000).with_columns(rare=pl.int_range(4000) % 4 == 0)
-    declared = {"schema": BOUNDS, "design": ["rare"], "questions": 200, "tolerance": 0.15}
+    declared: dict[str, Any] = {
+        "schema": BOUNDS,
+        "design": ["rare"],
+        "questions": 200,
+        "tolerance": 0.15,
+    }
     with opened(tmp_path, rows, **declared) as holdout:
         means = holdout.budget.questions_left
         left = holdout.ask("auc(x, rare)").left

@@ -59,7 +59,7 @@ def test_what_adds_up_has_the_half_width_that_was_named(
     tmp_path: Path, question: str, half_width: float, guessed: bool
 ) -> None:
     """Means of groups, too, where the number of their rows is public."""
-    declared = {"schema": BOUNDS, "tolerance": 0.3, "design": ["late"]}
+    declared: dict[str, Any] = {"schema": BOUNDS, "tolerance": 0.3, "design": ["late"]}
     with opened(tmp_path, table(ROWS), described="off", **declared) as holdout:
         cost = holdout.cost(question, half_width=half_width)
         if guessed:
