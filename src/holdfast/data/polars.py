@@ -11,7 +11,6 @@ is n times the constant for "low" plus the sum of all steps from low; the latter
 from __future__ import annotations
 
 import copy
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,7 +32,7 @@ from holdfast.data.sample import (
     row_moments,
 )
 from holdfast.question.expression import ColumnType, Expression
-from holdfast.question.row import Lattice, RowValue
+from holdfast.question.row import RowValue
 from holdfast.question.writing import Writer
 
 __all__ = ["PolarsSample"]
@@ -217,15 +216,8 @@ def _code(row: RowValue, value: pl.Expr) -> pl.Expr:
     grid = row.grid
     value = value.fill_null(row.missing)
     shifted = value - grid.origin if grid.origin else value
-    return (shifted + _shift(grid)).reinterpret(dtype=pl.UInt64)
+    return (shifted + grid.shift).reinterpret(dtype=pl.UInt64)
 
 
 def _code_of_low(row: RowValue) -> int:
-    if row.is_condition:
-        return 0
-    (bits,) = struct.unpack("<Q", struct.pack("<d", _shift(row.grid)))
-    return int(bits) + row.grid.first
-
-
-def _shift(grid: Lattice) -> float:
-    return 1.5 * 2.0**52 * grid.step
+    return 0 if row.is_condition else row.grid.code_of_low
