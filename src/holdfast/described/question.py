@@ -352,9 +352,8 @@ def _auc(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> 
 
 
 def _ratio(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
-    if not ground.alike:
-        return None
-    return _balanced(part, ground) if part.form == "balanced_accuracy" else _f1(part, ground)
+    make = {"f1": _f1, "balanced_accuracy": _balanced}.get(part.form)
+    return None if make is None or not ground.alike else make(part, ground)
 
 
 def _balanced(part: Part, ground: Ground) -> Look:
