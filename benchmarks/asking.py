@@ -135,8 +135,26 @@ def small(folder: Path) -> list[Row]:
             commits,
             at_most=4.0,
             repeats=200,
-        )
+        ),
+        _left(folder),
     ]
+
+
+def _left(folder: Path) -> Row:
+    """Saying what is left after a check, against the check."""
+    holdout = holdfast.open(
+        table(SMALL), ledger=folder / "left.ledger", questions=500, tolerance=0.025
+    )
+    texts = (f"avg(x1 > {i}e-4)" for i in itertools.count())
+    answers = [holdout.check(next(texts), guess=0.5)]
+    return compare(
+        "what is left, 100k rows in memory",
+        lambda: answers.pop().left.remaining,
+        "a check",
+        lambda: answers.append(holdout.check(next(texts), guess=0.5)),
+        at_most=0.1,
+        repeats=100,
+    )
 
 
 def long_ledger(folder: Path) -> list[Row]:
