@@ -30,9 +30,9 @@ class Answer(float):
     repeated; `bound` is what a one-sided claim is about; `cost` is in nats (0 for a repeat), and
     `bits` is the length of a described question, None for others; `n` is how many rows it is about,
     or of a group whose size is rounded the least and the most; `left` is the budget after this
-    answer; `number` is its line of the ledger, and `receipt` the hash of the entry that tells it;
-    `parts` are the looks that it follows from, if it is no look itself. One that says nothing has
-    no `value`: it calculates as NaN, and `float()` of it is refused.
+    answer, for more questions like it; `number` is its line of the ledger, and `receipt` the hash
+    of the entry that tells it; `parts` are the looks that it follows from, if it is no look itself.
+    One that says nothing has no `value`: it calculates as NaN, and `float()` of it is refused.
     """
 
     __slots__ = ("better", "left", "parts", "recorded", "repeated")
@@ -52,7 +52,7 @@ class Answer(float):
     ) -> Answer:
         answer = super().__new__(cls, math.nan if recorded.value is None else recorded.value)
         answer.recorded = recorded
-        answer.left = left
+        answer.left = left.for_more_like([recorded, *parts])
         answer.repeated = repeated
         answer.parts = tuple(parts) if recorded.parts else ()
         answer.better = None

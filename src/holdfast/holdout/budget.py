@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.privacy import Privacy
+from holdfast.mechanisms.profile import profile_of_record
 from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import Transfer
+from holdfast.theory.base.concentration import Concentration
 from holdfast.wording import percent, plural
 
-__all__ = ["Budget", "Cost", "budget_of"]
+__all__ = ["Budget", "Cost", "LastBudget", "budget_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,8 @@ class Budget:
     """A view of the account. `questions_left` and `surprises_left` are rounded down.
 
     `checker` is what checks guesses, None where they are refused; `why` says why the mechanism was
-    chosen, where it was not named.
+    chosen, where it was not named. Questions that are left are means of all rows, or like those of
+    other `profiles`, which may need more.
     """
 
     terms: Terms
@@ -30,6 +37,16 @@ class Budget:
     mechanism: Mechanism
     checker: Checker | None
     why: str | None = None
+    profiles: tuple[Concentration, ...] = ()
+    _counted: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+
+    def for_more_like(self, answers: Iterable[Recorded]) -> Budget:
+        """What is left for questions that concentrate as these do, where that is another number."""
+        found = [each.profile for each in answers if each.profile and "sigma" in each.profile]
+        if not found:
+            return self
+        profiles = dict.fromkeys(profile_of_record(each, self.terms) for each in found)
+        return replace(self, profiles=tuple(profiles), _counted={})
 
     @property
     def asked(self) -> int:
@@ -46,14 +63,29 @@ class Budget:
         """How many more questions can surely be asked at the declared tolerance."""
         if self.account.closed is not None:
             return 0
-        return self.mechanism.questions_left(self.terms, self.account)
+        return self._once("questions", self._count_questions)
+
+    def _count_questions(self) -> int:
+        means = self.mechanism.questions_left(self.terms, self.account)
+        if not isinstance(self.mechanism, Leakage):
+            return means
+        like = partial(self.mechanism.questions_like, terms=self.terms, account=self.account)
+        return min([means, *map(like, self.profiles)])
+
+    def _once(self, what: str, count: Callable[[], int]) -> int:
+        """A number that takes as long to count as an answer does: not twice."""
+        if what not in self._counted:
+            self._counted[what] = count()
+        return self._counted[what]
 
     @property
     def surprises_left(self) -> int:
         """How many guesses in a row may be refuted before the tolerance is out of reach."""
-        if self.checker is None or self.account.closed is not None:
+        checker = self.checker
+        if checker is None or self.account.closed is not None:
             return 0
-        return self.checker.surprises_left(self.terms, self.account)
+        count = partial(checker.surprises_left, self.terms, self.account)
+        return self._once("surprises", count)
 
     @property
     def candidates_left(self) -> int | None:
@@ -193,6 +225,19 @@ class Budget:
             return ""
         more = "; more if guesses are confirmed" if self.questions_left else ""
         return f", or {plural(self.surprises_left, 'surprise')} in a row{more}"
+
+
+@dataclass(slots=True)
+class LastBudget:
+    """What is left, as it was last told: it is the same until the account is another."""
+
+    _last: Budget | None = None
+
+    def of(self, transcript: Transcript) -> Budget:
+        """What is left after all that the ledger says."""
+        if self._last is None or self._last.account != transcript.committed:
+            self._last = budget_of(transcript)
+        return self._last
 
 
 def budget_of(transcript: Transcript) -> Budget:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -18,10 +19,9 @@ from typing import Any
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.described.question import described_again
-from holdfast.errors import LedgerTampered
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.answering import mechanism_for
-from holdfast.holdout.budget import Budget, budget_of
+from holdfast.holdout.budget import Budget, LastBudget
 from holdfast.holdout.guess import other_rows
 from holdfast.holdout.protected import ProtectedRows
 from holdfast.holdout.repeats import fulfilling
@@ -35,6 +35,7 @@ from holdfast.holdout.wishes import (
     by_mechanism,
     is_by_name,
     is_described,
+    looks_found,
     order_of,
     rows_of,
 )
@@ -95,7 +96,7 @@ class Desk:
         self.train = train
         columns = ColumnStore(store, store.secret)
         self.protected = ProtectedRows(sample, transcript.opening, columns)
-        self._timeout = timeout
+        self._timeout, self._left = timeout, LastBudget()
         self._written: set[str] = set()  # what was seen to be readable again
         # Guessers may have noise of their own, and never learn the noise of answers.
         secret = hmac.digest(store.secret, b"holdfast guessers/1", sha256)
@@ -136,13 +137,24 @@ class Desk:
 
     def refresh(self) -> None:
         """Read what others have written since."""
+        with self.reading():
+            pass
+
+    @contextmanager
+    def reading(self) -> Iterator[Transcript]:
+        """All that was written so far, which stays as it is while it is looked at.
+
+        Nobody's scan is waited for; who asks meanwhile waits to write.
+        """
         with self.store.guard:
             transcript = self.transcript
             transcript.apply(self.store.news(transcript.count, transcript.head))
+            yield transcript
 
     def budget(self) -> Budget:
         """What is left, as of the last reading."""
-        return budget_of(self.transcript)
+        with self.store.guard:  # between two entries, not in the middle of one
+            return self._left.of(self.transcript)
 
     def half_width(self, tolerance: float | None) -> float:
         """The half-width wanted, as a part of the range."""
@@ -205,7 +217,7 @@ class Desk:
         unknown = partial(self._unknown, wanted)
 
         def found(fresh: Mapping[Key, Recorded]) -> list[LookFound]:
-            return self._found(keys, wishes, fresh)
+            return looks_found(keys, wishes, fresh, self.stored)
 
         if not unknown():
             self.refresh()
@@ -217,17 +229,6 @@ class Desk:
             return found(
                 self._ask_afresh(unknown(), requests, lambda fresh: conclude(found(fresh)))
             )
-
-    def _found(
-        self, keys: Sequence[Key], wishes: Sequence[Wish], fresh: Mapping[Key, Recorded]
-    ) -> list[LookFound]:
-        found = []
-        for key, wish in zip(keys, wishes, strict=True):
-            look = fresh.get(key) or self.stored(wish)
-            if look is None:
-                raise LedgerTampered("the ledger has lost an answer; open it again.")
-            found.append(LookFound(look, key in fresh))
-        return found
 
     def tell(self, compose: Callable[[], Sequence[Body]]) -> None:
         """Write what follows from looks that were taken before."""
@@ -387,9 +388,10 @@ class Desk:
     def _write(self, *bodies: Body) -> None:
         """Entries in one commit."""
         transcript = self.transcript
-        kept = transcript.checkpoint()
-        entries = [(body, transcript.filing(body)) for body in bodies]
-        rows = self.store.append(entries, transcript.count, transcript.head, kept)
-        if kept is not None:
-            transcript.checkpointed()
-        transcript.apply(rows)
+        with self.store.guard:  # who reads finds them written and folded, or neither
+            kept = transcript.checkpoint()
+            entries = [(body, transcript.filing(body)) for body in bodies]
+            rows = self.store.append(entries, transcript.count, transcript.head, kept)
+            if kept is not None:
+                transcript.checkpointed()
+            transcript.apply(rows)

@@ -66,22 +66,22 @@ class Holdout(Verbs):
     @property
     def budget(self) -> Budget:
         """What is left, after everything that any process has asked."""
-        self._desk.refresh()
-        return self._desk.budget()
+        with self._desk.reading():
+            return self._desk.budget()
 
     @property
     def ledger(self) -> LedgerView:
         """Everything that was asked and answered so far; its parts are under it."""
         from holdfast.ledger.view import view_of
 
-        self._desk.refresh()
-        return view_of(self._desk.transcript, self._desk.budget().together)
+        with self._desk.reading() as transcript:
+            return view_of(transcript, self._desk.budget().together)
 
     @property
     def columns(self) -> list[AttachedColumn]:
         """The columns that were attached, in order; those of the table are in `schema`."""
-        self._desk.refresh()
-        return list(self._desk.transcript.attached)
+        with self._desk.reading() as transcript:
+            return list(transcript.attached)
 
     def attach(
         self,
@@ -124,8 +124,8 @@ class Holdout(Verbs):
         """The session from the ledger alone: what was promised, and how each interval came."""
         from holdfast.ledger.view import explanation
 
-        self._desk.refresh()
-        return explanation(self._desk.transcript)
+        with self._desk.reading() as transcript:
+            return explanation(transcript)
 
     def stability(self, level: float | None = None) -> Stability:
         """How much all answers together depend on the sample: (eta, tau, nu), and what follows.
@@ -134,8 +134,8 @@ class Holdout(Verbs):
         """
         from holdfast.holdout.stability import stability_of
 
-        self._desk.refresh()
-        return stability_of(self._desk.transcript, level)
+        with self._desk.reading() as transcript:
+            return stability_of(transcript, level)
 
     def rehearse(self, *, trials: int = 10, seed: int = 2026, n_jobs: int = 1) -> Rehearsal:
         """Attack synthetic rows under this holdout's terms. Touches no row of it; costs nothing."""
@@ -147,8 +147,8 @@ class Holdout(Verbs):
         """Everything asked with its interval, in order; saved if a path is given."""
         from holdfast.holdout.charts import ledger_chart
 
-        self._desk.refresh()
-        return ledger_chart(self._desk.transcript, path)
+        with self._desk.reading() as transcript:
+            return ledger_chart(transcript, path)
 
     def close(self) -> None:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""

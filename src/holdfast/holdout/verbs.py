@@ -56,13 +56,15 @@ class Verbs:
         discover: bool = False,
     ) -> Cost:
         """What a question would cost now, or with `gate` to gate it. Free; touches no data."""
-        self._desk.refresh()
-        if discover:
-            return cost_of_discovering(self._desk, question)
         if at_most is not None or at_least is not None:
             require_one_claim("gate" if gate else "check", guess, at_most, at_least)
         read = replace(self._guess(guess, at_most, at_least), gated=gate)
-        width = NamedWidth(tolerance, half_width)
+        with self._desk.reading():
+            if discover:
+                return cost_of_discovering(self._desk, question)
+            return self._cost(question, read, NamedWidth(tolerance, half_width))
+
+    def _cost(self, question: Question | TableCall, read: Guess, width: NamedWidth) -> Cost:
         describe = read.verb == "ask" and not width.is_named
         found = bound_to(self._desk, question, knowing(self._desk, read.rows), describe=describe)
         if isinstance(found, Labelled) and read.side is None:

@@ -206,7 +206,8 @@ class Recorded:
     looks that were asked for it; `variance` is the bound that made its interval narrower;
     `revealed` is where the answer says that the sample's value is, as a part of the range. A
     described answer has `bits`, its `rule`, and the least and the greatest number of `rows` it may
-    be about. `reach` is how far from the sample's value the test of a claim may reach.
+    be about. `reach` is how far from the sample's value the test of a claim may reach, `profile`
+    its concentration, where that is not a mean's.
     """
 
     number: int | None
@@ -232,6 +233,7 @@ class Recorded:
     rows: tuple[int, int] | None = None
     rule: Rule | None = None
     reach: float | None = None
+    profile: Mapping[str, Any] | None = None
 
     @property
     def refuted(self) -> Refuted | None:

@@ -83,6 +83,7 @@ def recorded(
         bits=offer.bits,
         rows=release.rows,
         rule=None if offer.bits is None or offer.extra is None else rule_from(offer.extra["rule"]),
+        profile=offer.profile,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +30,8 @@ __all__ = ["Store"]
 class Store:
     """One ledger. What was read from it is remembered by the transcript, not here.
 
-    `guard` is held while a transcript and the ledger must agree: threads may share a store.
+    Threads may share a store. `guard` is held for the moments in which a transcript and the ledger
+    must agree, never while rows are read: who only looks does not wait for a scan.
     """
 
     def __init__(self, home: LedgerHome, secret: bytes, keeper: Keeper) -> None:
@@ -39,6 +41,7 @@ class Store:
         self._keeper = keeper
         self._reader = Reader(home, secret, keeper.records)
         self.guard = self._reader.guard
+        self._turn = threading.RLock()  # of the thread that asks; taken before the guard
         # A store that nobody holds any more lets go of its ledger by itself, and quietly.
         weakref.finalize(self, _let_go, self._process, keeper)
 
@@ -75,7 +78,7 @@ class Store:
     def exclusive(self, timeout: float) -> Iterator[None]:
         """Be the only one, of all threads and processes, that asks questions of this ledger."""
         self.require_usable()
-        if not self.guard.acquire(timeout=timeout):
+        if not self._turn.acquire(timeout=timeout):
             raise busy(self.home, timeout)
         try:
             if self._answering:
@@ -90,7 +93,7 @@ class Store:
                 finally:
                     self._answering = False
         finally:
-            self.guard.release()
+            self._turn.release()
 
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
@@ -165,7 +168,7 @@ class Store:
         """Let go of the ledger; in a fork it is left to the process that opened it."""
         if self._forked:
             return
-        with self.guard:
+        with self._turn, self.guard:
             self._closed = True
             self._keeper.close()
 

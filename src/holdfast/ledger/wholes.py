@@ -93,7 +93,8 @@ def _status(
     if silent:
         return "says nothing"
     asked = {each.status for each in followed.looks if each.look in own} or statuses
-    return next(each for each in _WORST_FIRST if each in asked)
+    # Something may follow from looks of which none says anything by itself.
+    return next((each for each in _WORST_FIRST if each in asked), "answered")
 
 
 def _is_implied(request: Request, interval: Interval, followed: Followed, terms: Terms) -> bool:

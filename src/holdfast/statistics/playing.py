@@ -28,6 +28,7 @@ Due: TypeAlias = list[
 ]  # the parts of one batch, each with its question's place
 Side: TypeAlias = Literal["at most", "at least"]
 Verb: TypeAlias = Literal["ask", "check", "gate"]
+_ROUNDED = 2.0**-40  # of a range: far more than its ends are rounded outwards
 _Shortened: TypeAlias = Callable[[int, Sequence[Subquestion]], Sequence[Subquestion] | None]
 
 
@@ -239,6 +240,7 @@ def played(
 
 
 def is_whole(interval: Interval, question: Bound) -> bool:
-    """Whether an interval is all of the range, so that it says nothing."""
+    """Whether an interval is all of the range but for roundings, so that it says nothing."""
     low, high = question.low, question.high
-    return low < high and interval.low <= low and interval.high >= high
+    rounded = (high - low) * _ROUNDED
+    return low < high and interval.low <= low + rounded and interval.high >= high - rounded

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import (
+    BinomialMean,
     BoundedMean,
+    Concentration,
     DeclaredTail,
     SubExponential,
     SubGaussian,
@@ -32,6 +35,8 @@ from holdfast.theory.leakage.equal_width import (
     continuum_questions,
     laplace_fits,
     laplace_half_width,
+    most_asks,
+    most_roundings,
     renyi_fits,
     renyi_half_width,
     rounding_fits,
@@ -160,6 +165,24 @@ def test_the_integral_is_never_narrower_than_the_recurrence_and_close_to_it(
     monkeypatch.setattr(equal_width, "MOST_EXACT", 10**9)
     assert fits(k, t), "the recurrence itself must go through at the integral's half-width"
     assert not fits(k, t / 1.002), "and must not at 0.2 % less"
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from([BoundedMean, BinomialMean]),
+    st.integers(30, 300_000),
+    st.floats(0.02, 0.4),
+    st.floats(-9, -2),
+    st.sampled_from([3, 700, 10**6]),
+)
+def test_questions_that_fit_are_counted_as_one_by_one(
+    law: Callable[[int], Concentration], n: int, t: float, log_beta: float, most: int
+) -> None:
+    """Shares of beta/k: the number is the largest that the plan for that number affords."""
+    for count, fits in ((most_asks, bounded_noise_fits), (most_roundings, rounding_fits)):
+        found = count(law(n), t, lambda k: log_beta - math.log(k), 0.0, most)
+        afforded = partial(fits, law(n), t=t, log_beta=log_beta)
+        assert found == largest_integer(afforded, most=most)
 
 
 def test_the_two_paths_meet(monkeypatch: pytest.MonkeyPatch) -> None:
