@@ -24,7 +24,8 @@ class Closed(NamedTuple):
 class Account:
     """Questions asked, nats leaked, described answers, checks made and surprises met so far.
 
-    Once it is `closed`, nothing but described questions is answered.
+    Once it is `closed`, nothing but described questions is answered. `log_kept` is ln of the part
+    of their shares that questions still have after dictionaries that were opened late.
 
     `memory` is what mechanisms remember beside that, each under its own name: folded from offers
     and releases in `advance`, never written to. Its values are plain, as JSON has them, so that an
@@ -37,6 +38,7 @@ class Account:
     memory: Mapping[str, Any] = field(default_factory=dict)
     described: int = 0
     closed: Closed | None = None
+    log_kept: float = 0.0
 
     def require_open(self) -> None:
         """Refuse what is not described, once something else of the rows was shown."""
@@ -62,6 +64,7 @@ class Account:
             "surprises": self.surprises,
             "memory": dict(self.memory),
             "closed": None if self.closed is None else list(self.closed),
+            "log_kept": self.log_kept,
         }
 
     @classmethod
@@ -69,8 +72,15 @@ class Account:
         spent = body["log_beta_spent"]
         leakage = LeakageAccount(body["asked"], body["nats"], -math.inf if spent is None else spent)
         closed = None if body["closed"] is None else Closed(*body["closed"])
-        memory = dict(body["memory"])
-        return cls(leakage, body["checks"], body["surprises"], memory, body["described"], closed)
+        return cls(
+            leakage,
+            body["checks"],
+            body["surprises"],
+            dict(body["memory"]),
+            body["described"],
+            closed,
+            body["log_kept"],
+        )
 
     @property
     def asked(self) -> int:

@@ -21,7 +21,7 @@ from holdfast.mechanisms.leakage import asks_left, charged, noisy_cell, plain_of
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import released
-from holdfast.mechanisms.room import declared_left, require_room
+from holdfast.mechanisms.room import declared_left, log_share_of, require_room
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, GRID_ERROR, RowValue
 from holdfast.statistics.statistic import Measured, Statistic, measure
@@ -114,7 +114,7 @@ class GuessAndCheck:
         nats, count = account.nats, 0
         log_level = math.log(CHECK_LEVEL) if terms.independent else 0.0
         while count < min(declared_left(terms, account), _MOST_SURPRISES):
-            log_p = terms.log_share(account.asked + count + 1) + log_level - nats
+            log_p = log_share_of(terms, account, count + 1) + log_level - nats
             radius = round_up(terms.concentration.radius(min(0.0, log_p)) + GRID_ERROR)
             if radius >= terms.half_width:
                 break

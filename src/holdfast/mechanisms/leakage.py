@@ -26,7 +26,7 @@ from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
 from holdfast.mechanisms.release import released
-from holdfast.mechanisms.room import declared_left, require_room, too_tight
+from holdfast.mechanisms.room import declared_left, log_share_of, require_room, too_tight
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
@@ -86,7 +86,7 @@ class Leakage:
                 "with a larger eta, or none."
             )
         _, radius = plain.statement
-        tolerance = half_width_on(self.law, grid, radius, terms.log_share(account.asked + position))
+        tolerance = half_width_on(self.law, grid, radius, log_share_of(terms, account, position))
         if tolerance > wish.tolerance:
             raise ToleranceTooTight(
                 f"requested half-width {wish.tolerance:.6g} of the range; eta="
@@ -128,7 +128,7 @@ class Leakage:
         if self.calibration is not None and fixed is None:
             return 0
         for count in range(most):
-            log_part = terms.log_share(account.asked + count + 1) + math.log(0.5)
+            log_part = log_share_of(terms, account, count + 1) + math.log(0.5)
             radius = round_up(profile.radius(min(0.0, log_part - nats)) + GRID_ERROR)
             error = self.law.error(scale, log_part) + 1
             if radius + (0.0 if fixed is None else error / fixed.cells) >= t:
@@ -184,7 +184,7 @@ def plain_offer(
     `narrowed_level` (default: the same) the part that it may use if a known variance narrows it.
     """
     number = account.looks + position
-    log_share = terms.log_share(account.asked + position)
+    log_share = log_share_of(terms, account, position)
     log_p, log_narrowed = (
         round_down(log_share - account.nats + math.log(part))
         for part in (level, narrowed_level or level)
@@ -286,7 +286,7 @@ def asks_left(terms: Terms, account: Account, law: Law = UNIFORM) -> int:
             OnGrid(terms.concentration),
             k,
             terms.half_width,
-            terms.log_share(account.asked + k),
+            log_share_of(terms, account, k),
             account.nats,
         ),
         most=declared_left(terms, account),
