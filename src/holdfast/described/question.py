@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from holdfast.data.design import NO_DESIGN, Design
 from holdfast.data.sample import Sample
@@ -33,6 +33,7 @@ from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, ValueKind
 from holdfast.question.row import RowValue, row_value
+from holdfast.statistics.bind import Question
 from holdfast.statistics.derived import Conditional, as_counted
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean, within_group
@@ -42,11 +43,27 @@ from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.length.described import described_log_level
 from holdfast.words.parts import Part, Use, parts_of
-from holdfast.words.prior import Prior
+from holdfast.words.prior import Bits
 
-__all__ = ["DescribedQuestion", "Ground", "described", "described_again"]
+__all__ = ["DescribedQuestion", "Ground", "Lengths", "described", "described_again"]
 
 _ROUNDED_POINTS = 64
+
+
+class Lengths(Protocol):
+    """How long questions are: their weights, over all events, sum to at most 1."""
+
+    def read(self, question: Question) -> Bound:
+        """The statistic that a question means."""
+        ...
+
+    def of(self, question: Bound) -> Bits:
+        """The length of a question; refused if it has no description."""
+        ...
+
+    def millibits(self, part: Part) -> int:
+        """The length of a part, in thousandths of a bit."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +72,7 @@ class Ground:
 
     rows: int
     sampling: Sampling
-    prior: Prior
+    prior: Lengths
     log_beta: float
     design: Design = NO_DESIGN
     rounded: bool = False
@@ -82,12 +99,17 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class DescribedQuestion:
-    """A question with its rule; asked like any statistic, and answered exactly."""
+    """A question with its rule; asked like any statistic, and answered exactly.
+
+    One of a `dictionary` that was opened late names it, and the `member` of it that it is about.
+    """
 
     question: Bound
     look: Look = field(compare=False)
     bits: float
     turned: bool
+    dictionary: str | None = None
+    member: str | None = None
 
     @property
     def text(self) -> str:

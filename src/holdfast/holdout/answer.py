@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import SaysNothing
 from holdfast.ledger.entries import verdict_of
+from holdfast.mechanisms.described import DESCRIBED
 from holdfast.wording import among_rows
 
 if TYPE_CHECKING:
@@ -173,15 +174,23 @@ class Answer(float):
     @property
     def _facts(self) -> list[str]:
         """What is said beside what is known: how sure it is, of how many rows, what is left."""
-        described, advice = self.bits is not None, self.recorded.wants_tighter_range
+        advice = self.recorded.wants_tighter_range
         return [
-            *([self.recorded.length] if described else []),
+            *([self.recorded.length] if self.bits is not None else []),
             self.left.together,
             among_rows(self._rows, self.left.terms.rows),
             f"question {self.number:,}",
-            "any number of such questions" if described else self.left.remaining,
+            self._more,
             *([_TIGHTER] if advice else []),
         ]
+
+    @property
+    def _more(self) -> str:
+        """What else can be asked: there is no end to what is described, or declared."""
+        if self.recorded.member is not None:
+            return "any number of scores"
+        described = self.recorded.mechanism == DESCRIBED.name
+        return "any number of such questions" if described else self.left.remaining
 
     @property
     def _said(self) -> str:

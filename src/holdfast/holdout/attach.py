@@ -22,7 +22,7 @@ from holdfast.question.bounds import Range
 from holdfast.question.columns import bounds_pair, no_column
 from holdfast.question.expression import ValueKind
 
-__all__ = ["attach_submitted", "differing"]
+__all__ = ["attach_submitted", "checked_name", "differing"]
 
 _LONGEST_NAME = 200
 
@@ -36,7 +36,7 @@ def attach_submitted(
     by: str | None,
 ) -> AttachedColumn:
     """The column of these values under a name; written unless it is there already."""
-    name = _checked_name(fields.name)
+    name = checked_name(fields.name)
     if by is not None:
         require.text("by", by)
     found = column_values(values, desk.protected.order, fields, missing=missing)
@@ -72,7 +72,8 @@ def differing(desk: Desk, one: str, other: str) -> float:
     return share_differing(*(desk.protected.values(attached[name]) for name in (one, other)))
 
 
-def _checked_name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """A name that a column can have."""
     require.text("name", name)
     if len(name) > _LONGEST_NAME or not name.isprintable():
         raise InvalidArgument(
@@ -99,10 +100,11 @@ def _known(
 ) -> AttachedColumn | None:
     """The column, if it is attached under this name already; refused if the name is another's."""
     attached = desk.transcript.attached
-    taken = attached.taken(name, desk.opening.schema.types)
+    searches = desk.transcript.dictionaries.named  # questions call their columns by these
+    taken = attached.taken(name, (*desk.opening.schema.types, *searches))
     same = attached.columns.get(name)
     if taken is not None and (same is None or same.digest != digest):
-        what = "attached with other values" if same else "a column of the holdout"
+        what = "attached with other values" if same else "a column of the holdout, or a search"
         raise InvalidArgument(
             f"the name {name!r} is taken: {taken!r} is {what}, and a name never means others; "
             f"choose another one for this {values.type} column."

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.mechanism import Checker, Mechanism
@@ -22,7 +23,7 @@ class Budget:
     """A view of the account. `questions_left` and `surprises_left` are rounded down.
 
     `checker` is what checks guesses, None where they are refused; `why` says why the mechanism was
-    chosen, where it was not named.
+    chosen, where it was not named; `searches` are those that were opened.
     """
 
     terms: Terms
@@ -30,6 +31,7 @@ class Budget:
     mechanism: Mechanism
     checker: Checker | None
     why: str | None = None
+    searches: tuple[Dictionary, ...] = ()
 
     @property
     def asked(self) -> int:
@@ -68,6 +70,13 @@ class Budget:
         if not self.terms.simultaneous:
             return "no promise"
         return f"simultaneous {percent(self.terms.confidence_level)}"
+
+    @property
+    def facts(self) -> list[str]:
+        """How sure, how much was answered and what is left, in few words each."""
+        pots = [f"failure probability {self.terms.parted}"] if self.terms.describes else []
+        answered = f"{plural(self.account.looks, 'question')} answered"
+        return [self.together, *pots, answered, self.remaining]
 
     @property
     def remaining(self) -> str:
@@ -123,6 +132,7 @@ class Budget:
             "promise": self.promise,
             "assumes": self.terms.assumption,
             "why": self.why,
+            "searches": [each.to_dict() for each in self.searches],
             "privacy": None if privacy is None else privacy.to_dict(),
         }
 
@@ -141,6 +151,7 @@ class Budget:
                 f"  left{width}: {self._left}",
                 f"  promised: {self.promise}",
                 *pots,
+                *(f"  search: {each}" for each in self.searches),
                 *chosen,
                 *spent,
                 f"  details: {self.nats:.6g} nats leaked, {self.terms.rows:,} rows",
@@ -177,6 +188,7 @@ def budget_of(transcript: Transcript) -> Budget:
         transcript.mechanism,
         transcript.checker,
         transcript.opening.mechanism.get("why"),
+        tuple(transcript.dictionaries.searches),
     )
 
 

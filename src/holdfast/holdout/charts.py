@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import altair
 
     from holdfast.ledger.entries import Recorded
+    from holdfast.ledger.transcript import Transcript
     from holdfast.mechanisms.mechanism import Status
     from holdfast.planner.table import Plan
 
@@ -28,6 +29,7 @@ __all__ = [
     "plan_chart",
     "require_file",
     "save",
+    "session_chart",
 ]
 
 _FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
@@ -121,6 +123,18 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
             ],
         ),
     )
+
+
+def session_chart(transcript: Transcript, path: str | None) -> altair.VConcatChart:
+    """Everything asked of a ledger with its interval, in order; saved if a path is given."""
+    if path is not None:
+        require_file(path)  # before it is drawn, not after
+    terms = transcript.terms
+    level = terms.confidence_level if terms.simultaneous else None
+    picture = answers_chart(transcript.opening.name, transcript.lines, level)
+    if path is not None:
+        save(picture, path)
+    return picture
 
 
 def answers_chart(

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -17,8 +18,7 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.sample import Sample
-from holdfast.described.question import described_again
-from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.budget import Budget, budget_of
 from holdfast.holdout.guess import other_rows
@@ -32,8 +32,10 @@ from holdfast.holdout.wishes import (
     Key,
     LookFound,
     by_mechanism,
+    columns_read,
     is_by_name,
     is_described,
+    looks_found,
     order_of,
     rows_of,
 )
@@ -41,6 +43,7 @@ from holdfast.ledger.addresses import noise_of_batch
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import chained, now
 from holdfast.ledger.columns import ColumnStore
+from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import (
     Asked,
     Opening,
@@ -57,7 +60,7 @@ from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.whereabouts import recall
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.described import ground_of
+from holdfast.mechanisms.described import DESCRIBED, ground_of
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish
 from holdfast.mechanisms.walk import Answered, answer
@@ -66,7 +69,6 @@ from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import require_written
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
-from holdfast.statistics.whole import columns_of
 
 __all__ = ["Desk"]
 
@@ -176,10 +178,12 @@ class Desk:
     def offers(self, wishes: Sequence[Wish], account: Account) -> tuple[Mechanism, list[Offer]]:
         """The public terms of answering on an account; or a refusal."""
         transcript = self.transcript
-        if transcript.describing is not None and is_described(wishes[0].question):
-            mechanism = transcript.describing
+        first = wishes[0].question
+        if not is_described(first) or first.dictionary is not None:
+            account.require_open()
+        if is_described(first):
+            mechanism = transcript.mechanisms[first.dictionary or DESCRIBED.name]
             return mechanism, mechanism.offer(transcript.terms, account, wishes)
-        account.require_open()
         for wish in wishes:
             self._require_written(wish.question)
         informed = [
@@ -215,7 +219,7 @@ class Desk:
         unknown = partial(self._unknown, wanted)
 
         def found(fresh: Mapping[Key, Recorded]) -> list[LookFound]:
-            return self._found(keys, wishes, fresh)
+            return looks_found(keys, wishes, fresh, self.stored)
 
         if not unknown():
             self.refresh()
@@ -228,25 +232,20 @@ class Desk:
                 self._ask_afresh(unknown(), requests, lambda fresh: conclude(found(fresh)))
             )
 
-    def _found(
-        self, keys: Sequence[Key], wishes: Sequence[Wish], fresh: Mapping[Key, Recorded]
-    ) -> list[LookFound]:
-        found = []
-        for key, wish in zip(keys, wishes, strict=True):
-            look = fresh.get(key) or self.stored(wish)
-            if look is None:
-                raise LedgerTampered("the ledger has lost an answer; open it again.")
-            found.append(LookFound(look, key in fresh))
-        return found
-
     def tell(self, compose: Callable[[], Sequence[Body]]) -> None:
         """Write what follows from looks that were taken before."""
-        with self.store.exclusive(self._timeout):
-            self.refresh()
-            self._finish_pending({})
+        with self.alone():
             bodies = compose()
             if bodies:
                 self._write(*bodies)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else writes meanwhile; what others wrote is read, and finished."""
+        with self.store.exclusive(self._timeout):
+            self.refresh()
+            self._finish_pending({})
+            yield
 
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
@@ -289,25 +288,30 @@ class Desk:
         conclude: Concluding | None,
     ) -> Sequence[Recorded]:
         mechanism, offers = self.offers(wishes, self.transcript.account)
-        questions = [wish.question for wish in wishes]
+        return self.take(mechanism, offers, [wish.question for wish in wishes], requests, conclude)
+
+    def take(
+        self,
+        mechanism: Mechanism,
+        offers: Sequence[Offer],
+        questions: Sequence[Statistic],
+        requests: Mapping[str, Request],
+        conclude: Concluding | None = None,
+        before: Sequence[Body] = (),
+    ) -> Sequence[Recorded]:
+        """One batch of looks; `before` is written in one commit with what is reserved for it."""
         rows = [row for question in questions for row in rows_of(question)]
         # What the engine cannot take is not paid for.
         self.protected.needed(self._attached_of(questions)).prepare(rows)
         asked = [
-            Asked(
-                offer,
-                question.low,
-                question.high,
-                requests[offer.question],
-                self._nonce(question),
-            )
-            for offer, question in zip(offers, questions, strict=True)
+            Asked(offer, one.low, one.high, requests[offer.question], self._nonce(one))
+            for offer, one in zip(offers, questions, strict=True)
         ]
-        self._write(reservation(now(), mechanism.name, asked))
+        self._write(*before, reservation(now(), mechanism.name, asked))
         pending = self.transcript.pending
         if pending is not None and not self._settle(pending, lambda: questions, conclude):
             raise given_up(pending)
-        return self.transcript.newest(len(wishes))
+        return self.transcript.newest(len(questions))
 
     def _settle(
         self,
@@ -346,14 +350,13 @@ class Desk:
 
     def _attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
         """The attached columns that some questions are about."""
-        columns = [column for question in questions for column in columns_of(question)]
-        return self.transcript.attached.among(columns)
+        return self.transcript.attached.among(c for each in questions for c in columns_read(each))
 
     def _nonce(self, question: Statistic) -> str | None:
         """What the text does not say of a question, and its noise must depend on."""
         if is_by_name(question):
             return secrets.token_hex(16)
-        return self.transcript.attached.print_of(columns_of(question))
+        return self.transcript.attached.print_of(columns_read(question))
 
     def _write_settled(
         self, pending: Pending, found: Answered, conclude: Concluding | None
@@ -373,16 +376,17 @@ class Desk:
         pending = self.transcript.pending
         if pending is None:
             return
-        texts = [asked.offer.question for asked in pending.asked]
-        settled = self._settle(pending, lambda: [self._again(text, wanted) for text in texts])
-        if not settled and any(text in wanted for text in texts):
+        offers = [asked.offer for asked in pending.asked]
+        again = partial(self._again, pending.mechanism, wanted)
+        settled = self._settle(pending, lambda: [again(offer) for offer in offers])
+        if not settled and any(offer.question in wanted for offer in offers):
             raise given_up(pending)  # to try again is for the analyst to decide
 
-    def _again(self, text: str, wanted: Mapping[str, Wish]) -> Statistic:
-        """The question that the ledger knows by this text."""
-        pending = self.transcript.pending
-        if pending is not None and pending.mechanism is self.transcript.describing:
-            return described_again(text, self.ground)
+    def _again(self, by: Mechanism, wanted: Mapping[str, Wish], offer: Offer) -> Statistic:
+        """The question that the ledger knows by an offer."""
+        if offer.bits is not None:
+            return offered_again(self.transcript, self.ground, by, offer)
+        text = offer.question
         return wanted[text].question if text in wanted else read_again(text, self.table)
 
     def _write(self, *bodies: Body) -> None:

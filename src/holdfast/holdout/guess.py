@@ -18,12 +18,14 @@ from holdfast.statistics.playing import Side
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import columns_of
+from holdfast.wording import plural
 
 __all__ = [
     "Guess",
     "averages",
     "guess_of",
     "guessed_number",
+    "guesses_of",
     "other_rows",
     "require_one_claim",
 ]
@@ -123,6 +125,20 @@ def guess_of(
     if isinstance(guess, Real):
         return Guess((guessed_number(guess),))
     return Guess(rows=other_rows(guess))
+
+
+def guesses_of(other_rows: Callable[[Any], Sample], guesses: Any, many: int) -> Guess:
+    """A number for each of so many questions, or other rows to guess all of them from."""
+    if guesses is None:
+        raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
+    if not isinstance(guesses, Sequence) or isinstance(guesses, str):
+        return guess_of(other_rows, guesses, None, None).each(many)
+    if len(guesses) != many:
+        raise InvalidArgument(
+            f"there are {plural(many, 'question')} and "
+            f"{plural(len(guesses), 'guess', 'guesses')}; give one for each question."
+        )
+    return Guess(tuple(guessed_number(each) for each in guesses))
 
 
 def require_one_claim(guess: Any, at_most: float | None, at_least: float | None) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from holdfast.data.brought import Fields
-from holdfast.errors import InvalidArgument, LedgerUnavailable
+from holdfast.errors import LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said, Saying, answers_to, better_of, several, told_before
 from holdfast.holdout.attach import attach_submitted, differing
@@ -15,9 +15,11 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.grouping import cost_of_discovering, groups_for, knowing
 from holdfast.holdout.groups import Groups
-from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_claim
+from holdfast.holdout.guess import Guess, guess_of, guesses_of, require_one_claim
+from holdfast.holdout.last_looks import LastLookCost, cost_of_last_look, last_look
 from holdfast.holdout.price import cost_of
 from holdfast.holdout.reading import bound_to, one_answer_of
+from holdfast.holdout.searching import Declaring, Search, SearchCost, cost_of_search, opened_search
 from holdfast.holdout.tabling import table_of_answers
 from holdfast.holdout.vacuous import require_telling
 from holdfast.holdout.widths import NamedWidth, width_in_units
@@ -27,7 +29,6 @@ from holdfast.question.columns import Schema
 from holdfast.statistics.bind import Question
 from holdfast.statistics.labelled import GroupsOf, Labelled
 from holdfast.statistics.named import TableCall
-from holdfast.wording import plural
 
 if TYPE_CHECKING:
     import altair
@@ -126,6 +127,37 @@ class Holdout:
         """The share of rows in which two attached columns differ: public and free."""
         return differing(self._desk, one, other)
 
+    def search(self, name: str, space: Any = None, **declared: Unpack[Declaring]) -> Search:
+        """A search space: exact scores of its configurations, all true together.
+
+        `space` lists the configurations, or the values of each parameter; or `size` says how many
+        there are, and they are known by their numbers. `question` is about a column that has the
+        search's name, as in "avg(model = label)", or several of them; a `share` of what is left of
+        the failure probability is for all scores together. `bounds` are those of its columns;
+        `train`, the rows that candidates are made from, and `code` are recorded by their digests.
+        A search that was opened is had again by its name.
+        """
+        return opened_search(lambda: self._desk, self.attach, name, space, **declared)
+
+    def search_cost(
+        self, name: str, space: Any = None, **declared: Unpack[Declaring]
+    ) -> SearchCost:
+        """What it would take to open a search. Free; touches no data."""
+        return cost_of_search(self._desk, name, space, **declared)
+
+    def final(
+        self, questions: Iterable[Question], *, why: str | None = None, by: str | None = None
+    ) -> list[Answer]:
+        """A last look: exact values of questions chosen together, with all that is left.
+
+        Asks, checks, gates and searches are ended by it, for good; described questions stay.
+        """
+        return last_look(self._desk, questions, why, by)
+
+    def final_cost(self, questions: Iterable[Question]) -> LastLookCost:
+        """What a last look would show, and end. Free; touches no data."""
+        return cost_of_last_look(self._desk, questions)
+
     def cost(
         self,
         question: Question | TableCall,
@@ -180,18 +212,10 @@ class Holdout:
 
     def chart(self, path: str | None = None) -> altair.VConcatChart:
         """Everything asked with its interval, in order; saved if a path is given."""
-        from holdfast.holdout.charts import answers_chart, require_file, save
+        from holdfast.holdout.charts import session_chart
 
-        if path is not None:
-            require_file(path)  # before it is drawn, not after
         self._desk.refresh()
-        transcript = self._desk.transcript
-        terms = transcript.terms
-        level = terms.confidence_level if terms.simultaneous else None
-        picture = answers_chart(self.name, transcript.lines, level)
-        if path is not None:
-            save(picture, path)
-        return picture
+        return session_chart(self._desk.transcript, path)
 
     def close(self) -> None:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""
@@ -203,11 +227,8 @@ class Holdout:
             budget = self.budget
         except LedgerUnavailable as error:  # a text for people must not fail
             return f"Holdout {self._own_desk.opening.name!r}: {error}"
-        terms, answered = budget.terms, plural(budget.account.looks, "question")
-        pots = [f"failure probability {terms.parted}"] if terms.describes else []
-        facts = [f"{self.rows:,} rows", width_in_units(self.opening), budget.together, *pots]
-        told = " · ".join([*facts, f"{answered} answered", budget.remaining])
-        return f"Holdout {self.name!r}: {told}"
+        facts = [f"{self.rows:,} rows", width_in_units(self.opening), *budget.facts]
+        return f"Holdout {self.name!r}: {' · '.join(facts)}"
 
     def __deepcopy__(self, memo: object = None) -> Self:
         return self
@@ -216,14 +237,9 @@ class Holdout:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is opened again, from where its rows and its ledger are."""
-        from holdfast.holdout.open import opened_again
+        from holdfast.holdout.open import opened_again, reopening
 
-        if self._reopens_by is None:
-            raise InvalidArgument(
-                f"{self._own_desk.opening.name!r} was opened with a table in memory or a guesser "
-                "of one's own, and cannot be opened again elsewhere; open it from files."
-            )
-        return opened_again, (dict(self._reopens_by),)
+        return opened_again, (reopening(self._own_desk.opening.name, self._reopens_by),)
 
     def __enter__(self) -> Self:
         return self
@@ -340,17 +356,7 @@ class Holdout:
     ) -> list[Answer]:
         """Checks chosen together; `guesses` are as many numbers, or a table to guess from."""
         asked = several(questions)
-        if isinstance(guesses, Sequence) and not isinstance(guesses, str):
-            if len(guesses) != len(asked):
-                raise InvalidArgument(
-                    f"there are {plural(len(asked), 'question')} and "
-                    f"{plural(len(guesses), 'guess', 'guesses')}; give one for each question."
-                )
-            guess = Guess(tuple(guessed_number(each) for each in guesses))
-        elif guesses is None:
-            raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
-        else:
-            guess = self._guess(guesses).each(len(asked))
+        guess = guesses_of(self._desk.other_rows, guesses, len(asked))
         return self._put_many(asked, guess, Said(why, by, key, NamedWidth(tolerance, half_width)))
 
     def _put_many(

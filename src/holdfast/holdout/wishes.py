@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from holdfast.described.question import DescribedQuestion
+from holdfast.errors import LedgerTampered
 from holdfast.ledger.entries import Recorded
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.row import RowValue
 from holdfast.statistics.recorded import is_named
 from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.whole import columns_of
 
 __all__ = [
     "Body",
@@ -19,8 +21,10 @@ __all__ = [
     "Key",
     "LookFound",
     "by_mechanism",
+    "columns_read",
     "is_by_name",
     "is_described",
+    "looks_found",
     "order_of",
     "rows_of",
 ]
@@ -35,6 +39,22 @@ class LookFound(NamedTuple):
 
     look: Recorded
     fresh: bool
+
+
+def looks_found(
+    keys: Sequence[Key],
+    wishes: Sequence[Wish],
+    fresh: Mapping[Key, Recorded],
+    stored: Callable[[Wish], Recorded | None],
+) -> list[LookFound]:
+    """The looks that fulfil wishes: those taken in this call, and for the rest stored ones."""
+    found = []
+    for key, wish in zip(keys, wishes, strict=True):
+        look = fresh.get(key) or stored(wish)
+        if look is None:
+            raise LedgerTampered("the ledger has lost an answer; open it again.")
+        found.append(LookFound(look, key in fresh))
+    return found
 
 
 # Given what was found, before that is written: the entries to write in one commit with it.
@@ -63,6 +83,13 @@ def is_described(question: object) -> TypeGuard[DescribedQuestion]:
 def is_by_name(question: Statistic) -> bool:
     """Whether it is known by its name alone, whatever it does."""
     return not is_described(question) and is_named(question)
+
+
+def columns_read(question: Statistic) -> tuple[str, ...]:
+    """The columns that a question is about."""
+    if is_described(question):
+        return tuple(column for row in question.look.rows for column in row.columns)
+    return columns_of(question)
 
 
 def rows_of(question: Statistic) -> tuple[RowValue, ...]:

@@ -10,6 +10,10 @@
   from here on only described questions are answered.
 * ``attach/1``: a column that arrived later: its name, and the digest of its values, which are in a
   file beside the ledger (`ledger.columns`) before the entry is written.
+* ``search/1``: a search space: its name, how many configurations it has, the questions declared of
+  each, and with what part of the failure probability it was opened, after how many nats.
+* ``final/1``: a last look: the same for its questions, with all that was left. Asks and checks are
+  ended by it, and it is written in one commit with the reservation of its batch.
 * ``abandon/1``: the batch can never be finished (a Python function is gone, an engine cannot
   evaluate it); it keeps its charges.
 
@@ -195,7 +199,7 @@ class Recorded:
     looks that were asked for it; `variance` is the bound that made its interval narrower;
     `revealed` is where the answer says that the sample's value is, as a part of the range. A
     described answer has `bits`, its `rule`, and the least and the greatest number of `rows` it may
-    be about.
+    be about; a score names the column of the `member` of its search.
     """
 
     number: int | None
@@ -220,6 +224,7 @@ class Recorded:
     bits: float | None = None
     rows: tuple[int, int] | None = None
     rule: Rule | None = None
+    member: str | None = None
 
     @property
     def why(self) -> str | None:

@@ -18,6 +18,7 @@ from holdfast.errors import LedgerTampered
 from holdfast.ledger.alike import alike
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, canonical, verify
+from holdfast.ledger.dictionaries import Dictionaries, Dictionary
 from holdfast.ledger.entries import Asked, Opening, Recorded
 from holdfast.ledger.filing import KEY, Filed, Found, Kept, told_filing
 from holdfast.ledger.looks import Looks, Narrowest
@@ -29,6 +30,7 @@ from holdfast.ledger.recording import (
     recorded,
     releases_of,
     require_numbered,
+    said_at_opening,
 )
 from holdfast.ledger.wholes import read_whole
 from holdfast.mechanisms.account import Account, Closed
@@ -63,6 +65,7 @@ class Transcript:
         self.checker: Checker | None = None  # what checks guesses, if anything does
         self.describing: Mechanism | None = None  # what answers described questions, if anything
         self.attached = Attachments()
+        self.dictionaries = Dictionaries()
         self.account = Account()
         self._numbered = 0  # the last line's number
         self._answers: list[Recorded] = []
@@ -93,6 +96,7 @@ class Transcript:
             self._apply(1, json.loads(text), hashed)
             self.account = Account.from_dict(body["account"])
             self.attached = Attachments.read(body["attached"])
+            self.dictionaries = Dictionaries.read(body["dictionaries"])
         self.count, self.head, self._numbered = body["count"], body["head"], body["lines"]
         self._past, self._skipped, self._kept = past, self.count, (self.count, 0)
 
@@ -118,6 +122,7 @@ class Transcript:
             "lines": self._numbered,
             "account": self.account.to_dict(),
             "attached": self.attached.bodies(),
+            "dictionaries": self.dictionaries.bodies(),
         }
 
     def filing(self, body: Mapping[str, Any]) -> list[Filed]:
@@ -235,13 +240,13 @@ class Transcript:
 
     @property
     def opening(self) -> Opening:
-        return _opened(self._opening)
+        return said_at_opening(self._opening)
 
     @property
     def table(self) -> Table:
         """What is public of the table, with the columns that were attached."""
-        opened = self.opening.table
-        return Table(self.attached.beside(opened.schema), opened.design)
+        table = self.opening.table
+        return Table(self.attached.beside(table.schema), table.design)
 
     @property
     def terms(self) -> Terms:
@@ -250,12 +255,12 @@ class Transcript:
     @property
     def mechanism(self) -> Mechanism:
         """The one that answers questions without a guess."""
-        return _opened(self._mechanism)
+        return said_at_opening(self._mechanism)
 
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Those that may have written to this ledger, by the names it calls them."""
-        found = (self.mechanism, self.checker, self.describing)
+        found = (self.mechanism, self.checker, self.describing, *self.dictionaries.mechanisms)
         return {each.name: each for each in found if each is not None}
 
     def apply(self, entries: Iterable[tuple[int, str, str]]) -> None:
@@ -285,6 +290,8 @@ class Transcript:
                 self._close(seq, body)
             case "attach/1":
                 self._attach(seq, body)
+            case "search/1" | "final/1":
+                self._open_late(seq, body)
             case kind:
                 raise LedgerTampered(
                     f"entry {seq} of the ledger is of an unknown kind {kind!r}; use the version of "
@@ -301,11 +308,7 @@ class Transcript:
         self.describing = DESCRIBED if opening.terms.describes else None
 
     def _reserve(self, seq: int, body: dict[str, Any]) -> None:
-        if self.pending is not None:
-            raise LedgerTampered(
-                f"entry {seq} of the ledger reserves a batch while entry {self.pending.seq} is not "
-                "finished."
-            )
+        self._require_settled(seq, "reserves a batch")
         pending = self._batch(seq, body)
         require_numbered(pending, self.account.looks + 1)
         self.pending = pending
@@ -337,11 +340,7 @@ class Transcript:
 
     def _tell(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         """What follows from looks; an audit comes to it again from them."""
-        if self.pending is not None:
-            raise LedgerTampered(
-                f"entry {seq} of the ledger tells what follows while entry {self.pending.seq} is "
-                "not finished."
-            )
+        self._require_settled(seq, "tells what follows")
         for line in body["lines"]:
             if "parts" in line:
                 answer = read_whole(line, body["at"], receipt)
@@ -356,10 +355,23 @@ class Transcript:
             self._keys[key] = seq
 
     def _attach(self, seq: int, body: dict[str, Any]) -> None:
-        column, named = AttachedColumn.read(body), self.opening.table.schema.types
+        column = AttachedColumn.read(body)
+        named = (*self.opening.table.schema.types, *self.dictionaries.named)
         if self.pending is not None or not self.attached.may_follow(column, named):
             raise LedgerTampered(f"entry {seq} of the ledger cannot attach {column.name!r} now.")
         self.attached = self.attached.after(column)
+
+    def _open_late(self, seq: int, body: dict[str, Any]) -> None:
+        self._require_settled(seq, "opens a dictionary")
+        new = Dictionary.read(body)
+        later = self.dictionaries.after(new, self.terms, self.account, self.attached)
+        self.dictionaries, self.account = later
+
+    def _require_settled(self, seq: int, doing: str) -> None:
+        if self.pending is not None:
+            raise LedgerTampered(
+                f"entry {seq} of the ledger {doing} while entry {self.pending.seq} is not finished."
+            )
 
     def _number(self, line: Recorded) -> None:
         self._numbered += 1
@@ -386,10 +398,3 @@ class Transcript:
         if pending is None or pending.seq != body["reserve"]:
             raise LedgerTampered(f"entry {seq} of the ledger finishes a batch that is not open.")
         return pending
-
-
-def _opened(said: _Said | None) -> _Said:
-    """What the opening entry says; without one there is no ledger."""
-    if said is None:
-        raise LedgerTampered(f"the ledger has no opening entry. {RESTORE}")
-    return said
