@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -525,3 +526,19 @@ def test_what_a_killed_process_left_is_finished_by_another(
             assert search.score(3, right_in(0.8)).value == 0.8
             assert len(search.scores) == 1
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+def test_the_page_runs_and_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "searching.md").read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for example in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(example, "searching.md", "exec"), names)
+    said = capsys.readouterr().out
+    assert "1,000,000 configurations" in said
+    assert "\n0.800 [0.722, 0.865]" in said
+    assert "closed but for described questions" in said
+    low, high = clopper_pearson(1_000, 800, math.log(0.05))
+    assert f"{low:.3f} to {high:.3f}" in page

@@ -28,6 +28,7 @@ def whole_app() -> Typer:
     for module in (
         "holdout",
         "columns",
+        "last_looks",
         "records",
         "listing",
         "demo",

@@ -41,6 +41,9 @@ from holdfast.question.bounds import Range
 from holdfast.question.columns import bounds_pair
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import Question
+from holdfast.statistics.mean import Mean
+from holdfast.statistics.named import Call
+from holdfast.statistics.whole import TableFunction
 from holdfast.theory.length.coexistence import coexistence_log_charge
 from holdfast.wording import plural
 
@@ -130,11 +133,16 @@ def _declared_texts(
 ) -> tuple[str, ...]:
     """The questions in canonical words, the search's name standing for a configuration's column."""
     _require_free(desk, wanted)
-    several = question if isinstance(question, list | tuple) else [question]
-    texts = [_of_stand_in(desk, wanted, each).text for each in several if each is not None]
+    texts = [_of_stand_in(desk, wanted, each).text for each in _several(question)]
     if len(set(texts)) < len(texts):
         raise InvalidArgument("question has the same question twice; declare each once.")
     return tuple(texts)
+
+
+def _several(question: Question | Sequence[Question] | None) -> Sequence[Question]:
+    if question is None:
+        return ()
+    return [question] if isinstance(question, str | Call | Mean | TableFunction) else question
 
 
 def _of_stand_in(desk: Desk, dictionary: Dictionary, question: Question) -> DescribedQuestion:
