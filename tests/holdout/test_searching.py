@@ -33,6 +33,7 @@ from holdfast.theory.base.intervals import clopper_pearson
 from holdfast.theory.direct.proportion import independent_clopper_pearson
 from holdfast.theory.length.described import late_log_level
 from holdfast.theory.length.late import declared_millibits
+from tests.ledger.forging import forged
 from tests.seam import CHECKPOINT_EVERY, transcript_of, write_entry
 
 N = 1_000
@@ -463,6 +464,48 @@ def test_an_opening_that_does_not_follow_is_tampering(
     with pytest.raises(LedgerTampered):
         write_entry(holdout, body)
     assert search.size == MILLION
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda bodies: bodies[1].update(size=10), "way of answering|symbols|bits|charge"),
+        (lambda bodies: bodies[1].update(questions=[]), "way of answering|bits|charge"),
+        (lambda bodies: bodies[1].update(nats=0.5), "what follows is"),
+        (lambda bodies: bodies[1].update(log_beta=-1.0), "what follows is"),
+        (
+            lambda bodies: bodies[3]["items"][0]["offer"]["extra"]["rule"].update(log_p=-3.0),
+            "way of answering|charge",
+        ),
+        (
+            lambda bodies: bodies[3]["items"][0]["offer"]["extra"].update(member="model[8]"),
+            "cannot be read",
+        ),
+        (lambda bodies: bodies[3].update(mechanism="search/1 other"), "other"),
+    ],
+    ids=["size", "questions", "nats", "share", "level", "member", "search"],
+)
+def test_a_forged_search_is_found_out(
+    holdout: Holdout, search: Search, tmp_path: Path, change: Any, said: str
+) -> None:
+    search.score(3, right_in(0.8))
+    holdout.close()
+    assert re.search(said, "".join(forged(tmp_path / "t.ledger", change)))
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [holdfast.clustered("unit", largest=4), holdfast.m_dependent(2), holdfast.declared(sigma=0.05)],
+    ids=str,
+)
+def test_rows_that_depend_on_each_other(tmp_path: Path, sampling: Any) -> None:
+    table = TABLE.with_columns(unit=pl.col("id") // 4)
+    with opened(tmp_path, table, sampling=sampling, tolerance=0.2) as holdout:
+        search = holdout.search("model", size=100, question=ACCURACY)
+        answer = search.score(3, right_in(0.8))
+        assert answer.value == pytest.approx(0.8, abs=0.01)
+        assert answer.half_width > 0.05
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 
 
 def test_what_is_written_is_read_again(search: Search, holdout: Holdout) -> None:

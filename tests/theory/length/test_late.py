@@ -13,9 +13,11 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import clopper_pearson
 from holdfast.theory.leakage.claims import log_left
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
+from holdfast.theory.length.coexistence import coexistence_log_charge, count_symbols
 from holdfast.theory.length.described import late_log_level
 from holdfast.theory.length.late import (
     declared_millibits,
@@ -147,6 +149,30 @@ def _question_after_a_score_fails(beta: float, trials: int, nats: float) -> NDAr
     """
     level = math.exp(math.log(beta) - nats)
     return np.asarray(np.random.default_rng(7).random(trials) < 16 * level)
+
+
+def _worst_after_a_score(n: int, beta_search: float, beta_ask: float, *, charged: bool) -> Fraction:
+    """Exactly: 2^n samples, one score (a count), and the worst question for each value of it.
+
+    The question's statement may fail on any set of samples of at most its level; the worst one lies
+    where the score was what it was. The score's own statement fails beside.
+    """
+    level = late_log_level(math.log(beta_search), 0, 0.0)
+    alpha = BoundedMean(n).radius(level)
+    nats = coexistence_log_charge(count_symbols(n, alpha)) if charged else 0.0
+    samples = math.floor(2**n * math.exp(math.log(beta_ask) - nats))
+    fails = 0
+    for count in range(n + 1):
+        cases = math.comb(n, count)
+        low, high = clopper_pearson(n, count, level)
+        fails += min(cases, samples) if low <= 0.5 <= high else cases
+    return Fraction(fails, 2**n)
+
+
+@pytest.mark.parametrize(("n", "beta"), [(8, 0.2), (10, 0.05), (14, 0.05), (20, 0.01)])
+def test_a_question_after_a_score_in_a_world_that_is_counted_out(n: int, beta: float) -> None:
+    assert _worst_after_a_score(n, beta / 2, beta / 2, charged=True) <= beta
+    assert _worst_after_a_score(n, beta / 2, beta / 2, charged=False) > beta
 
 
 @pytest.mark.statistical
