@@ -404,13 +404,14 @@ def test_a_closed_ledger_has_no_search_and_no_scores(holdout: Holdout, search: S
     holdout.final(["avg(x > 0.5)"])
     for refused in (
         lambda: search.score(1, right_in(0.6)),
-        lambda: search.score(0),
         lambda: holdout.search("other", size=10),
         lambda: holdout.search_cost("other", size=10),
         search.cost,
     ):
         with pytest.raises(BudgetExhausted, match="when a last look was taken"):
             refused()
+    assert search.score(0).status == search.score(0, right_in(0.8)).status == "repeated"
+    assert [column.name for column in holdout.columns] == ["model[0]"]
 
 
 # The ledger --------------------------------------------------------------------------------------
@@ -510,8 +511,7 @@ def test_rows_that_depend_on_each_other(tmp_path: Path, sampling: Any) -> None:
 
 def test_what_is_written_is_read_again(search: Search, holdout: Holdout) -> None:
     known = transcript_of(holdout).dictionaries.named["model"]
-    assert Dictionary.read(known.body()) == known
-    assert Dictionary.read(json.loads(json.dumps(known.to_dict()))) == known
+    assert Dictionary.read(json.loads(json.dumps(known.body()))) == known
     assert search.name == "model"
 
 

@@ -132,7 +132,7 @@ class Budget:
             "promise": self.promise,
             "assumes": self.terms.assumption,
             "why": self.why,
-            "searches": [each.to_dict() for each in self.searches],
+            "searches": [each.body() for each in self.searches],
             "privacy": None if privacy is None else privacy.to_dict(),
         }
 

@@ -109,7 +109,7 @@ def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionar
     share = require.probability("share", said.get("share", _SHARE))
     bounds, train = said.get("bounds"), said.get("train")
     wanted = Dictionary(
-        kind="search",
+        kind="search/1",
         name=name,
         size=space.size,
         questions=(),
@@ -342,7 +342,6 @@ class Search:
         """
         desk, name, asked = self._desk(), self.column(configuration), self._asked(question)
         desk.refresh()
-        desk.transcript.account.require_open()
         if values is not None:
             self._require_readable(desk, asked, values, Fields(name, key, value), missing)
             # What is computed from protected rows has bounds of its own.
@@ -371,9 +370,10 @@ class Search:
     def _require_readable(
         self, desk: Desk, asked: Question, values: Any, fields: Fields, missing: str
     ) -> None:
-        """Refuse values of which the question cannot be asked, before they have the name."""
+        """Refuse values that cannot be asked about, before they have the name."""
         if fields.name in desk.transcript.attached.columns:
             return
+        desk.transcript.account.require_open()
         if isinstance(values, Computed):
             type_, bounds = ColumnType.FLOAT, values.bounds
         else:

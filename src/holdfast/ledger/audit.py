@@ -274,7 +274,7 @@ def _made_again(
     ]
     terms, account = transcript.terms, transcript.account
     late = transcript.dictionaries.of(pending.mechanism.name)
-    if pending.mechanism is not transcript.describing and (late is None or late.kind == "search"):
+    if pending.mechanism is not transcript.describing and (late is None or not late.is_last):
         account.require_open()
     try:
         return pending.mechanism.offer(terms, account, wishes)

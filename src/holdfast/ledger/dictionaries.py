@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["LAST_LOOK", "Dictionaries", "Dictionary", "late_question", "offered_again"]
 
 LAST_LOOK = "last look"
-_KINDS = {"search/1": "search", "final/1": "final"}
 _MEMBER = re.compile(r"(.*)\[(0|[1-9][0-9]*)\]", re.DOTALL)
 
 
@@ -49,7 +48,7 @@ class Dictionary:
     from, `code` that of what makes them: declared, so that somebody can make a member again.
     """
 
-    kind: Literal["search", "final"]
+    kind: Literal["search/1", "final/1"]
     name: str
     size: int
     questions: tuple[str, ...]
@@ -68,17 +67,23 @@ class Dictionary:
     def __post_init__(self) -> None:
         require.positive_integer("size", self.size)
         require.between("share", self.share, 0.0, 1.0, open_low=True)
-        if (self.share == 1.0) is not (self.kind == "final"):
-            raise ValueError(f"a {self.kind} with the share {self.share}")
+        if (self.share == 1.0) is not self.is_last:
+            raise ValueError(f"{self.kind} with the share {self.share}")
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it has all that was left, and closes the ledger."""
+        return self.kind == "final/1"
 
     @property
     def stake(self) -> Stake:
+        """What it was opened with."""
         return Stake(self.log_beta, self.nats)
 
     @property
     def mechanism(self) -> Mechanism:
         """What answers its questions, under the name that the ledger calls it."""
-        return Described(f"{self.kind}/1 {self.name}")
+        return Described(f"{self.kind} {self.name}")
 
     @property
     def declared(self) -> tuple[object, ...]:
@@ -97,22 +102,18 @@ class Dictionary:
             return None
         return int(found[2])
 
-    def to_dict(self) -> dict[str, Any]:
+    def body(self) -> dict[str, Any]:
+        """The entry that opens it, as plain values."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         bounds = None if self.bounds is None else list(self.bounds)
         return {**plain, "questions": list(self.questions), "bounds": bounds}
 
-    def body(self) -> dict[str, Any]:
-        """The entry that opens it."""
-        return {**self.to_dict(), "kind": f"{self.kind}/1"}
-
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> Dictionary:
+        """What an entry says."""
         plain = {name: body[name] for name in cls.__slots__}
         bounds = None if body["bounds"] is None else bounds_pair(body["bounds"])
-        kind = _KINDS.get(body["kind"], body["kind"])
-        questions = tuple(body["questions"])
-        return cls(**{**plain, "kind": kind, "questions": questions, "bounds": bounds})
+        return cls(**{**plain, "questions": tuple(body["questions"]), "bounds": bounds})
 
     def __str__(self) -> str:
         asked = f" of {', '.join(self.questions)}" if self.questions else ""
@@ -141,14 +142,16 @@ class Dictionaries:
 
     def bodies(self) -> list[dict[str, Any]]:
         """Plain values, for a checkpoint."""
-        return [each.to_dict() for each in self]
+        return [each.body() for each in self]
 
     @property
     def searches(self) -> list[Dictionary]:
-        return [each for each in self if each.kind == "search"]
+        """Those that have members."""
+        return [each for each in self if not each.is_last]
 
     @property
     def mechanisms(self) -> list[Mechanism]:
+        """What answers their questions."""
         return [each.mechanism for each in self]
 
     def of(self, mechanism: str) -> Dictionary | None:
@@ -178,7 +181,7 @@ class Dictionaries:
         if account.closed or self.taken(new.name) or new.columns != len(attached.columns):
             raise LedgerTampered(f"the ledger cannot open {new.name!r} now, as it says it was.")
         later = after_opening(account, new.stake, new.share)
-        if new.kind == "final":
+        if new.is_last:
             later = replace(later, closed=Closed(new.at, "a last look was taken"))
         return Dictionaries({**self.named, new.name: new}), later
 
@@ -207,7 +210,7 @@ def late_question(
     if found is None:
         raise InvalidQuestion(
             f"{bound.text} has no exact interval for rows like these ({opening.terms.sampling}); "
-            "ask for a mean, or of a share of rows."
+            "ask for a mean, or a share of rows."
         )
     if member is not None and attached.columns[member].column not in _used(found):
         raise InvalidQuestion(
@@ -231,7 +234,7 @@ def offered_again(
         return described_again(offer.question, ground)
     member: str | None = None if offer.extra is None else offer.extra.get("member")
     known = member in attached.columns and dictionary.member_of(member or "") is not None
-    if known is not (dictionary.kind == "search"):
+    if known is dictionary.is_last:
         raise InvalidQuestion("The text in the ledger is about no member of its search.")
     found = late_question(dictionary, transcript.opening, attached, offer.question, member)
     if found.text != offer.question:
@@ -262,6 +265,6 @@ def _ground(dictionary: Dictionary, opening: Opening, lengths: LatePrior) -> Gro
         lengths,
         dictionary.stake.log_level,
         opening.table.design,
-        rounded=terms.described == "rounded" and dictionary.kind == "search",
+        rounded=terms.described == "rounded" and not dictionary.is_last,
         for_these_items=bool(terms.public),
     )
