@@ -287,19 +287,19 @@ class Desk:
         requests: Mapping[str, Request],
         conclude: Concluding | None,
     ) -> Sequence[Recorded]:
-        mechanism, offers = self.offers(wishes, self.transcript.account)
-        return self.take(mechanism, offers, [wish.question for wish in wishes], requests, conclude)
+        return self.take(*self.offers(wishes, self.transcript.account), wishes, requests, conclude)
 
     def take(
         self,
         mechanism: Mechanism,
         offers: Sequence[Offer],
-        questions: Sequence[Statistic],
+        wishes: Sequence[Wish],
         requests: Mapping[str, Request],
         conclude: Concluding | None = None,
         before: Sequence[Body] = (),
     ) -> Sequence[Recorded]:
         """One batch of looks; `before` is written in one commit with what is reserved for it."""
+        questions = [wish.question for wish in wishes]
         rows = [row for question in questions for row in rows_of(question)]
         # What the engine cannot take is not paid for.
         self.protected.needed(self._attached_of(questions)).prepare(rows)

@@ -52,7 +52,7 @@ def last_look(
             desk.take(
                 mechanism,
                 mechanism.offer(desk.transcript.terms, account, wishes),
-                asked,
+                wishes,
                 {request.question: request for request in requests},
                 before=[dictionary.body()],
             )
