@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 import re
 import signal
 import subprocess
@@ -238,7 +240,7 @@ def test_budget_explain_and_repr_tell_of_it(holdout: Holdout, search: Search) ->
     explained = holdout.explain()
     assert "Search model: 1,000,000 configurations" in explained
     assert "Theorem O'" in explained
-    assert "1 different one scored" in repr(search)
+    assert repr(search).endswith("1 scored; of the failure probability 0.025 is for all of them")
     json.dumps(holdout.budget.to_dict())
 
 
@@ -362,6 +364,23 @@ def test_values_of_another_type_do_not_use_up_the_configuration(search: Search) 
     with pytest.raises(InvalidArgument, match="no values yet"):
         search.score(1)
     assert search.score(1, right_in(0.8)).value == 0.8
+
+
+def test_another_process_has_the_same_search(tmp_path: Path) -> None:
+    TABLE.write_parquet(tmp_path / "t.parquet")
+    with opened(tmp_path, tmp_path / "t.parquet") as holdout:
+        search = holdout.search("model", {"seed": range(10)}, question=ACCURACY)
+        again = pickle.loads(pickle.dumps(search))
+        assert again.score({"seed": 3}, right_in(0.8)).value == 0.8
+        assert search.score({"seed": 3}).status == "repeated"
+        assert copy.deepcopy(search).score({"seed": 3}).status == "repeated"
+
+
+def test_a_space_of_any_size(holdout: Holdout) -> None:
+    with pytest.raises(InvalidArgument, match="size"):
+        holdout.search("model", size=10**400, question=ACCURACY)
+    answer = holdout.search("model", size=10**30, question=ACCURACY).score(7, right_in(0.8))
+    assert 0.1 < answer.half_width < 0.15
 
 
 def test_a_member_beyond_the_space(search: Search) -> None:

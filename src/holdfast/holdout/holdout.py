@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from holdfast.data.brought import Fields
@@ -137,7 +138,7 @@ class Holdout:
         `train`, the rows that candidates are made from, and `code` are recorded by their digests.
         A search that was opened is had again by its name.
         """
-        return opened_search(lambda: self._desk, self.attach, name, space, **declared)
+        return opened_search(partial(getattr, self, "_desk"), self.attach, name, space, **declared)
 
     def search_cost(
         self, name: str, space: Any = None, **declared: Unpack[Declaring]

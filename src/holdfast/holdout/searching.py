@@ -45,7 +45,6 @@ from holdfast.statistics.mean import Mean
 from holdfast.statistics.named import Call
 from holdfast.statistics.whole import TableFunction
 from holdfast.theory.length.coexistence import coexistence_log_charge
-from holdfast.wording import plural
 
 __all__ = [
     "Declaring",
@@ -382,11 +381,9 @@ class Search:
         _of_column(desk, self._dictionary, fields.name, type_, asked, bounds)
 
     def __repr__(self) -> str:
-        """How many configurations, and at what level."""
+        """How many configurations, and what they have of the failure probability."""
         scored = len({look.member for look in self.scores})
-        level = math.exp(self._dictionary.stake.log_level)
         return (
-            f"Search {self.name!r}: {self.size:,} configurations, "
-            f"{plural(scored, 'different one')} scored; all scores are true together but with "
-            f"probability {level:.3g} for what was known when it was opened"
+            f"Search {self.name!r}: {self.size:,} configurations, {scored:,} scored; of the "
+            f"failure probability {math.exp(self._dictionary.log_beta):.3g} is for all of them"
         )
