@@ -150,7 +150,7 @@ def _known(desk: Desk, text: str) -> Recorded:
 def _opened_now(desk: Desk, texts: Sequence[str]) -> tuple[Dictionary, list[DescribedQuestion]]:
     """The dictionary with everything that is left, and its questions."""
     transcript = desk.transcript
-    account, attached = transcript.committed, transcript.attached
+    account, attached = transcript.committed, transcript.attached.columns
     account.require_open()
     log_beta, nats = stake_in(transcript.terms, account, 1.0)
     opened = Dictionary(
@@ -161,7 +161,7 @@ def _opened_now(desk: Desk, texts: Sequence[str]) -> tuple[Dictionary, list[Desc
         share=1.0,
         log_beta=log_beta,
         nats=nats,
-        columns=len(attached.columns),
+        columns=len(attached),
         at=now(),
     )
     return opened, [late_question(opened, desk.opening, attached, text) for text in texts]

@@ -166,7 +166,7 @@ def _of_column(
     """The question about a column that is not attached yet."""
     declared = bounds or dictionary.bounds
     column = AttachedColumn(name, name, "submitted", "", type_, declared, "", None)
-    attached = desk.transcript.attached.after(column)
+    attached = {**desk.transcript.attached.columns, name: column}
     return late_question(dictionary, desk.opening, attached, question, name)
 
 
@@ -352,7 +352,9 @@ class Search:
                 f"{name!r} has no values yet; give what the candidate says of the protected rows. "
                 "Nothing was spent."
             )
-        found = late_question(self._dictionary, desk.opening, desk.transcript.attached, asked, name)
+        found = late_question(
+            self._dictionary, desk.opening, desk.transcript.attached.columns, asked, name
+        )
         said = Said(why, by, None, NamedWidth(None, None))
         (answer,) = answers_to(desk, [found], said.requests([found], [None], Guess()), Guess())
         return answer

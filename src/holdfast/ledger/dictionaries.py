@@ -11,13 +11,14 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import require
 from holdfast.described.question import DescribedQuestion, Ground, described, described_again
 from holdfast.errors import InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import alike
-from holdfast.ledger.attachments import Attachments
+from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.account import Account, Closed
 from holdfast.mechanisms.described import Described
@@ -189,20 +190,19 @@ class Dictionaries:
 def late_question(
     dictionary: Dictionary,
     opening: Opening,
-    attached: Attachments,
+    attached: Mapping[str, AttachedColumn],
     question: Question,
     member: str | None = None,
 ) -> DescribedQuestion:
     """A question about a member of a dictionary, with the rule that answers it at its level."""
-    schema = _schema(dictionary, opening, attached, member)
-    own = Prior(schema)
+    own = Prior(_schema(dictionary, opening, attached, member))
     try:
         declared = frozenset(parts_of(own.read(each))[0].part for each in dictionary.questions)
         bound = own.read(question)
         ground = _ground(dictionary, opening, LatePrior(own, dictionary.size, declared))
         found = described(bound, ground)
         keyed = opening.terms.key is not None
-        if keyed and found is not None and _used(found) & attached.columns.keys():
+        if keyed and found is not None and _used(found) & attached.keys():
             # Values that were made for these keys: given them, rows are not alike.
             found = described(bound, replace(ground, for_these_items=True))
     except InvalidQuestion as error:
@@ -212,7 +212,7 @@ def late_question(
             f"{bound.text} has no exact interval for rows like these ({opening.terms.sampling}); "
             "ask for a mean, or a share of rows."
         )
-    if member is not None and attached.columns[member].column not in _used(found):
+    if member is not None and attached[member].column not in _used(found):
         raise InvalidQuestion(
             f"{bound.text} is about no column of {dictionary.name!r}; name it in the question, as "
             f"in avg({dictionary.name} = label), or ask the holdout."
@@ -229,11 +229,11 @@ def offered_again(
     transcript: Transcript, ground: Ground | None, mechanism: Mechanism, offer: Offer
 ) -> DescribedQuestion:
     """The question of an offer that a ledger tells of: a described one, or one of a dictionary."""
-    dictionary, attached = transcript.dictionaries.of(mechanism.name), transcript.attached
+    dictionary, attached = transcript.dictionaries.of(mechanism.name), transcript.attached.columns
     if dictionary is None:
         return described_again(offer.question, ground)
     member: str | None = None if offer.extra is None else offer.extra.get("member")
-    known = member in attached.columns and dictionary.member_of(member or "") is not None
+    known = member in attached and dictionary.member_of(member or "") is not None
     if known is dictionary.is_last:
         raise InvalidQuestion("The text in the ledger is about no member of its search.")
     found = late_question(dictionary, transcript.opening, attached, offer.question, member)
@@ -243,14 +243,17 @@ def offered_again(
 
 
 def _schema(
-    dictionary: Dictionary, opening: Opening, attached: Attachments, member: str | None
+    dictionary: Dictionary,
+    opening: Opening,
+    attached: Mapping[str, AttachedColumn],
+    member: str | None,
 ) -> Schema:
     """The columns that were there when it was opened, and the member's, by the search's name."""
-    before = Attachments(dict(list(attached.columns.items())[: dictionary.columns]))
+    before = Attachments(dict(islice(attached.items(), dictionary.columns)))
     schema = before.beside(opening.schema)
     if member is None:
         return schema
-    own = attached.columns[member]
+    own = attached[member]
     if own.column not in schema.types:
         schema = schema.with_column(own.column, own.type, own.bounds)
     return schema.with_alias(dictionary.name, own.column)
