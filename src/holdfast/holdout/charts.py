@@ -26,10 +26,10 @@ __all__ = [
     "answers_chart",
     "distribution_chart",
     "drawing_library",
+    "ledger_chart",
     "plan_chart",
     "require_file",
     "save",
-    "session_chart",
 ]
 
 _FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
@@ -125,8 +125,8 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
     )
 
 
-def session_chart(transcript: Transcript, path: str | None) -> altair.VConcatChart:
-    """Everything asked of a ledger with its interval, in order; saved if a path is given."""
+def ledger_chart(transcript: Transcript, path: str | None) -> altair.VConcatChart:
+    """Everything that a ledger has answered; saved if a path is given."""
     if path is not None:
         require_file(path)  # before it is drawn, not after
     terms = transcript.terms

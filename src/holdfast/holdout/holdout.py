@@ -213,10 +213,10 @@ class Holdout:
 
     def chart(self, path: str | None = None) -> altair.VConcatChart:
         """Everything asked with its interval, in order; saved if a path is given."""
-        from holdfast.holdout.charts import session_chart
+        from holdfast.holdout.charts import ledger_chart
 
         self._desk.refresh()
-        return session_chart(self._desk.transcript, path)
+        return ledger_chart(self._desk.transcript, path)
 
     def close(self) -> None:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""
