@@ -350,7 +350,7 @@ class Desk:
 
     def _attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
         """The attached columns that some questions are about."""
-        return self.transcript.attached.among(c for each in questions for c in columns_read(each))
+        return self.transcript.attached.among([c for one in questions for c in columns_read(one)])
 
     def _nonce(self, question: Statistic) -> str | None:
         """What the text does not say of a question, and its noise must depend on."""
