@@ -22,11 +22,11 @@ from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, measured, sampling_to_dict
-from holdfast.described.question import described_again
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike
 from holdfast.ledger.chain import Row, canonical
 from holdfast.ledger.columns import kept_values
+from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import Asked, Opening, Recorded, Request
 from holdfast.ledger.filing import FiledPlace, Kept, place_of
 from holdfast.ledger.identity import has_shape, keyed_print
@@ -213,7 +213,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
             if asked.offer.bits is None:
                 statistic = recorded_statistic(asked.offer.question, table)
             else:
-                statistic = described_again(asked.offer.question, ground)
+                statistic = offered_again(transcript, ground, pending.mechanism, asked.offer)
             fault = _question_fault(transcript, asked, statistic) or _order_fault(transcript, asked)
         except HoldfastError:
             fault = "its question cannot be read, or has no interval here"
@@ -292,7 +292,8 @@ def _made_again(
         for asked, statistic in zip(pending.asked, statistics, strict=True)
     ]
     terms, account = transcript.terms, transcript.account
-    if pending.mechanism is not transcript.describing:
+    late = transcript.dictionaries.of(pending.mechanism.name)
+    if pending.mechanism is not transcript.describing and (late is None or not late.is_last):
         account.require_open()
     try:
         return pending.mechanism.offer(terms, account, wishes)
