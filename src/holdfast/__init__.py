@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from holdfast.holdout.distribution import Distribution as Distribution
     from holdfast.holdout.groups import Groups as Groups
     from holdfast.holdout.holdout import Holdout as Holdout
+    from holdfast.holdout.mixed import Ask as Ask, Check as Check, Gate as Gate
     from holdfast.holdout.open import open as open
     from holdfast.holdout.searching import Search as Search
     from holdfast.planner.gates import GatePlan as GatePlan
@@ -57,9 +58,12 @@ __version__ = "0.1.0"
 # Where each public name lives.
 _OTHERS = {
     "Answer": "holdout.answer",
+    "Ask": "holdout.mixed",
     "BudgetExhausted": "errors",
+    "Check": "holdout.mixed",
     "DataChanged": "errors",
     "Distribution": "holdout.distribution",
+    "Gate": "holdout.mixed",
     "GatePlan": "planner.gates",
     "Groups": "holdout.groups",
     "HoldfastError": "errors",

@@ -98,7 +98,8 @@ def bins_of(times: Mapping[int, int]) -> Histogram:
     units = sorted(times)
     places = np.array(units, dtype=np.float64) / GRID
     low, high = np.maximum(0.0, places - GRID_ERROR), np.minimum(1.0, places + GRID_ERROR)
-    return Histogram(np.array([times[unit] for unit in units], dtype=np.int64), low, high)
+    counts = np.array([times[unit] for unit in units], dtype=np.int64)
+    return Histogram(counts, low, high, sum(unit * many for unit, many in times.items()))
 
 
 ARMS = Design(("arm",), (ColumnType.INTEGER,), ((0,), (1,)), (450, 450), (450, 450), False)

@@ -13,7 +13,7 @@ from holdfast.holdout.describing import ruled
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.mechanisms.mechanism import Wish, about
-from holdfast.statistics.derived import Paired, is_single
+from holdfast.statistics.derived import Paired
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.play import Play, Subquestion
 from holdfast.statistics.playing import play_of
@@ -26,18 +26,16 @@ __all__ = ["ClaimGrounds", "claim_grounds", "claimed", "plays_of", "require_enou
 class ClaimGrounds:
     """What is public about claims of a question: how it is answered instead, and its spread.
 
-    `described` is the question by its description, `moment` a guess of the second moment. What is
-    `answered_at_once` needs no other answer to any of its parts.
+    `described` is the question by its description, `moment` a guess of the second moment.
     """
 
     gated: bool = False
     described: DescribedQuestion | None = None
     moment: float | None = None
-    answered_at_once: bool = False
 
     def of(self, wish: Wish) -> Wish:
         """A claim of a part, on these grounds."""
-        return replace(wish, gated=self.gated, moment=self.moment, suffices=self.answered_at_once)
+        return replace(wish, gated=self.gated, moment=self.moment)
 
 
 def claim_grounds(desk: Desk, question: Bound, guess: Guess) -> ClaimGrounds:
@@ -45,10 +43,8 @@ def claim_grounds(desk: Desk, question: Bound, guess: Guess) -> ClaimGrounds:
     if guess.verb == "ask":
         return ClaimGrounds()
     moment = _moment(desk, question, guess)
-    if guess.gated:
-        return ClaimGrounds(True, None, moment, answered_at_once=True)
-    described = ruled(desk, question)
-    return ClaimGrounds(False, described, moment, described is not None or is_single(question))
+    described = None if guess.gated else ruled(desk, question)
+    return ClaimGrounds(guess.gated, described, moment)
 
 
 def _moment(desk: Desk, question: Bound, guess: Guess) -> float | None:

@@ -307,7 +307,7 @@ class Desk:
 
     def _require_answers(self, wishes: Sequence[Wish], offers: Sequence[Offer]) -> None:
         """Refuse claims that must be answered if they are refuted, where that would be refused."""
-        asks = [replace(wish, claim=None) for wish in wishes if wish.claim and not wish.suffices]
+        asks = [replace(wish, claim=None) for wish in wishes if wish.claim and not wish.stated]
         if asks:
             worst = [offer.worst_charge for offer in offers]
             self.offers(asks, charged(self.transcript.account, offers, worst))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Unpack, overload
 
 from holdfast import require
-from holdfast.errors import InvalidArgument
+from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said, Saying, answers_to, better_of, several, told_before
 from holdfast.holdout.budget import Cost
@@ -17,6 +17,7 @@ from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.grouping import cost_of_discovering, groups_for, knowing
 from holdfast.holdout.groups import Groups
 from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_claim
+from holdfast.holdout.mixed import Item, answers_of
 from holdfast.holdout.price import cost_of
 from holdfast.holdout.reading import bound_to, one_answer_of
 from holdfast.holdout.tabling import table_of_answers
@@ -234,6 +235,16 @@ class Verbs:
             before = answers_to(self._desk, [one], requests, guess)
         (answer,) = before
         return answer
+
+    def answer_many(
+        self, items: Iterable[Item], *, why: str | None = None, by: str | None = None
+    ) -> list[Answer | HoldfastError]:
+        """Asks, checks and gates (`holdfast.Ask`, `Check`, `Gate`) in one list.
+
+        Neighbours that are alike share a batch. What is wrong or refused fails alone: its error
+        stands in its place.
+        """
+        return answers_of(self, items, why, by)
 
     def _put_many(
         self, asked: list[Question], guess: Guess, said: Said, *, describe: bool = False

@@ -66,10 +66,10 @@ class Wish:
     """What the analyst wants: a statistic, the half-width, and for a check what is claimed of it.
 
     A known `variance` may narrow the radius; with `narrow` the half-width shrinks with it, at the
-    same cost. `stated` tells that the claim is the analyst's own, and not a way to ask; `gated`,
-    that it is to be shown. Of one that `suffices` nothing more is asked if it is not confirmed; a
-    wish that `follows` the look of such a claim asks what is true instead. `moment` is a public
-    guess of the second moment of what a claim is about, in units where its range is [-1, 1].
+    same cost. `stated` tells that the claim is the analyst's own, and not a way to ask, which has
+    to be answered; `gated`, that it is to be shown. A wish that `follows` a claim that was not
+    confirmed asks what is true instead. `moment` is a public guess of the second moment of what a
+    claim is about, in units where its range is [-1, 1].
     """
 
     question: Statistic
@@ -80,7 +80,6 @@ class Wish:
     narrow: bool = False
     stated: bool = False
     gated: bool = False
-    suffices: bool = False
     follows: Refuted | None = None
     moment: float | None = None
 

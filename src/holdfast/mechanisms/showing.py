@@ -124,7 +124,10 @@ class _Counts:
                 return sign_test_log_p(*((b, c) if claim == _MORE else (c, b))) <= log_p
             low, high = _ends(claim)
             # Fractions of [-1, 1] as differences; doubling is exact, and the claim only shrinks.
-            wanted = Interval(round_up(2 * low - 1), round_down(2 * high - 1))
+            wanted = Interval(
+                round_up(2 * low - 1) if low > 0.0 else low,
+                round_down(2 * high - 1) if high < 1.0 else high,
+            )
             return paired_claim_holds(
                 self.n, b, c, wanted, log_p, alike=self.alike, second_moment=moment
             )

@@ -49,9 +49,9 @@ def play_of(
     """
     if verb == "gate":
         return _one_sided(question, guess, side, strictly=True)
-    whole = described or (question if is_single(question) else None)
     play = _guessed(question, guess, tolerance, once, side)
-    return _followed_up(play, whole, silently=verb == "check")
+    answered = _followed_up(play, described or (question if is_single(question) else None))
+    return answered if verb == "ask" else _or_silent(answered, question)
 
 
 def _guessed(
@@ -68,12 +68,11 @@ def _guessed(
     return alone(_single(question), guess)
 
 
-def _followed_up(play: Play, whole: Bound | None, *, silently: bool) -> Play:
+def _followed_up(play: Play, whole: Bound | None) -> Play:
     """The play with an answer after every claim that is refuted.
 
-    That is the answer to the `whole` question; if it is refused, nothing is said, `silently`. Where
-    it cannot be asked at once, the parts that were refuted are asked. What else is refused is for
-    the play to bear.
+    That is the answer to the `whole` question. Where it cannot be asked at once, the parts that
+    were refuted are asked. What else is refused is for the play to bear.
     """
     step = play.__next__
     while True:
@@ -92,19 +91,30 @@ def _followed_up(play: Play, whole: Bound | None, *, silently: bool) -> Play:
             step = partial(play.throw, refusal)
             continue
         if refuted and whole is not None:
-            return (yield from _instead(whole, found[refuted[0]], silently=silently))
+            (instead,) = yield [Subquestion(cast("Statistic", whole), refuted=True)]
+            return Joined(instead.value, instead.interval)
         step = partial(play.send, found)
 
 
-def _instead(whole: Bound, claim: Estimate, *, silently: bool) -> Play:
-    """The play of the answer to a question after a claim of it was refuted."""
-    try:
-        (answer,) = yield [Subquestion(cast("Statistic", whole), refuted=True)]
-    except Refused:
-        if not silently:
-            raise
-        return Joined(None, claim.interval)
-    return Joined(answer.value, answer.interval)
+def _or_silent(play: Play, question: Bound) -> Play:
+    """The play of a check: if it is refuted, and what is true instead refused, nothing is said."""
+    due, refuted = next(play), False
+    while True:
+        try:
+            found = yield due
+            refuted = refuted or any(each.refuted for each in found)
+            due = play.send(found)
+        except StopIteration as end:
+            return cast("Joined", end.value)
+        except Refused as refusal:
+            try:
+                due = play.throw(refusal)
+            except StopIteration as end:
+                return cast("Joined", end.value)
+            except Refused:
+                if not refuted:
+                    raise
+                return Joined(None, Interval(question.low, question.high))
 
 
 def _single(question: Bound) -> Statistic:
