@@ -35,7 +35,7 @@ from holdfast.statistics.statistic import Measured, Statistic, computing_error, 
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.public_variance import same_cost_tolerance
 from holdfast.theory.base.safeside import round_down, round_up
-from holdfast.theory.leakage.equal_width import most_asks, most_roundings
+from holdfast.theory.leakage.how_many import most_asks, most_roundings
 from holdfast.theory.leakage.release import discrete_uniform_for
 from holdfast.wording import plural
 
