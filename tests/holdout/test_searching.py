@@ -30,12 +30,14 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.searching import Search
 from holdfast.holdout.spaces import space_of
 from holdfast.ledger.audit import audit
+from holdfast.ledger.chain import chained
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.theory.base.intervals import clopper_pearson
 from holdfast.theory.direct.proportion import independent_clopper_pearson
 from holdfast.theory.length.described import late_log_level
 from holdfast.theory.length.late import declared_millibits
 from tests.ledger.forging import forged
+from tests.ledger.reading import rows_of
 from tests.seam import CHECKPOINT_EVERY, transcript_of, write_entry
 
 N = 1_000
@@ -169,6 +171,28 @@ def test_rounded_scores_are_rounded(tmp_path: Path) -> None:
         assert abs(answer.value - 0.8) < answer.half_width / 4
 
 
+def test_scores_of_what_is_computed_inside_the_door(holdout: Holdout, tmp_path: Path) -> None:
+    search = holdout.search("loss", size=100, question="avg(loss)")
+    loss = holdfast.computed(lambda rows: (rows["x"] - 0.5).abs(), columns=["x"], bounds=(0, 1))
+    answer = search.score(7, loss)
+    assert answer.value == pytest.approx(np.abs(X - 0.5).mean(), abs=1e-4)
+    assert search.score(7).status == "repeated"
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+def test_a_score_of_values_that_were_not_there_is_found(holdout: Holdout, tmp_path: Path) -> None:
+    search = holdout.search("loss", size=100, question="avg(loss)")
+    search.score(7, holdfast.computed(lambda rows: rows["x"], columns=["x"], bounds=(0, 1)))
+    holdout.close()
+
+    def values_last(bodies: list[dict[str, Any]]) -> None:
+        (at,) = [place for place, body in enumerate(bodies) if body["kind"] == "values/1"]
+        bodies.append(bodies.pop(at))
+        bodies[-2]["reserve"] -= 1
+
+    assert "had no values" in "".join(forged(tmp_path / "t.ledger", values_last))
+
+
 def test_a_column_attached_before_may_be_compared_with(holdout: Holdout) -> None:
     holdout.attach("incumbent", right_in(0.7))
     search = holdout.search(
@@ -195,6 +219,18 @@ def test_a_search_takes_its_part_and_later_questions_keep_the_rest(tmp_path: Pat
         for place in range(8):
             holdout.ask(f"avg(x > 0.0{place + 1})", tolerance=0.4)
         assert spent(holdout) <= 0.05 * (1 + 1e-12)
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+def test_claims_are_tested_at_what_a_search_leaves(tmp_path: Path) -> None:
+    with opened(tmp_path) as holdout:
+        holdout.search("model", size=10, question=ACCURACY, share=0.2)
+        assert holdout.check("avg(x > 0.5)", guess=0.5).status == "confirmed"
+        assert holdout.gate("avg(x > 0.4)", at_least=0.2).status == "shown"
+    bodies = [json.loads(text) for _, text, _ in rows_of(tmp_path / "t.ledger")]
+    offers = [item["offer"] for body in bodies for item in body.get("items", ())]
+    left = [offer["extra"]["standing"]["log_left"] for offer in offers]
+    assert left == [pytest.approx(math.log(0.8 * 0.05))] * 2
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 
 
@@ -484,6 +520,19 @@ def test_an_opening_that_does_not_follow_is_tampering(
     with pytest.raises(LedgerTampered):
         write_entry(holdout, body)
     assert search.size == MILLION
+
+
+@pytest.mark.parametrize("name", ["model", "MODEL"])
+def test_a_column_that_is_called_as_a_search_is_tampering(
+    holdout: Holdout, search: Search, name: str
+) -> None:
+    search.score(3, right_in(0.8))
+    transcript = transcript_of(holdout)
+    attached = {**transcript.attached.columns["model[3]"].body(), "name": name}
+    promoted = {"kind": "promote/1", "name": name, "column": name, "why": None, "by": None}
+    for body in (attached, {**promoted, "at": ""}):
+        with pytest.raises(LedgerTampered, match="as a search is called"):
+            transcript.apply(chained([body], transcript.count, transcript.head))
 
 
 @pytest.mark.parametrize(

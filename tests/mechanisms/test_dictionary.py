@@ -13,6 +13,7 @@ from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
+from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.dictionary import LatePrior, after_opening, stake_in
 from holdfast.mechanisms.room import log_share_of
 from holdfast.mechanisms.terms import Terms
@@ -82,8 +83,10 @@ def test_what_leaked_before_lowers_the_level() -> None:
 
 def test_fewer_questions_are_left_after_it() -> None:
     declared, account = terms(), Account()
-    later = after_opening(account, stake_in(declared, account, 0.9), 0.9)
+    later = after_opening(account, stake_in(declared, account, 0.99), 0.99)
     now, then = (BOUNDED.questions_left(declared, each) for each in (account, later))
+    assert 0 < then < now
+    now, then = (CHECKS.surprises_left(declared, each) for each in (account, later))
     assert 0 < then < now
 
 

@@ -43,11 +43,12 @@ from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean, within_group
 from holdfast.statistics.moments import Variance
 from holdfast.statistics.scores import other_class
-from holdfast.statistics.statistic import Measured
+from holdfast.statistics.statistic import Measured, Statistic
+from holdfast.statistics.whole import columns_of
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.words.parts import Part, Use, parts_of
 
-__all__ = ["DescribedQuestion", "described", "described_again"]
+__all__ = ["DescribedQuestion", "columns_read", "described", "described_again"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,13 @@ class DescribedQuestion:
 
     def read(self, sample: Sample) -> Measured:  # noqa: ARG002
         raise TypeError(f"{self.text} is answered by its rule")
+
+
+def columns_read(question: Statistic) -> tuple[str, ...]:
+    """The columns that a question is about, described or not."""
+    if isinstance(question, DescribedQuestion):
+        return tuple(column for row in question.look.rows for column in row.columns)
+    return columns_of(question)
 
 
 def described(question: Bound, ground: Ground) -> DescribedQuestion | None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.sample import Sample
+from holdfast.described.question import columns_read
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.answering import offered
 from holdfast.holdout.budget import Budget, LastBudget
@@ -32,7 +33,6 @@ from holdfast.holdout.wishes import (
     Key,
     LookFound,
     by_mechanism,
-    columns_read,
     is_by_name,
     is_described,
     looks_found,

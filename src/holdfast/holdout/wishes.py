@@ -12,7 +12,6 @@ from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.row import RowValue
 from holdfast.statistics.recorded import is_named
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.whole import columns_of
 
 __all__ = [
     "Body",
@@ -21,7 +20,6 @@ __all__ = [
     "Key",
     "LookFound",
     "by_mechanism",
-    "columns_read",
     "is_by_name",
     "is_described",
     "looks_found",
@@ -85,13 +83,6 @@ def is_described(question: object) -> TypeGuard[DescribedQuestion]:
 def is_by_name(question: Statistic) -> bool:
     """Whether it is known by its name alone, whatever it does."""
     return not is_described(question) and is_named(question)
-
-
-def columns_read(question: Statistic) -> tuple[str, ...]:
-    """The columns that a question is about."""
-    if is_described(question):
-        return tuple(column for row in question.look.rows for column in row.columns)
-    return columns_of(question)
 
 
 def rows_of(question: Statistic) -> tuple[RowValue, ...]:

@@ -22,6 +22,7 @@ from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, measured, sampling_to_dict
+from holdfast.described.question import columns_read
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike
 from holdfast.ledger.chain import Row, canonical
@@ -44,7 +45,6 @@ from holdfast.statistics.entry import Bound
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.whole import columns_of
 
 __all__ = ["Finding", "audit", "difference_of"]
 
@@ -247,7 +247,7 @@ def _order_fault(transcript: Transcript, asked: Asked) -> str | None:
 def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) -> str | None:
     """Whether range and known variance are those of the question's own text."""
     offer = asked.offer
-    if not all(each.ready for each in transcript.attached.among(columns_of(statistic))):
+    if not all(each.ready for each in transcript.attached.among(columns_read(statistic))):
         return "it is about a column that had no values"
     own = asked.is_part or _is_in_range(asked.request, statistic)
     if not own or (asked.low, asked.high) != (statistic.low, statistic.high):

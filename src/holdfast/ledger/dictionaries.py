@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import require
 from holdfast.described.ground import Ground
-from holdfast.described.question import DescribedQuestion, described, described_again
+from holdfast.described.question import (
+    DescribedQuestion,
+    columns_read,
+    described,
+    described_again,
+)
 from holdfast.errors import InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import alike
 from holdfast.ledger.attachments import AttachedColumn, Attachments
@@ -203,7 +208,7 @@ def late_question(
         ground = _ground(dictionary, opening, LatePrior(own, dictionary.size, declared))
         found = described(bound, ground)
         keyed = opening.terms.key is not None
-        if keyed and found is not None and _used(found) & attached.keys():
+        if keyed and found is not None and attached.keys() & columns_read(found):
             # Values that were made for these keys: given them, rows are not alike.
             found = described(bound, replace(ground, for_these_items=True))
     except InvalidQuestion as error:
@@ -213,17 +218,12 @@ def late_question(
             f"{bound.text} has no exact interval for rows like these ({opening.terms.sampling}); "
             "ask for a mean, or a share of rows."
         )
-    if member is not None and attached[member].column not in _used(found):
+    if member is not None and attached[member].column not in columns_read(found):
         raise InvalidQuestion(
             f"{bound.text} is about no column of {dictionary.name!r}; name it in the question, as "
             f"in avg({dictionary.name} = label), or ask the holdout."
         )
     return replace(found, dictionary=dictionary.mechanism.name, member=member)
-
-
-def _used(question: DescribedQuestion) -> set[str]:
-    """The columns that a question is about."""
-    return {column for row in question.look.rows for column in row.columns}
 
 
 def offered_again(
