@@ -16,7 +16,8 @@ import polars as pl
 import holdfast
 from benchmarks.measure import Row, compare, within
 from holdfast.data.sampling import Independent
-from holdfast.described.question import Ground, described
+from holdfast.described.ground import Ground
+from holdfast.described.question import described
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.words.prior import Prior

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling
 from holdfast.described.gridded import Gridded
+from holdfast.described.ground import Ground
 from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
-from holdfast.described.question import DescribedQuestion, Ground, described
+from holdfast.described.question import DescribedQuestion, described
 from holdfast.described.rule import Evidence
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema

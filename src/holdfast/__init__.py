@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from holdfast.holdout.holdout import Holdout as Holdout
     from holdfast.holdout.mixed import Ask as Ask, Check as Check, Gate as Gate
     from holdfast.holdout.open import open as open
+    from holdfast.holdout.searching import Search as Search
     from holdfast.planner.gates import GatePlan as GatePlan
     from holdfast.planner.plan import plan as plan
     from holdfast.planner.questions import QuestionPlan as QuestionPlan
@@ -79,6 +80,7 @@ _OTHERS = {
     "QuestionPlan": "planner.questions",
     "Refused": "errors",
     "SaysNothing": "errors",
+    "Search": "holdout.searching",
     "SecondLedger": "errors",
     "ToleranceTooLoose": "errors",
     "ToleranceTooTight": "errors",

@@ -12,7 +12,8 @@ from holdfast.data.design import NO_DESIGN, design_of
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling
-from holdfast.described.question import DescribedQuestion, Ground, described
+from holdfast.described.ground import Ground
+from holdfast.described.question import DescribedQuestion, described
 from holdfast.described.rule import Symbols, Told
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.described import DESCRIBED

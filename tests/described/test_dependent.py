@@ -12,7 +12,8 @@ import pytest
 import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent, Sampling, clustered, declared, m_dependent
-from holdfast.described.question import DescribedQuestion, Ground, described
+from holdfast.described.ground import Ground
+from holdfast.described.question import DescribedQuestion, described
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.described import DESCRIBED

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from holdfast.holdout.holdout import Holdout
+from holdfast.theory.leakage.checks import surprise_prior
+from holdfast.theory.leakage.nats import surprise_log_charge
 from tests.holdout.tables import BOUNDS, LATE, opened, table, watch
 
 READS: dict[str, Callable[[Holdout], Any]] = {
@@ -59,7 +61,8 @@ def test_meanwhile_the_budget_counts_the_worst(tmp_path: Path) -> None:
     with opened(tmp_path, table(), schema=BOUNDS, questions=20, tolerance=0.4) as holdout:
         nats: list[float] = []
         watch(holdout, lambda: nats.append(in_another_thread(lambda: holdout.budget.nats)))
-        worst = holdout.cost(LATE, guess=0.25).most
+        # That it is refuted; what is asked then is reserved then.
+        worst = surprise_log_charge(surprise_prior(0, 0), 0.0)
         assert holdout.check(LATE, guess=0.25).status == "confirmed"
         assert nats == [pytest.approx(worst)]
         assert holdout.budget.nats < worst

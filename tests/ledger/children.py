@@ -71,9 +71,7 @@ def total(row: RowValue) -> Moments:
     return count * GRID, count * GRID**2
 
 
-def create(
-    path: Path | LedgerHome, questions: int = 10_000, *, described: bool = False
-) -> None:
+def create(path: Path | LedgerHome, questions: int = 10_000, *, described: bool = False) -> None:
     """A new ledger for the table that is a function."""
     terms = Terms(ROWS, TOLERANCE, 0.95, questions, Independent())
     if described:

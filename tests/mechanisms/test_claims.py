@@ -218,8 +218,9 @@ def test_an_audit_makes_every_level_again(claims: Claims) -> None:
     assert audited(claims, terms, other, offers, questions) is not None
     for place in range(3):
         forged = list(offers)
-        standing = {**(offers[place].extra or {})["standing"], "nats": 0.0}
-        forged[place] = replace(offers[place], extra={"standing": standing, "moment": None})
+        extra = offers[place].extra or {}
+        standing = {**extra["standing"], "nats": 0.0}
+        forged[place] = replace(offers[place], extra={**extra, "standing": standing})
         assert audited(claims, terms, account, forged, questions) == "way of answering"
 
 

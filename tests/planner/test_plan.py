@@ -326,7 +326,7 @@ def test_rounds_have_the_figures_of_the_theory_page() -> None:
     names = ("bounded noise", "2 rounds, the last exact", "3 rounds, the last exact")
     widths = [plan[name].half_width for name in names]
     assert widths == pytest.approx([0.236, 0.140, 0.171], abs=1e-3)
-    assert plan["2 rounds, the last exact"].kind == "theory"
+    assert plan["2 rounds, the last exact"].kind == "together"
     assert plan.recommended.name == "bounded noise"  # what nothing keeps is not recommended
 
 

@@ -30,6 +30,7 @@ def whole_app() -> Typer:
         "holdout",
         "verbs",
         "columns",
+        "last_looks",
         "records",
         "listing",
         "demo",

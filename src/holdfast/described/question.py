@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from holdfast.data.design import NO_DESIGN, Design
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, Declared, Independent, MDependent, Sampling
 from holdfast.described import means, shares
@@ -27,6 +26,7 @@ from holdfast.described.gridded import (
     unit_look,
     unlike_group_look,
 )
+from holdfast.described.ground import Ground
 from holdfast.described.rounded import (
     RoundedContrast,
     RoundedGroupMean,
@@ -43,57 +43,27 @@ from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean, within_group
 from holdfast.statistics.moments import Variance
 from holdfast.statistics.scores import other_class
-from holdfast.statistics.statistic import Measured
+from holdfast.statistics.statistic import Measured, Statistic
+from holdfast.statistics.whole import columns_of
 from holdfast.theory.base.concentration import BoundedMean, Concentration
-from holdfast.theory.direct.symbols import POINTS
-from holdfast.theory.length.described import described_log_level
 from holdfast.words.parts import Part, Use, parts_of
-from holdfast.words.prior import Prior
 
-__all__ = ["DescribedQuestion", "Ground", "described", "described_again"]
-
-_ROUNDED_POINTS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What rules rest on: the rows, how they came about, and the level of all of them together."""
-
-    rows: int
-    sampling: Sampling
-    prior: Prior
-    log_beta: float
-    design: Design = NO_DESIGN
-    rounded: bool = False
-    for_these_items: bool = False
-
-    @property
-    def alike(self) -> bool:
-        """Whether the rows are draws from one population."""
-        unlike = self.for_these_items or bool(self.design)
-        return isinstance(self.sampling, Independent) and not unlike
-
-    @property
-    def points(self) -> int:
-        return _ROUNDED_POINTS if self.rounded else POINTS
-
-    def log_level(self, part: Part) -> float:
-        """ln of the probability with which the rule of a part may fail."""
-        return described_log_level(self.log_beta, self.prior.millibits(part))
-
-    def log_share(self, condition: Expression) -> float:
-        """The level of a group's size: that of its share."""
-        return self.log_level(Part("mean", (condition,)))
+__all__ = ["DescribedQuestion", "columns_read", "described", "described_again"]
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedQuestion:
-    """A question with its rule; asked like any statistic, and answered exactly."""
+    """A question with its rule; asked like any statistic, and answered exactly.
+
+    One of a `dictionary` that was opened late names it, and the `member` of it that it is about.
+    """
 
     question: Bound
     look: Look = field(compare=False)
     bits: float
     turned: bool
+    dictionary: str | None = None
+    member: str | None = None
 
     @property
     def text(self) -> str:
@@ -129,6 +99,13 @@ class DescribedQuestion:
 
     def read(self, sample: Sample) -> Measured:  # noqa: ARG002
         raise TypeError(f"{self.text} is answered by its rule")
+
+
+def columns_read(question: Statistic) -> tuple[str, ...]:
+    """The columns that a question is about, described or not."""
+    if isinstance(question, DescribedQuestion):
+        return tuple(column for row in question.look.rows for column in row.columns)
+    return columns_of(question)
 
 
 def described(question: Bound, ground: Ground) -> DescribedQuestion | None:

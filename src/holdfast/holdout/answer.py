@@ -7,14 +7,16 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import SaysNothing
-from holdfast.ledger.entries import verdict_of
+from holdfast.ledger.verdicts import verdict_of
+from holdfast.mechanisms.described import DESCRIBED
 from holdfast.wording import among_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.holdout.budget import Budget
-    from holdfast.ledger.entries import Judgement, Recorded
+    from holdfast.ledger.entries import Recorded
+    from holdfast.ledger.verdicts import Judgement
     from holdfast.statistics.named import Better
     from holdfast.theory.base.intervals import Interval
 
@@ -181,19 +183,23 @@ class Answer(float):
     @property
     def _facts(self) -> list[str]:
         """What is said beside what is known: how sure it is, of how many rows, what is left."""
-        described, advice = self.bits is not None, self.recorded.wants_tighter_range
+        advice = self.recorded.wants_tighter_range
         return [
-            *([self.recorded.length] if described else []),
+            *([self.recorded.length] if self.bits is not None else []),
             self.left.together,
             among_rows(self._rows, self.left.terms.rows),
             f"question {self.number:,}",
-            "any number of such questions" if described else self._remaining,
+            self._more,
             *([_TIGHTER] if advice else []),
         ]
 
     @property
-    def _remaining(self) -> str:
-        """What is left for others like it."""
+    def _more(self) -> str:
+        """What else can be asked: there is no end to what is described, or declared."""
+        if self.recorded.member is not None:
+            return "any number of scores"
+        if self.recorded.mechanism == DESCRIBED.name:
+            return "any number of such questions"
         gated = self.recorded.request.verb == "gate"
         return self.left.more_candidates if gated else self.left.remaining
 

@@ -1,16 +1,47 @@
-"""Which of a ledger's mechanisms a wish is for."""
+"""Which of a ledger's mechanisms wishes are for, and what it offers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 from holdfast.errors import InvalidArgument
+from holdfast.holdout.wishes import is_described
 from holdfast.ledger.transcript import Transcript
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.mechanism import Checker, Mechanism, Wish
+from holdfast.mechanisms.described import DESCRIBED
+from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish
+from holdfast.statistics.known import known_variance
+from holdfast.statistics.statistic import Statistic
 
-__all__ = ["mechanism_for", "require_claims"]
+__all__ = ["offered", "require_claims"]
 
 
-def mechanism_for(transcript: Transcript, wish: Wish) -> Mechanism:
+def offered(
+    transcript: Transcript,
+    wishes: Sequence[Wish],
+    account: Account,
+    require_written: Callable[[Statistic], None],
+) -> tuple[Mechanism, list[Offer]]:
+    """The public terms of answering wishes that one mechanism answers; or a refusal."""
+    terms, first = transcript.terms, wishes[0].question
+    if not is_described(first) or first.dictionary is not None:
+        account.require_open()
+    if is_described(first):
+        mechanism = transcript.mechanisms[first.dictionary or DESCRIBED.name]
+        return mechanism, mechanism.offer(terms, account, wishes)
+    for wish in wishes:
+        require_written(wish.question)
+    informed = [
+        replace(wish, variance=known_variance(wish.question, transcript.by_question))
+        for wish in wishes
+    ]
+    mechanism = _mechanism_for(transcript, wishes[0])
+    return mechanism, mechanism.offer(terms, account, informed)
+
+
+def _mechanism_for(transcript: Transcript, wish: Wish) -> Mechanism:
     """The one that answers a wish without a description."""
     if wish.claim is None:
         return transcript.mechanism

@@ -34,7 +34,7 @@ from holdfast.question.expression import ColumnType, ValueKind
 from holdfast.question.functions import bind_function
 from holdfast.question.text import identifier
 
-__all__ = ["Bringing", "attach_column", "differing", "promote_column"]
+__all__ = ["Bringing", "attach_column", "checked_name", "differing", "promote_column"]
 
 _LONGEST_NAME = 200
 
@@ -56,7 +56,7 @@ class Bringing:
 
 def attach_column(desk: Desk, values: Any, how: Bringing, by: str | None) -> AttachedColumn:
     """The column of these values under a name; written unless it is there already."""
-    name = _checked_name(how.fields.name)
+    name = checked_name(how.fields.name)
     if by is not None:
         require.text("by", by)
     if isinstance(values, Computed):
@@ -188,7 +188,8 @@ def differing(desk: Desk, one: str, other: str) -> float:
     return share_differing(*(desk.protected.values(attached[name]) for name in (one, other)))
 
 
-def _checked_name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """A name that a column can have."""
     require.text("name", name)
     if len(name) > _LONGEST_NAME or not name.isprintable():
         raise InvalidArgument(
@@ -213,10 +214,11 @@ def _declared(name: str, values: ColumnValues, bounds: tuple[float, float] | Non
 def _wanted(desk: Desk, new: AttachedColumn) -> AttachedColumn | None:
     """What is to be entered; None if it is there, refused if the name or the bounds are others'."""
     attached = desk.transcript.attached
-    taken = attached.taken(new.name, desk.opening.schema.types)
+    searches = desk.transcript.dictionaries.named  # questions call their columns by these
+    taken = attached.taken(new.name, (*desk.opening.schema.types, *searches))
     same, first = attached.columns.get(new.name), attached.first_of(new.identity)
     if taken is not None and not _is_again(same, new):
-        what = "a column of the holdout" if same is None else _otherwise(same, new)
+        what = "a column of the holdout, or a search" if same is None else _otherwise(same, new)
         raise InvalidArgument(
             f"the name {new.name!r} is taken: {taken!r} is {what}, and a name never means others; "
             f"choose another one for this {new.type} column."

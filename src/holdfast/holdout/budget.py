@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
@@ -28,8 +29,8 @@ class Budget:
     """A view of the account. `questions_left` and `surprises_left` are rounded down.
 
     `checker` is what checks guesses, None where they are refused; `why` says why the mechanism was
-    chosen, where it was not named. Questions that are left are means of all rows, or like those of
-    other `profiles`, which may need more.
+    chosen, where it was not named; `searches` are those that were opened. Questions that are left
+    are means of all rows, or like those of other `profiles`, which may need more.
     """
 
     terms: Terms
@@ -37,6 +38,7 @@ class Budget:
     mechanism: Mechanism
     checker: Checker | None
     why: str | None = None
+    searches: tuple[Dictionary, ...] = ()
     profiles: tuple[Concentration, ...] = ()
     _counted: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
@@ -115,6 +117,13 @@ class Budget:
         return f"simultaneous {percent(self.terms.confidence_level)}"
 
     @property
+    def facts(self) -> list[str]:
+        """How sure, how much was answered and what is left, in few words each."""
+        pots = [f"failure probability {self.terms.parted}"] if self.terms.describes else []
+        answered = f"{plural(self.account.looks, 'question')} answered"
+        return [self.together, *pots, answered, self.remaining]
+
+    @property
     def remaining(self) -> str:
         """What is left, in few words; confirmed guesses leave more."""
         if self.account.closed is not None:
@@ -172,6 +181,7 @@ class Budget:
             "promise": self.promise,
             "assumes": self.terms.assumption,
             "why": self.why,
+            "searches": [each.body() for each in self.searches],
             "privacy": None if privacy is None else privacy.to_dict(),
         }
 
@@ -191,6 +201,7 @@ class Budget:
                 f"  left{width}: {self._left}",
                 f"  promised: {self.promise}",
                 *pots,
+                *(f"  search: {each}" for each in self.searches),
                 *chosen,
                 *spent,
                 f"  details: {self.nats:.6g} nats leaked, {self.terms.rows:,} rows",
@@ -248,6 +259,7 @@ def budget_of(transcript: Transcript) -> Budget:
         transcript.mechanism,
         transcript.checker,
         transcript.opening.mechanism.get("why"),
+        tuple(transcript.dictionaries.searches),
     )
 
 

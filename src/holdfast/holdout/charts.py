@@ -47,7 +47,7 @@ _UNDRAWN = {name for name, colour in _COLOURS.items() if colour is None}
 _DASHES: dict[Kind, list[int]] = {
     "described": [1, 0],
     "promise": [1, 0],
-    "theory": [8, 3],
+    "together": [8, 3],
     "reference": [5, 3],
     "not valid": [2, 2],
 }
@@ -118,7 +118,7 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
             subtitle=[
                 f"all intervals together at {percent(plan.request.declared.level)}; "
                 f"{plan.request.sampling}",
-                "dashed: published methods; long dashes: proved, not in `open` yet; "
+                "dashed: published methods; long dashes: chosen together; "
                 "dotted: not valid when questions follow answers",
             ],
         ),

@@ -6,7 +6,8 @@ ledger can still answer.
 
 from __future__ import annotations
 
-from holdfast.described.question import DescribedQuestion, Ground, described
+from holdfast.described.ground import Ground
+from holdfast.described.question import DescribedQuestion, described
 from holdfast.errors import InvalidQuestion, Refused
 from holdfast.holdout.desk import Desk
 from holdfast.mechanisms.mechanism import Wish

@@ -18,9 +18,9 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.sample import Sample
-from holdfast.described.question import described_again
+from holdfast.described.question import columns_read
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
-from holdfast.holdout.answering import mechanism_for
+from holdfast.holdout.answering import offered
 from holdfast.holdout.budget import Budget, LastBudget
 from holdfast.holdout.guess import other_rows
 from holdfast.holdout.protected import ProtectedRows
@@ -43,6 +43,7 @@ from holdfast.ledger.addresses import noise_of_batch
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import chained, now
 from holdfast.ledger.columns import ColumnStore
+from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import (
     Asked,
     Opening,
@@ -64,11 +65,9 @@ from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish
 from holdfast.mechanisms.walk import Answered, answer
 from holdfast.statistics.bind import read_again
-from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import require_written
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
-from holdfast.statistics.whole import columns_of
 
 __all__ = ["Desk"]
 
@@ -91,9 +90,7 @@ class Desk:
         timeout: float,
         guessers: Sequence[Guesser] = (),
     ) -> None:
-        self.store = store
-        self.transcript = transcript
-        self.train = train
+        self.store, self.transcript, self.train = store, transcript, train
         columns = ColumnStore(store, store.secret)
         self.protected = ProtectedRows(sample, transcript.opening, columns)
         self._timeout, self._left = timeout, LastBudget()
@@ -178,19 +175,7 @@ class Desk:
 
     def offers(self, wishes: Sequence[Wish], account: Account) -> tuple[Mechanism, list[Offer]]:
         """The public terms of answering on an account; or a refusal."""
-        transcript = self.transcript
-        if transcript.describing is not None and is_described(wishes[0].question):
-            mechanism = transcript.describing
-            return mechanism, mechanism.offer(transcript.terms, account, wishes)
-        account.require_open()
-        for wish in wishes:
-            self._require_written(wish.question)
-        informed = [
-            replace(wish, variance=known_variance(wish.question, transcript.by_question))
-            for wish in wishes
-        ]
-        mechanism = mechanism_for(transcript, wishes[0])
-        return mechanism, mechanism.offer(transcript.terms, account, informed)
+        return offered(self.transcript, wishes, account, self._require_written)
 
     def was_read(self, text: str) -> None:
         """A text that was asked in the words of the ledger can be read again."""
@@ -232,12 +217,18 @@ class Desk:
 
     def tell(self, compose: Callable[[], Sequence[Body]]) -> None:
         """Write what follows from looks that were taken before."""
-        with self.store.exclusive(self._timeout):
-            self.refresh()
-            self._finish_pending({})
+        with self.alone():
             bodies = compose()
             if bodies:
                 self._write(*bodies)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else writes meanwhile; what others wrote is read, and finished."""
+        with self.store.exclusive(self._timeout):
+            self.refresh()
+            self._finish_pending({})
+            yield
 
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
@@ -281,6 +272,18 @@ class Desk:
     ) -> Sequence[Recorded]:
         mechanism, offers = self.offers(wishes, self.transcript.account)
         self._require_answers(wishes, offers)
+        return self.take(mechanism, offers, wishes, requests, conclude)
+
+    def take(
+        self,
+        mechanism: Mechanism,
+        offers: Sequence[Offer],
+        wishes: Sequence[Wish],
+        requests: Mapping[str, Request],
+        conclude: Concluding | None = None,
+        before: Sequence[Body] = (),
+    ) -> Sequence[Recorded]:
+        """One batch of looks; `before` is written in one commit with what is reserved for it."""
         questions = [wish.question for wish in wishes]
         rows = [row for question in questions for row in rows_of(question)]
         # What the engine cannot take is not paid for.
@@ -296,11 +299,11 @@ class Desk:
             )
             for offer, wish in zip(offers, wishes, strict=True)
         ]
-        self._write(reservation(now(), mechanism.name, asked))
+        self._write(*before, reservation(now(), mechanism.name, asked))
         pending = self.transcript.pending
         if pending is not None and not self._settle(pending, lambda: questions, conclude):
             raise given_up(pending)
-        return self.transcript.newest(len(wishes))
+        return self.transcript.newest(len(questions))
 
     def _require_answers(self, wishes: Sequence[Wish], offers: Sequence[Offer]) -> None:
         """Refuse claims that must be answered if they are refuted, where that would be refused."""
@@ -346,14 +349,13 @@ class Desk:
 
     def attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
         """The attached columns that some questions are about."""
-        columns = [column for question in questions for column in columns_of(question)]
-        return self.transcript.attached.among(columns)
+        return self.transcript.attached.among([c for one in questions for c in columns_read(one)])
 
     def _nonce(self, question: Statistic) -> str | None:
         """What the text does not say of a question, and its noise must depend on."""
         if is_by_name(question):
             return secrets.token_hex(16)
-        return self.transcript.attached.nonce_of(columns_of(question))
+        return self.transcript.attached.nonce_of(columns_read(question))
 
     def _write_settled(
         self, pending: Pending, found: Answered, conclude: Concluding | None
@@ -373,16 +375,17 @@ class Desk:
         pending = self.transcript.pending
         if pending is None:
             return
-        texts = [asked.offer.question for asked in pending.asked]
-        settled = self._settle(pending, lambda: [self._again(text, wanted) for text in texts])
-        if not settled and any(text in wanted for text in texts):
+        offers = [asked.offer for asked in pending.asked]
+        again = partial(self._again, pending.mechanism, wanted)
+        settled = self._settle(pending, lambda: [again(offer) for offer in offers])
+        if not settled and any(offer.question in wanted for offer in offers):
             raise given_up(pending)  # to try again is for the analyst to decide
 
-    def _again(self, text: str, wanted: Mapping[str, Wish]) -> Statistic:
-        """The question that the ledger knows by this text."""
-        pending = self.transcript.pending
-        if pending is not None and pending.mechanism is self.transcript.describing:
-            return described_again(text, self.ground)
+    def _again(self, by: Mechanism, wanted: Mapping[str, Wish], offer: Offer) -> Statistic:
+        """The question that the ledger knows by an offer."""
+        if offer.bits is not None:
+            return offered_again(self.transcript, self.ground, by, offer)
+        text = offer.question
         return wanted[text].question if text in wanted else read_again(text, self.table)
 
     def _write(self, *bodies: Body) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from holdfast.data.brought import Fields
-from holdfast.errors import InvalidArgument, LedgerUnavailable
+from holdfast.errors import LedgerUnavailable
+from holdfast.holdout.answer import Answer
 from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk
+from holdfast.holdout.last_looks import LastLookCost, cost_of_last_look, last_look
+from holdfast.holdout.searching import Declaring, Search, SearchCost, cost_of_search, opened_search
 from holdfast.holdout.verbs import Verbs
 from holdfast.holdout.widths import width_in_units
 from holdfast.ledger.attachments import AttachedColumn, Promotion
 from holdfast.ledger.entries import Opening
 from holdfast.question.columns import Schema
-from holdfast.wording import plural
+from holdfast.statistics.bind import Question
 
 if TYPE_CHECKING:
     import altair
@@ -120,6 +124,37 @@ class Holdout(Verbs):
         """The share of rows in which two submitted columns differ: public and free."""
         return differing(self._desk, one, other)
 
+    def search(self, name: str, space: Any = None, **declared: Unpack[Declaring]) -> Search:
+        """A search space: exact scores of its configurations, all true together.
+
+        `space` lists the configurations, or the values of each parameter; or `size` says how many
+        there are, and they are known by their numbers. `question` is about a column that has the
+        search's name, as in "avg(model = label)", or several of them; a `share` of what is left of
+        the failure probability is for all scores together. `bounds` are those of its columns;
+        `train`, the rows that candidates are made from, and `code` are recorded by their digests.
+        A search that was opened is had again by its name.
+        """
+        return opened_search(partial(getattr, self, "_desk"), self.attach, name, space, **declared)
+
+    def search_cost(
+        self, name: str, space: Any = None, **declared: Unpack[Declaring]
+    ) -> SearchCost:
+        """What it would take to open a search. Free; touches no data."""
+        return cost_of_search(self._desk, name, space, **declared)
+
+    def final(
+        self, questions: Iterable[Question], *, why: str | None = None, by: str | None = None
+    ) -> list[Answer]:
+        """A last look: exact values of questions chosen together, with all that is left.
+
+        Asks, checks, gates and searches are ended by it, for good; described questions stay.
+        """
+        return last_look(self._desk, questions, why, by)
+
+    def final_cost(self, questions: Iterable[Question]) -> LastLookCost:
+        """What a last look would show, and end. Free; touches no data."""
+        return cost_of_last_look(self._desk, questions)
+
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""
         from holdfast.ledger.view import explanation
@@ -160,11 +195,8 @@ class Holdout(Verbs):
             budget = self.budget
         except LedgerUnavailable as error:  # a text for people must not fail
             return f"Holdout {self._own_desk.opening.name!r}: {error}"
-        terms, answered = budget.terms, plural(budget.account.looks, "question")
-        pots = [f"failure probability {terms.parted}"] if terms.describes else []
-        facts = [f"{self.rows:,} rows", width_in_units(self.opening), budget.together, *pots]
-        told = " · ".join([*facts, f"{answered} answered", budget.remaining])
-        return f"Holdout {self.name!r}: {told}"
+        facts = [f"{self.rows:,} rows", width_in_units(self.opening), *budget.facts]
+        return f"Holdout {self.name!r}: {' · '.join(facts)}"
 
     def __deepcopy__(self, memo: object = None) -> Self:
         return self
@@ -173,14 +205,9 @@ class Holdout(Verbs):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is opened again, from where its rows and its ledger are."""
-        from holdfast.holdout.open import opened_again
+        from holdfast.holdout.open import opened_again, reopening
 
-        if self._reopens_by is None:
-            raise InvalidArgument(
-                f"{self._own_desk.opening.name!r} was opened with a table in memory or a guesser "
-                "of one's own, and cannot be opened again elsewhere; open it from files."
-            )
-        return opened_again, (dict(self._reopens_by),)
+        return opened_again, (reopening(self._own_desk.opening.name, self._reopens_by),)
 
     def __enter__(self) -> Self:
         return self

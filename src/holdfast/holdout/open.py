@@ -44,7 +44,7 @@ from holdfast.question.columns import Schema, no_column
 from holdfast.question.expression import ColumnType
 from holdfast.words.prior import Prior
 
-__all__ = ["open", "opened_again"]
+__all__ = ["open", "opened_again", "reopening"]
 
 
 def open(
@@ -169,6 +169,16 @@ def open(
         "table": table,
     }
     return Holdout(desk, type(data).__module__.partition(".")[0], _by_path(again, timeout))
+
+
+def reopening(name: str, how: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is needed to open a holdout in another process; refused where that is not known."""
+    if how is None:
+        raise InvalidArgument(
+            f"{name!r} was opened with a table in memory or a guesser of one's own, and cannot be "
+            "opened again elsewhere; open it from files."
+        )
+    return dict(how)
 
 
 def opened_again(how: dict[str, Any]) -> Holdout:

@@ -15,6 +15,8 @@ from holdfast.ledger.entries import Opening
 
 __all__ = ["ProtectedRows"]
 
+_MOST_BESIDE = 64  # attached columns that are held beside the rows
+
 
 class ProtectedRows:
     """The rows, if the holdout was opened with them; attached columns are put beside on demand."""
@@ -39,6 +41,8 @@ class ProtectedRows:
                 "opened without them; open it with its data. Nothing was spent."
             )
         require_unchanged(self.sample)
+        if len(self._joined.types) - len(self.sample.types) >= _MOST_BESIDE:
+            self._joined = self.sample  # a search brings more than anybody looks at again
         for column in attached:
             if column.name not in self._joined.types:
                 frame = self.values(column).frame(column.name)

@@ -22,11 +22,12 @@ from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, measured, sampling_to_dict
-from holdfast.described.question import described_again
+from holdfast.described.question import columns_read
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike
 from holdfast.ledger.chain import Row, canonical
 from holdfast.ledger.columns import kept_values
+from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import Asked, Opening, Recorded, Request
 from holdfast.ledger.filing import FiledPlace, Kept, place_of
 from holdfast.ledger.identity import has_shape, keyed_print
@@ -44,7 +45,6 @@ from holdfast.statistics.entry import Bound
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.whole import columns_of
 
 __all__ = ["Finding", "audit", "difference_of"]
 
@@ -213,7 +213,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
             if asked.offer.bits is None:
                 statistic = recorded_statistic(asked.offer.question, table)
             else:
-                statistic = described_again(asked.offer.question, ground)
+                statistic = offered_again(transcript, ground, pending.mechanism, asked.offer)
             fault = _question_fault(transcript, asked, statistic) or _order_fault(transcript, asked)
         except HoldfastError:
             fault = "its question cannot be read, or has no interval here"
@@ -247,7 +247,7 @@ def _order_fault(transcript: Transcript, asked: Asked) -> str | None:
 def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) -> str | None:
     """Whether range and known variance are those of the question's own text."""
     offer = asked.offer
-    if not all(each.ready for each in transcript.attached.among(columns_of(statistic))):
+    if not all(each.ready for each in transcript.attached.among(columns_read(statistic))):
         return "it is about a column that had no values"
     own = asked.is_part or _is_in_range(asked.request, statistic)
     if not own or (asked.low, asked.high) != (statistic.low, statistic.high):
@@ -292,7 +292,8 @@ def _made_again(
         for asked, statistic in zip(pending.asked, statistics, strict=True)
     ]
     terms, account = transcript.terms, transcript.account
-    if pending.mechanism is not transcript.describing:
+    late = transcript.dictionaries.of(pending.mechanism.name)
+    if pending.mechanism is not transcript.describing and (late is None or not late.is_last):
         account.require_open()
     try:
         return pending.mechanism.offer(terms, account, wishes)

@@ -8,8 +8,12 @@
   nothing. For a call with a key, everything that was told.
 * ``close/1``: asks and checks are ended for good, durable before anything else of the rows is read:
   from here on only described questions are answered.
-* ``attach/1``: a column that arrived later: its name, and the digest of its values, which are in a
-  file beside the ledger (`ledger.columns`) before the entry is written.
+* ``attach/1``, ``values/1``, ``promote/1``: columns that arrived later (`ledger.attachments`);
+  their values are in files beside the ledger (`ledger.columns`).
+* ``search/1``: a search space: its name, how many configurations it has, the questions declared of
+  each, and with what part of the failure probability it was opened, after how many nats.
+* ``final/1``: a last look: the same for its questions, with all that was left. Asks and checks are
+  ended by it, and it is written in one commit with the reservation of its batch.
 * ``abandon/1``: the batch can never be finished (a Python function is gone, an engine cannot
   evaluate it); it keeps its charges.
 
@@ -21,11 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from holdfast.described.rule import Rule, Told
 from holdfast.described.wording import is_at_the_floor
 from holdfast.errors import InvalidArgument
+from holdfast.ledger.verdicts import Judgement, verdict_of
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Offer, Refuted, Release, Symbol
 from holdfast.mechanisms.terms import Terms
@@ -39,7 +44,6 @@ from holdfast.theory.base.intervals import Interval
 
 __all__ = [
     "Asked",
-    "Judgement",
     "Opening",
     "Recorded",
     "Request",
@@ -49,10 +53,7 @@ __all__ = [
     "reservation",
     "settlement",
     "telling",
-    "verdict_of",
 ]
-
-Judgement: TypeAlias = Literal["better", "worse", "cannot tell"]
 
 _SIDES: Mapping[Verb, Mapping[Side, str]] = {
     "ask": {"at most": "<=", "at least": ">="},
@@ -206,8 +207,9 @@ class Recorded:
     looks that were asked for it; `variance` is the bound that made its interval narrower;
     `revealed` is where the answer says that the sample's value is, as a part of the range. A
     described answer has `bits`, its `rule`, and the least and the greatest number of `rows` it may
-    be about. `reach` is how far from the sample's value the test of a claim may reach, `profile`
-    its concentration, where that is not a mean's.
+    be about; a score names the column of the `member` of its search. `reach` is how far from the
+    sample's value the test of a claim may reach, `profile` its concentration, where that is not a
+    mean's.
     """
 
     number: int | None
@@ -232,6 +234,7 @@ class Recorded:
     bits: float | None = None
     rows: tuple[int, int] | None = None
     rule: Rule | None = None
+    member: str | None = None
     reach: float | None = None
     profile: Mapping[str, Any] | None = None
 
@@ -330,15 +333,6 @@ class Recorded:
 def _refuted(look: int, claim: Sequence[float], radius: float | None) -> Refuted:
     low, high = claim
     return Refuted(look, (low, high), radius)
-
-
-def verdict_of(interval: Interval, better: Better | None) -> Judgement | None:
-    """What the interval of a difference says, where one sign of it is better."""
-    if better is None:
-        return None
-    if interval.low <= 0 <= interval.high:
-        return "cannot tell"
-    return "better" if (interval.low > 0) == (better == "higher") else "worse"
 
 
 def lies_in(interval: Interval, claim: tuple[float, float]) -> bool:

@@ -46,7 +46,7 @@ def checkpoint_of(kept: Kept) -> dict[str, Any] | None:
         body: dict[str, Any] = json.loads(kept.text)
         if body["kind"] != CHECKPOINT:
             return None
-        names = ("kind", "count", "head", "first", "lines", "account", "attached")
+        names = ("kind", "count", "head", "first", "lines", "account", "attached", "dictionaries")
         return {name: body[name] for name in names}
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from holdfast.errors import LedgerTampered
+from holdfast.ledger.chain import RESTORE
 from holdfast.ledger.entries import Asked, Recorded, settlement
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.described import rule_from
@@ -27,7 +28,11 @@ __all__ = [
     "recorded",
     "releases_of",
     "require_numbered",
+    "require_settled",
+    "said_at_opening",
 ]
+
+_Said = TypeVar("_Said")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,14 @@ def require_numbered(pending: Pending, first: int) -> None:
         )
 
 
+def require_settled(pending: Pending | None, seq: int, doing: str) -> None:
+    """Refuse an entry that comes in the middle of a batch."""
+    if pending is not None:
+        raise LedgerTampered(
+            f"entry {seq} of the ledger {doing} while entry {pending.seq} is not finished."
+        )
+
+
 def recorded(
     asked: Asked,
     release: Release,
@@ -59,6 +72,7 @@ def recorded(
 ) -> Recorded:
     """One answer of a batch, as the ledger tells it; `number` is that of its line."""
     offer, low, high, value = asked.offer, asked.low, asked.high, release.value
+    extra = offer.extra or {}
     return Recorded(
         number=number,
         look=release.number,
@@ -82,7 +96,8 @@ def recorded(
         reach=None if offer.claim is None else offer.radius,
         bits=offer.bits,
         rows=release.rows,
-        rule=None if offer.bits is None or offer.extra is None else rule_from(offer.extra["rule"]),
+        rule=None if offer.bits is None else rule_from(extra["rule"]),
+        member=None if offer.bits is None else extra.get("member"),
         profile=offer.profile,
     )
 
@@ -120,6 +135,13 @@ def at_worst(account: Account, pending: Pending) -> Account:
     """The account after a batch that keeps its worst charges."""
     offers = [asked.offer for asked in pending.asked]
     return charged(account, offers, [offer.worst_charge for offer in offers])
+
+
+def said_at_opening(said: _Said | None) -> _Said:
+    """What the opening entry says; without one there is no ledger."""
+    if said is None:
+        raise LedgerTampered(f"the ledger has no opening entry. {RESTORE}")
+    return said
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from holdfast.errors import LedgerTampered
 from holdfast.ledger.alike import alike
 from holdfast.ledger.attachments import ATTACHING, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, canonical, verify
+from holdfast.ledger.dictionaries import Dictionaries, Dictionary
 from holdfast.ledger.entries import Asked, Opening, Recorded
 from holdfast.ledger.filing import KEY, Filed, Found, Kept, told_filing
 from holdfast.ledger.looks import Looks, Narrowest
@@ -29,6 +30,8 @@ from holdfast.ledger.recording import (
     recorded,
     releases_of,
     require_numbered,
+    require_settled,
+    said_at_opening,
 )
 from holdfast.ledger.wholes import read_whole
 from holdfast.mechanisms.account import Account, Closed
@@ -65,6 +68,7 @@ class Transcript:
         self.gate: Checker | None = None  # what gates, likewise
         self.describing: Mechanism | None = None  # what answers described questions, if anything
         self.attached = Attachments()
+        self.dictionaries = Dictionaries()
         self.account = Account()
         self._numbered = 0  # the last line's number
         self._answers: list[Recorded] = []
@@ -95,6 +99,7 @@ class Transcript:
             self._apply(1, json.loads(text), hashed)
             self.account = Account.from_dict(body["account"])
             self.attached = Attachments.read(body["attached"], self.opening.schema.types)
+            self.dictionaries = Dictionaries.read(body["dictionaries"])
         self.count, self.head, self._numbered = body["count"], body["head"], body["lines"]
         self._past, self._skipped, self._kept = past, self.count, (self.count, 0)
 
@@ -120,6 +125,7 @@ class Transcript:
             "lines": self._numbered,
             "account": self.account.to_dict(),
             "attached": self.attached.bodies(),
+            "dictionaries": self.dictionaries.bodies(),
         }
 
     def filing(self, body: Mapping[str, Any]) -> list[Filed]:
@@ -239,13 +245,13 @@ class Transcript:
 
     @property
     def opening(self) -> Opening:
-        return _opened(self._opening)
+        return said_at_opening(self._opening)
 
     @property
     def table(self) -> Table:
         """What is public of the table, with the columns that were attached."""
-        opened = self.opening.table
-        return Table(self.attached.beside(opened.schema), opened.design)
+        table = self.opening.table
+        return Table(self.attached.beside(table.schema), table.design)
 
     @property
     def terms(self) -> Terms:
@@ -254,13 +260,14 @@ class Transcript:
     @property
     def mechanism(self) -> Mechanism:
         """The one that answers questions without a guess."""
-        return _opened(self._mechanism)
+        return said_at_opening(self._mechanism)
 
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Those that may have written to this ledger, by the names it calls them."""
         found = (self.mechanism, self.checker, self.gate, self.describing)
-        return {each.name: each for each in found if each is not None}
+        every = (*found, *self.dictionaries.mechanisms)
+        return {each.name: each for each in every if each is not None}
 
     def apply(self, entries: Iterable[tuple[int, str, str]]) -> None:
         """Fold (seq, text, hash) entries that follow those already seen."""
@@ -289,6 +296,8 @@ class Transcript:
                 self._close(seq, body)
             case kind if kind in ATTACHING:
                 self._attach(seq, body)
+            case "search/1" | "final/1":
+                self._open_late(seq, body)
             case kind:
                 raise LedgerTampered(
                     f"entry {seq} of the ledger is of an unknown kind {kind!r}; use the version of "
@@ -306,11 +315,7 @@ class Transcript:
         self.describing = DESCRIBED if opening.terms.describes else None
 
     def _reserve(self, seq: int, body: dict[str, Any]) -> None:
-        if self.pending is not None:
-            raise LedgerTampered(
-                f"entry {seq} of the ledger reserves a batch while entry {self.pending.seq} is not "
-                "finished."
-            )
+        require_settled(self.pending, seq, "reserves a batch")
         pending = self._batch(seq, body)
         require_numbered(pending, self.account.looks + 1)
         self.pending = pending
@@ -342,11 +347,7 @@ class Transcript:
 
     def _tell(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         """What follows from looks; an audit comes to it again from them."""
-        if self.pending is not None:
-            raise LedgerTampered(
-                f"entry {seq} of the ledger tells what follows while entry {self.pending.seq} is "
-                "not finished."
-            )
+        require_settled(self.pending, seq, "tells what follows")
         for line in body["lines"]:
             if "parts" in line:
                 answer = read_whole(line, body["at"], receipt)
@@ -361,9 +362,16 @@ class Transcript:
             self._keys[key] = seq
 
     def _attach(self, seq: int, body: dict[str, Any]) -> None:
-        if self.pending is not None:
-            raise LedgerTampered(f"entry {seq} of the ledger attaches in the middle of a batch.")
+        require_settled(self.pending, seq, "attaches a column")
+        if self.dictionaries.taken(body.get("name", "")) is not None:
+            raise LedgerTampered(f"entry {seq} of the ledger calls a column as a search is called.")
         self.attached = self.attached.after(body, self.opening.schema.types)
+
+    def _open_late(self, seq: int, body: dict[str, Any]) -> None:
+        require_settled(self.pending, seq, "opens a dictionary")
+        new = Dictionary.read(body)
+        later = self.dictionaries.after(new, self.terms, self.account, self.attached)
+        self.dictionaries, self.account = later
 
     def _number(self, line: Recorded) -> None:
         self._numbered += 1
@@ -390,10 +398,3 @@ class Transcript:
         if pending is None or pending.seq != body["reserve"]:
             raise LedgerTampered(f"entry {seq} of the ledger finishes a batch that is not open.")
         return pending
-
-
-def _opened(said: _Said | None) -> _Said:
-    """What the opening entry says; without one there is no ledger."""
-    if said is None:
-        raise LedgerTampered(f"the ledger has no opening entry. {RESTORE}")
-    return said

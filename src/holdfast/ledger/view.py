@@ -11,6 +11,7 @@ from holdfast.described.wording import method_of
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.kind import MechanismKind
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.intervals import Interval
@@ -232,6 +233,7 @@ def explanation(transcript: Transcript) -> str:
         *(f"  {line}" for line in str(opening.schema).splitlines()),
         *(f"Attached: {column}." for column in transcript.attached),
         *(f"Incumbent: {promotion}." for promotion in transcript.attached.promotions),
+        *(f"Search {search}." for search in transcript.dictionaries.searches),
         "",
     ]
     view = view_of(transcript, "")
@@ -284,8 +286,9 @@ def _found(recorded: Recorded) -> str:
 
 def _looked(look: Recorded, status: str, kind: MechanismKind, indent: str) -> list[str]:
     if look.rule is not None:
+        theorem = "Theorem O" if look.mechanism == DESCRIBED.name else "Theorem O'"
         return [
-            f"{indent}{status}; Theorem O: {look.length}, so {method_of(look.rule)}; for questions "
+            f"{indent}{status}; {theorem}: {look.length}, so {method_of(look.rule)}; for questions "
             f"without a description {look.leaked:.5g} nats had leaked, this answer adds "
             f"{look.charge:.5g}"
         ]

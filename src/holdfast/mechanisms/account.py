@@ -27,7 +27,8 @@ class Account:
     `claims` counts every look at one, `checks` those that were decided, with their `surprises`, and
     `gates` likewise with those `shown`.
 
-    Once it is `closed`, nothing but described questions is answered.
+    Once it is `closed`, nothing but described questions is answered. `log_kept` is ln of the part
+    of their shares that questions still have after dictionaries that were opened late.
 
     `memory` is what mechanisms remember beside that, each under its own name: folded from offers
     and releases in `advance`, never written to. Its values are plain, as JSON has them, so that an
@@ -43,6 +44,7 @@ class Account:
     gates: int = 0
     shown: int = 0
     closed: Closed | None = None
+    log_kept: float = 0.0
 
     def require_open(self) -> None:
         """Refuse what is not described, once something else of the rows was shown."""
@@ -71,6 +73,7 @@ class Account:
             "shown": self.shown,
             "memory": dict(self.memory),
             "closed": None if self.closed is None else list(self.closed),
+            "log_kept": self.log_kept,
         }
 
     @classmethod
@@ -78,9 +81,9 @@ class Account:
         spent = body["log_beta_spent"]
         leakage = LeakageAccount(body["asked"], body["nats"], -math.inf if spent is None else spent)
         closed = None if body["closed"] is None else Closed(*body["closed"])
-        names = ("checks", "surprises", "described", "claims", "gates", "shown")
-        counts = {name: body[name] for name in names}
-        return cls(leakage, memory=dict(body["memory"]), closed=closed, **counts)
+        names = ("checks", "surprises", "described", "claims", "gates", "shown", "log_kept")
+        plain = {name: body[name] for name in names}
+        return cls(leakage, memory=dict(body["memory"]), closed=closed, **plain)
 
     @property
     def asked(self) -> int:

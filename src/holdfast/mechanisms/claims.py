@@ -26,7 +26,7 @@ from holdfast.mechanisms.leakage import asks_left, charged
 from holdfast.mechanisms.mechanism import Claim, Offer, Release, Status, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of, recorded_profile
-from holdfast.mechanisms.room import declared_left
+from holdfast.mechanisms.room import declared_left, log_share_of
 from holdfast.mechanisms.showing import claimable, reach_of_test, showings
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
@@ -200,7 +200,7 @@ class Claims:
         while count < min(declared_left(terms, account), _MOST_SURPRISES):
             prior = self.prior(self.declared(terms), made + count, unexpected + count)
             refuted = nats + surprise_log_charge(prior, 0.0)
-            log_p = terms.log_share(account.asked + count + 1) - refuted
+            log_p = log_share_of(terms, account, count + 1) - refuted
             radius = round_up(terms.concentration.radius(min(0.0, log_p)) + GRID_ERROR)
             if radius >= terms.half_width or refuted - account.nats > most:
                 break

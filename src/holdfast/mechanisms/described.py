@@ -14,8 +14,9 @@ from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.described.gridded import Gridded
+from holdfast.described.ground import Ground
 from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
-from holdfast.described.question import DescribedQuestion, Ground
+from holdfast.described.question import DescribedQuestion
 from holdfast.described.rounded import (
     RoundedContrast,
     RoundedGroupMean,
@@ -57,11 +58,9 @@ _NAMES = {rule: name for name, rule in _RULES.items()}
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Answers to described questions."""
+    """Answers to described questions: of the dictionary that every ledger has, or of a late one."""
 
-    @property
-    def name(self) -> str:
-        return "described/1"
+    name: str = "described/1"
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:  # noqa: ARG002
         return [
@@ -157,6 +156,7 @@ def _described(question: object) -> DescribedQuestion:
 
 
 def _offer(number: int, question: DescribedQuestion) -> Offer:
+    member = {} if question.member is None else {"member": question.member}
     return Offer(
         number=number,
         question=question.text,
@@ -164,7 +164,7 @@ def _offer(number: int, question: DescribedQuestion) -> Offer:
         grid=None,
         worst_charge=coexistence_log_charge(question.rule.symbols),
         bits=question.bits,
-        extra={"rule": recorded_rule(question.rule), "turned": question.turned},
+        extra={"rule": recorded_rule(question.rule), "turned": question.turned, **member},
     )
 
 

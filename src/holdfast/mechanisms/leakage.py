@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused, ToleranceTooTight
@@ -26,7 +27,7 @@ from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
 from holdfast.mechanisms.release import each_settled, released
-from holdfast.mechanisms.room import declared_left, require_room, too_tight
+from holdfast.mechanisms.room import declared_left, log_share_of, require_room, too_tight
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
@@ -34,7 +35,7 @@ from holdfast.statistics.statistic import Measured, Statistic, computing_error, 
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.public_variance import same_cost_tolerance
 from holdfast.theory.base.safeside import round_down, round_up
-from holdfast.theory.leakage.equal_width import most_asks, most_roundings
+from holdfast.theory.leakage.how_many import most_asks, most_roundings
 from holdfast.theory.leakage.release import discrete_uniform_for
 from holdfast.wording import plural
 
@@ -86,7 +87,7 @@ class Leakage:
                 "with a larger eta, or none."
             )
         _, radius = plain.statement
-        tolerance = half_width_on(self.law, grid, radius, terms.log_share(account.asked + position))
+        tolerance = half_width_on(self.law, grid, radius, log_share_of(terms, account, position))
         if tolerance > wish.tolerance:
             raise ToleranceTooTight(
                 f"requested half-width {wish.tolerance:.6g} of the range; eta="
@@ -135,7 +136,7 @@ class Leakage:
         if self.calibration is not None and fixed is None:
             return 0
         for count in range(most):
-            log_part = terms.log_share(account.asked + count + 1) + math.log(0.5)
+            log_part = log_share_of(terms, account, count + 1) + math.log(0.5)
             radius = round_up(profile.radius(min(0.0, log_part - nats)) + GRID_ERROR)
             error = self.law.error(scale, log_part) + 1
             if radius + (0.0 if fixed is None else error / fixed.cells) >= t:
@@ -191,7 +192,7 @@ def plain_offer(
     `narrowed_level` (default: the same) the part that it may use if a known variance narrows it.
     """
     number = account.looks + position
-    log_share = terms.log_share(account.asked + position)
+    log_share = log_share_of(terms, account, position)
     log_p, log_narrowed = (
         round_down(log_share - account.nats + math.log(part))
         for part in (level, narrowed_level or level)
@@ -297,8 +298,5 @@ def asks_left(
     if left <= 0:
         return 0
     on_grid = OnGrid(terms.concentration if profile is None else profile)
-
-    def log_share(k: int) -> float:
-        return terms.log_share(account.asked + k)
-
+    log_share = partial(log_share_of, terms, account)
     return _MOST[law](on_grid, terms.half_width, log_share, account.nats, left)

@@ -5,15 +5,22 @@ from __future__ import annotations
 from holdfast.errors import BudgetExhausted, ToleranceTooTight
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
+from holdfast.theory.base.safeside import round_down
 from holdfast.theory.planning import MOST_QUESTIONS
 from holdfast.wording import plural
 
-__all__ = ["declared_left", "declared_or_least", "require_room", "too_tight"]
+__all__ = ["declared_left", "declared_or_least", "log_share_of", "require_room", "too_tight"]
 
 
 def declared_left(terms: Terms, account: Account) -> int:
     """How many of the declared questions are left; very many when none were declared."""
     return MOST_QUESTIONS if terms.questions is None else terms.questions - account.asked
+
+
+def log_share_of(terms: Terms, account: Account, position: int) -> float:
+    """ln beta_j of the question `position` places after the account: what dictionaries left it."""
+    share = terms.log_share(account.asked + position)
+    return share if account.log_kept == 0.0 else round_down(share + account.log_kept)
 
 
 def require_room(terms: Terms, account: Account, wanted: int) -> None:

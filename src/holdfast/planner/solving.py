@@ -28,7 +28,7 @@ _ROUNDS = (2, 3)
 _AUTOMATIC = {kind.name for kind in CONTENDERS}
 _NOTES: dict[Kind, str] = {
     "described": "any number of them",
-    "theory": "proved; not in `open` yet",
+    "together": "chosen together: `search`, `final`",
     "not valid": "NOT valid when questions follow answers",
 }
 
@@ -44,7 +44,7 @@ def planned_methods(given: PlanRequest) -> list[Method]:
     describing, rounded = given.described != "off", given.described == "rounded"
     found = [*methods(describing=describing), *map(rounds_method, _ROUNDS)]
     if given.pots.described_share == 1.0:
-        found = [method for method in found if method.kind not in ("promise", "theory")]
+        found = [method for method in found if method.kind not in ("promise", "together")]
     if describing:
         found += [described_method(bits, rounded=rounded) for bits in _LENGTHS]
         found += [listed_method(size, rounded=rounded) for size in _LISTS]

@@ -115,7 +115,7 @@ class PlanRequest:
         """ln of the failure probability that a method has; what is only a reference has it all."""
         if method.millibits is not None:
             return self.pots.log_beta_described
-        if method.kind in ("promise", "theory"):
+        if method.kind in ("promise", "together"):
             return self.pots.log_beta
         return Pots(self.declared.level, 0.0).log_beta
 

@@ -57,9 +57,9 @@ _PRIVATE_ALLOWANCE = 2.0**-17
 _UNIT = SubGaussian(1.0)
 _PITCH = 1.0 / (POINTS - 1)  # described answers about dependent rows are told on this grid
 
-# A *promise* is kept by a mechanism; *described* questions need none; *theory* is proved and not
-# kept by anything yet.
-Kind = Literal["described", "promise", "theory", "reference", "not valid"]
+# A *promise* is kept by a mechanism; *described* questions need none; what is chosen *together* is
+# declared in a search, or a last look.
+Kind = Literal["described", "promise", "together", "reference", "not valid"]
 _Width = Callable[[Concentration, int, float], float]
 _Fits = Callable[[Concentration, int, float, float], bool]
 
@@ -133,7 +133,7 @@ def described_method(bits: int, *, rounded: bool = False) -> Method:
 
 def listed_method(size: int, *, rounded: bool = False) -> Method:
     """Any number of so many questions, or configurations, that were declared beforehand."""
-    return _by_length(f"one of {size:,} declared", "theory", option_millibits(1, size), rounded)
+    return _by_length(f"one of {size:,} declared", "together", option_millibits(1, size), rounded)
 
 
 def _by_length(name: str, kind: Kind, millibits: int, rounded: bool) -> Method:
@@ -173,7 +173,7 @@ def rounds_method(rounds: int) -> Method:
         return rounds_fit(profile, k, min(rounds, k), t, log_beta)
 
     name = f"{rounds} rounds, the last exact"
-    return on_account(name, "rounds_half_width", width, fits, kind="theory")
+    return on_account(name, "rounds_half_width", width, fits, kind="together")
 
 
 def on_account(

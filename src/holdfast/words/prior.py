@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from holdfast.theory.length.words import NAME, option
 from holdfast.words.columns import Columns
 from holdfast.words.constants import free_number_millibits, level_millibits
 from holdfast.words.grammar import Grammar
-from holdfast.words.parts import Part, Role, parts_of
+from holdfast.words.parts import Part, Role, Use, parts_of
 
 __all__ = ["Bits", "PricedPart", "Prior", "bits"]
 
@@ -51,6 +51,12 @@ class Bits:
     """
 
     parts: tuple[PricedPart, ...]
+
+    @classmethod
+    def priced(cls, uses: Iterable[Use], millibits: Callable[[Part], int]) -> Bits:
+        """Those of parts, each at its price."""
+        roles = {use.part: use.role for use in uses}
+        return cls(tuple(PricedPart(p.text, role, millibits(p)) for p, role in roles.items()))
 
     @property
     def plain(self) -> float:
@@ -114,8 +120,7 @@ class Prior:
 
     def of(self, question: Bound) -> Bits:
         """The length of a question that has met its table."""
-        roles = {use.part: use.role for use in parts_of(question)}
-        return Bits(tuple(PricedPart(p.text, role, self.millibits(p)) for p, role in roles.items()))
+        return Bits.priced(parts_of(question), self.millibits)
 
     def millibits(self, part: Part) -> int:
         """The price of a part: by the grammar, or as one of the favourites."""

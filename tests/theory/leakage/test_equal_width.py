@@ -35,13 +35,12 @@ from holdfast.theory.leakage.equal_width import (
     continuum_questions,
     laplace_fits,
     laplace_half_width,
-    most_asks,
-    most_roundings,
     renyi_fits,
     renyi_half_width,
     rounding_fits,
     rounding_half_width,
 )
+from holdfast.theory.leakage.how_many import most_asks, most_roundings
 from holdfast.theory.leakage.nats import (
     LeakageAccount,
     ask_log_cost,

@@ -60,6 +60,37 @@ GOLDEN = [
     ),
     Golden("threshold_events", {"conditioned": False, "may_be_missing": False}, 1, 0, _HAND),
     Golden("threshold_events", {"conditioned": False, "may_be_missing": True}, 2, 0, _HAND),
+    Golden(
+        "declared_millibits",
+        {"members": 10**6},
+        20_025,
+        0,
+        "mpmath: log2(16/15 10^6) = 20.02468",
+    ),
+    Golden(
+        "declared_millibits",
+        {"members": 300, "questions": 2},
+        9_322,
+        0,
+        "mpmath: log2(16/15 600) = 9.32193",
+    ),
+    Golden("undeclared_millibits", {"members": 8, "questions": 0}, 3_000, 0, _HAND),
+    Golden("undeclared_millibits", {"members": 8, "questions": 1}, 7_000, 0, _HAND),
+    Golden(
+        "late_log_share",
+        {"log_left": math.log(0.05), "share": 0.5},
+        -3.6888794541139363,
+        1e-14,
+        "mpmath: ln .025",
+    ),
+    Golden("late_log_share", {"log_left": -2.0, "share": 1.0}, -2.0, 0, _HAND),
+    Golden(
+        "log_kept",
+        {"log_before": math.log(0.5), "share": 0.2},
+        -0.916290731874155,
+        1e-14,
+        "mpmath: ln .4",
+    ),
 ]
 
 _log = st.floats(-50, 0)
@@ -84,4 +115,8 @@ DOMAINS = {
     "whole_grid_symbols": Domain({"points": st.integers(1, 1000), "shown": st.integers(1, 5)}),
     "rounded_half_width": Domain({"alpha": _alpha}),
     "free_threshold_radius": Domain({"n": _n, "log_p": _log}),
+    "declared_millibits": Domain({"members": _n, "questions": st.integers(1, 100)}, rel=0),
+    "undeclared_millibits": Domain({"members": _n, "questions": st.integers(0, 100)}, rel=0),
+    "late_log_share": Domain({"log_left": _log, "share": st.floats(1e-6, 1)}),
+    "log_kept": Domain({"log_before": _log, "share": st.floats(1e-6, 1 - 1e-6)}),
 }

@@ -1,4 +1,4 @@
-"""How many questions of one half-width: the leakage recurrence, solved for t or for k.
+"""The half-width of k questions: the leakage recurrence, solved for t.
 
 Each of k questions gets beta/k and is answered with half-width t. With L_j = ln K_j + ln(k/beta)
 its radius is alpha_j = radius(-L_j), and its answer costs c(alpha_j) nats, so L_{j+1} = L_j + c;
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 
 from holdfast import require
 from holdfast.theory.base.concentration import Concentration
@@ -43,12 +42,12 @@ __all__ = [
     "laplace_fits",
     "laplace_half_width",
     "least_half_width",
-    "most_asks",
-    "most_roundings",
     "renyi_fits",
     "renyi_half_width",
+    "rounding_cost",
     "rounding_fits",
     "rounding_half_width",
+    "steps_at_least",
     "uniform_cost",
 ]
 
@@ -56,8 +55,6 @@ __all__ = [
 _Cost = Callable[[float, float], float]
 # A question takes (t) and says whether the plan works at that half-width.
 _Fits = Callable[[float], bool]
-# ln of the share of the k-th of the questions to come; it never rises with k.
-_Shares = Callable[[int], float]
 
 MOST_EXACT = 2_000
 _PANELS = 2_000
@@ -80,10 +77,10 @@ def _affords(
             if alpha >= ceiling:
                 return False
         return True
-    return _steps_at_least(profile, t, alpha, ceiling, cost) > steps
+    return steps_at_least(profile, t, alpha, ceiling, cost) > steps
 
 
-def _steps_at_least(
+def steps_at_least(
     profile: Concentration, t: float, first: float, ceiling: float, cost: _Cost
 ) -> float:
     """A lower Riemann sum of int dL/c from the radius `first` to the radius `ceiling`."""
@@ -129,56 +126,6 @@ def bounded_noise_fits(profile: Concentration, k: int, t: float, log_beta: float
     return _affords(profile, t, _first(k, log_beta), k - 1, uniform_cost)
 
 
-def most_asks(profile: Concentration, t: float, log_share: _Shares, nats: float, most: int) -> int:
-    """How many more questions of half-width t fit after `nats` of leakage, up to `most`.
-
-    Each has the share of the last of them.
-    """
-    return _most(profile, t, log_share, nats, most, uniform_cost)
-
-
-def _most(
-    profile: Concentration, t: float, log_share: _Shares, nats: float, most: int, cost: _Cost
-) -> int:
-    """The largest k up to `most` that the share of the k-th affords.
-
-    With the share of a later one fewer fit: what a share affords is a bound for all on its one
-    side, and the two bounds meet after a few counts.
-    """
-    leaked = require.non_negative("nats", nats)
-
-    @cache
-    def with_share(log_p: float) -> int:
-        return _number_afforded(profile, t, leaked - log_p, most, cost)
-
-    def afforded(k: int) -> int:
-        return with_share(require.log_probability("log_share", log_share(k)))
-
-    low, high = 0, afforded(1)
-    while low < high:
-        fits = afforded(high)
-        if fits >= high:
-            return high
-        low = max(low, fits)  # the share of an earlier one affords no less
-        high = min(high - 1, afforded(low + 1))
-    return low
-
-
-def _number_afforded(profile: Concentration, t: float, start: float, most: int, cost: _Cost) -> int:
-    """The largest k up to `most` for which `_affords` k - 1 charges, counted once."""
-    L, alpha = start, profile.radius(-start)
-    for k in range(1, min(most, MOST_EXACT + 1) + 1):
-        if alpha >= t:
-            return k - 1
-        L += cost(alpha, t)
-        alpha = profile.radius(-L)
-    if most <= MOST_EXACT + 1:
-        return most
-    steps = _steps_at_least(profile, t, profile.radius(-start), t, cost)
-    beyond = most if math.isinf(steps) else math.ceil(steps)
-    return min(most, max(MOST_EXACT + 1, beyond))
-
-
 @theorem(
     source="Holdfast",
     place="Section 3, ask at tolerance t",
@@ -219,17 +166,11 @@ def continuum_questions(sigma: float, tolerance: float, log_share: float) -> flo
 
 def rounding_fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
     """Whether k adaptive questions of half-width t can be answered by rounding."""
-    return _affords(profile, t, _first(k, log_beta), k - 1, _rounding_cost)
+    return _affords(profile, t, _first(k, log_beta), k - 1, rounding_cost)
 
 
-def most_roundings(
-    profile: Concentration, t: float, log_share: _Shares, nats: float, most: int
-) -> int:
-    """How many more questions of half-width t fit, rounded, after `nats` of leakage."""
-    return _most(profile, t, log_share, nats, most, _rounding_cost)
-
-
-def _rounding_cost(alpha: float, t: float) -> float:
+def rounding_cost(alpha: float, t: float) -> float:
+    """Nats of an answer of half-width t, alpha of it the radius, by rounding."""
     return math.log(math.ceil(alpha / (t - alpha) * (1 + 1e-12)) + 1)
 
 

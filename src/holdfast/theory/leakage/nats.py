@@ -125,11 +125,13 @@ class LeakageAccount:
 
     def ask(self, log_share: float | None) -> LeakageAccount:
         """One more question that takes e^{log_share} of the failure probability; None: nothing."""
-        spent = self.log_beta_spent
-        if log_share is not None:
-            share = require.log_probability("log_share", log_share)
-            spent = log_up(log_add(spent, share))
-        return LeakageAccount(self.asked + 1, self.nats, spent)
+        taken = self if log_share is None else self.take(log_share)
+        return LeakageAccount(self.asked + 1, self.nats, taken.log_beta_spent)
+
+    def take(self, log_share: float) -> LeakageAccount:
+        """e^{log_share} of the failure probability is given out, for whatever it is."""
+        share = require.log_probability("log_share", log_share)
+        return LeakageAccount(self.asked, self.nats, log_up(log_add(self.log_beta_spent, share)))
 
     def charge(self, nats: float) -> LeakageAccount:
         """The answer's charge, counted for later questions; a batch is charged after all of it."""

@@ -1,0 +1,49 @@
+"""The command for a last look: final."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import Annotated
+
+import typer
+
+from holdfast.cli.app import Json, app, show_json
+from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
+
+__all__ = ["final"]
+
+
+@app.command(epilog='Example: holdfast final reviews "avg(v7 = label)" "avg(v6 = label)" --dry-run')
+def final(
+    name: Name,
+    questions: Annotated[
+        list[str], typer.Argument(metavar="QUESTION...", help="Statistics, chosen together.")
+    ],
+    why: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Why you ask; kept in the ledger.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would show and end; ask nothing.")
+    ] = False,
+    data: Data = None,
+    table: TableName = None,
+    as_json: Json = False,
+) -> None:
+    """Take a last look: exact values, with all that is left; then the ledger is closed.
+
+    Asks, checks, gates and searches are ended by it, for good. Described questions stay.
+    """
+    if dry_run:
+        cost = resumed(name).final_cost(questions)
+        if as_json:
+            show_json(cost.to_dict())
+            return
+        typer.echo(f"{cost}\n\nNext: the same without --dry-run, to look.")
+        return
+    answers = opened(name, data, table).final(questions, why=why)
+    if as_json:
+        show_json([answer.to_dict() for answer in answers])
+        return
+    for answer in answers:
+        typer.echo(f"{answer.question}\n  {answer}")
+    typer.echo(f"\nNext: holdfast audit {quote(name)}")

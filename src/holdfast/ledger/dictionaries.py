@@ -1,0 +1,274 @@
+"""Dictionaries that were opened late: what the ledger's entries say of them, and their questions.
+
+A search has a name, which its questions use for a column that is another one for each of its
+members: ``avg(model = label)``. What arrives for member 17 is attached as ``model[17]``, once, and
+so it has one score. A last look is about all that there is, and closes the ledger.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast import require
+from holdfast.described.ground import Ground
+from holdfast.described.question import (
+    DescribedQuestion,
+    columns_read,
+    described,
+    described_again,
+)
+from holdfast.errors import InvalidQuestion, LedgerTampered, Refused
+from holdfast.ledger.alike import alike
+from holdfast.ledger.attachments import AttachedColumn, Attachments
+from holdfast.ledger.entries import Opening
+from holdfast.mechanisms.account import Account, Closed
+from holdfast.mechanisms.described import Described
+from holdfast.mechanisms.dictionary import LatePrior, Stake, after_opening, stake_in
+from holdfast.mechanisms.mechanism import Mechanism, Offer
+from holdfast.mechanisms.terms import Terms
+from holdfast.question.bounds import Range
+from holdfast.question.columns import Schema, bounds_pair
+from holdfast.statistics.bind import Question
+from holdfast.words.parts import parts_of
+from holdfast.words.prior import Prior
+
+if TYPE_CHECKING:
+    from holdfast.ledger.transcript import Transcript
+
+__all__ = ["LAST_LOOK", "Dictionaries", "Dictionary", "late_question", "offered_again"]
+
+LAST_LOOK = "last look"
+_MEMBER = re.compile(r"(.*)\[(0|[1-9][0-9]*)\]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """A dictionary as it was declared: its members, its questions and what it was opened with.
+
+    `columns` is how many columns had been attached: texts about those have a length in it. `space`
+    is the digest of the configurations, `train` the fingerprint of the rows that models are made
+    from, `code` that of what makes them: declared, so that somebody can make a member again.
+    """
+
+    kind: Literal["search/1", "final/1"]
+    name: str
+    size: int
+    questions: tuple[str, ...]
+    share: float
+    log_beta: float
+    nats: float
+    columns: int
+    at: str
+    bounds: Range | None = None
+    space: str | None = None
+    train: str | None = None
+    code: str | None = None
+    why: str | None = None
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        require.positive_integer("size", self.size)
+        require.between("share", self.share, 0.0, 1.0, open_low=True)
+        if (self.share == 1.0) is not self.is_last:
+            raise ValueError(f"{self.kind} with the share {self.share}")
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it has all that was left, and closes the ledger."""
+        return self.kind == "final/1"
+
+    @property
+    def stake(self) -> Stake:
+        """What it was opened with."""
+        return Stake(self.log_beta, self.nats)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What answers its questions, under the name that the ledger calls it."""
+        return Described(f"{self.kind} {self.name}")
+
+    @property
+    def declared(self) -> tuple[object, ...]:
+        """What somebody who names it again has to say."""
+        said = (self.size, self.questions, self.share, self.bounds)
+        return (*said, self.space, self.train, self.code)
+
+    def column(self, member: int) -> str:
+        """The name under which a member's values are attached."""
+        return f"{self.name}[{member}]"
+
+    def member_of(self, column: str) -> int | None:
+        """Which member's values are attached under this name; None if it is no member's."""
+        found = _MEMBER.fullmatch(column)
+        if found is None or found[1] != self.name or int(found[2]) >= self.size:
+            return None
+        return int(found[2])
+
+    def body(self) -> dict[str, Any]:
+        """The entry that opens it, as plain values."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        bounds = None if self.bounds is None else list(self.bounds)
+        return {**plain, "questions": list(self.questions), "bounds": bounds}
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> Dictionary:
+        """What an entry says."""
+        plain = {name: body[name] for name in cls.__slots__}
+        bounds = None if body["bounds"] is None else bounds_pair(body["bounds"])
+        return cls(**{**plain, "questions": tuple(body["questions"]), "bounds": bounds})
+
+    def __str__(self) -> str:
+        asked = f" of {', '.join(self.questions)}" if self.questions else ""
+        by = f" by {self.by}" if self.by else ""
+        return (
+            f"{self.name}: {self.size:,} configurations, scores{asked} with "
+            f"{math.exp(self.log_beta):.3g} of the failure probability, opened {self.at}{by} after "
+            f"{self.nats:.4g} nats"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionaries:
+    """All that were opened so far, by name and in order."""
+
+    named: Mapping[str, Dictionary] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Dictionary]:
+        return iter(self.named.values())
+
+    @classmethod
+    def read(cls, bodies: Sequence[Mapping[str, Any]]) -> Dictionaries:
+        """Those that `bodies` wrote."""
+        found = [Dictionary.read(body) for body in bodies]
+        return cls({each.name: each for each in found})
+
+    def bodies(self) -> list[dict[str, Any]]:
+        """Plain values, for a checkpoint."""
+        return [each.body() for each in self]
+
+    @property
+    def searches(self) -> list[Dictionary]:
+        """Those that have members."""
+        return [each for each in self if not each.is_last]
+
+    @property
+    def mechanisms(self) -> list[Mechanism]:
+        """What answers their questions."""
+        return [each.mechanism for each in self]
+
+    def of(self, mechanism: str) -> Dictionary | None:
+        """The one whose questions this mechanism answers."""
+        return next((each for each in self if each.mechanism.name == mechanism), None)
+
+    def taken(self, name: str) -> str | None:
+        """The name of a search that is the same but for capital letters."""
+        known = {each.name.casefold(): each.name for each in self}
+        return known.get(name.casefold())
+
+    def after(
+        self, new: Dictionary, terms: Terms, account: Account, attached: Attachments
+    ) -> tuple[Dictionaries, Account]:
+        """Those and one more, and the account after it; its stake must be what follows from it."""
+        try:
+            stake = stake_in(terms, account, new.share)
+        except Refused as error:
+            raise LedgerTampered(
+                f"the ledger opens {new.name!r}, which had to be refused: {error}"
+            ) from error
+        if not alike([new.log_beta, new.nats], list(stake)):
+            raise LedgerTampered(
+                f"the ledger opens {new.name!r} with {new.log_beta:.6g} after {new.nats:.6g} nats; "
+                f"what follows is {stake.log_beta:.6g} after {stake.nats:.6g}."
+            )
+        if account.closed or self.taken(new.name) or new.columns != len(attached.columns):
+            raise LedgerTampered(f"the ledger cannot open {new.name!r} now, as it says it was.")
+        later = after_opening(account, new.stake, new.share)
+        if new.is_last:
+            later = replace(later, closed=Closed(new.at, "a last look was taken"))
+        return Dictionaries({**self.named, new.name: new}), later
+
+
+def late_question(
+    dictionary: Dictionary,
+    opening: Opening,
+    attached: Mapping[str, AttachedColumn],
+    question: Question,
+    member: str | None = None,
+) -> DescribedQuestion:
+    """A question about a member of a dictionary, with the rule that answers it at its level."""
+    own = Prior(_schema(dictionary, opening, attached, member))
+    try:
+        declared = frozenset(parts_of(own.read(each))[0].part for each in dictionary.questions)
+        bound = own.read(question)
+        ground = _ground(dictionary, opening, LatePrior(own, dictionary.size, declared))
+        found = described(bound, ground)
+        keyed = opening.terms.key is not None
+        if keyed and found is not None and attached.keys() & columns_read(found):
+            # Values that were made for these keys: given them, rows are not alike.
+            found = described(bound, replace(ground, for_these_items=True))
+    except InvalidQuestion as error:
+        raise InvalidQuestion(f"In {dictionary.name!r}, {error}") from None
+    if found is None:
+        raise InvalidQuestion(
+            f"{bound.text} has no exact interval for rows like these ({opening.terms.sampling}); "
+            "ask for a mean, or a share of rows."
+        )
+    if member is not None and attached[member].column not in columns_read(found):
+        raise InvalidQuestion(
+            f"{bound.text} is about no column of {dictionary.name!r}; name it in the question, as "
+            f"in avg({dictionary.name} = label), or ask the holdout."
+        )
+    return replace(found, dictionary=dictionary.mechanism.name, member=member)
+
+
+def offered_again(
+    transcript: Transcript, ground: Ground | None, mechanism: Mechanism, offer: Offer
+) -> DescribedQuestion:
+    """The question of an offer that a ledger tells of: a described one, or one of a dictionary."""
+    dictionary, attached = transcript.dictionaries.of(mechanism.name), transcript.attached.columns
+    if dictionary is None:
+        return described_again(offer.question, ground)
+    member: str | None = None if offer.extra is None else offer.extra.get("member")
+    known = member in attached and dictionary.member_of(member or "") is not None
+    if known is dictionary.is_last:
+        raise InvalidQuestion("The text in the ledger is about no member of its search.")
+    found = late_question(dictionary, transcript.opening, attached, offer.question, member)
+    if found.text != offer.question:
+        raise InvalidQuestion("The text in the ledger now reads as another question.")
+    return found
+
+
+def _schema(
+    dictionary: Dictionary,
+    opening: Opening,
+    attached: Mapping[str, AttachedColumn],
+    member: str | None,
+) -> Schema:
+    """The columns that were there when it was opened, and the member's, by the search's name."""
+    before = Attachments(dict(islice(attached.items(), dictionary.columns)))
+    schema = before.beside(opening.schema)
+    if member is None:
+        return schema
+    own = attached[member]
+    if own.column not in schema.types:
+        schema = schema.with_column(own.column, own.type, own.bounds)
+    return schema.with_alias(dictionary.name, own.column)
+
+
+def _ground(dictionary: Dictionary, opening: Opening, lengths: LatePrior) -> Ground:
+    """What rules of a dictionary rest on: its own level."""
+    terms = opening.terms
+    return Ground(
+        terms.rows,
+        terms.sampling,
+        lengths,
+        dictionary.stake.log_level,
+        opening.table.design,
+        rounded=terms.described == "rounded" and not dictionary.is_last,
+        for_these_items=bool(terms.public),
+    )
