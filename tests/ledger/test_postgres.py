@@ -137,6 +137,16 @@ def test_the_secret_is_a_file_of_the_user_and_in_no_row(
             holdfast.open(ledger=address)
 
 
+def test_no_other_file_is_taken_for_the_secret(tmp_path: Path) -> None:
+    with server().database() as database:
+        address = server().ledger(database)
+        create(home_of(address, tmp_path / "secret"))
+        with closing(server().connected(database)) as connection:
+            connection.execute("UPDATE holdfast.ledger SET id = '../../etc/x'")
+        with pytest.raises(LedgerTampered, match=r"the id of the ledger .* was changed"):
+            holdfast.open(ledger=address)
+
+
 def test_a_secret_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"of another ledger")
     address = server().ledger()

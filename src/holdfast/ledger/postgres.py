@@ -7,6 +7,7 @@ never a row.
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,7 +19,8 @@ from urllib.parse import quote
 
 from holdfast import require
 from holdfast.data.database import DatabaseUrl, connected
-from holdfast.errors import InvalidArgument
+from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.ledger.chain import RESTORE
 from holdfast.ledger.durable import sync_folder, write_new
 from holdfast.ledger.postgres_rows import (
     APPEND,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DatabaseHome"]
 
+_ID = re.compile("[0-9a-f]{32}")
 _NAME = "ledger"  # the parameter of an address that names one of a database's ledgers
 
 
@@ -163,7 +166,11 @@ class DatabaseHome:
         row = connection.execute(
             "SELECT id FROM holdfast.ledger WHERE name = %s", [self.stem]
         ).fetchone()
-        return None if row is None else str(row[0])
+        if row is None:
+            return None
+        if not _ID.fullmatch(row[0]):  # it is part of the name of a file
+            raise LedgerTampered(f"the id of the ledger {str(self)!r} was changed. {RESTORE}")
+        return str(row[0])
 
     def _write_secret(self, identity: str, secret: bytes) -> None:
         path = self.secret or _settings_folder() / f"{identity}-secret"
