@@ -98,16 +98,17 @@ class DatabaseHome:
         )
 
     def neighbours(self) -> list[LedgerHome]:
-        """The ledgers of the database; the secrets of others are where they are by default."""
+        """The ledgers of the database whose secrets are in this user's folder."""
         with self._connected() as connection:
             if not require_readable(connection, self):
                 return []
-            rows = connection.execute("SELECT name FROM holdfast.ledger ORDER BY name").fetchall()
-        return [self if name == self.stem else self._named(name) for (name,) in rows]
-
-    def _named(self, name: str) -> DatabaseHome:
-        """Another ledger of the same database."""
-        return DatabaseHome.named(_addressed(self.url.whole, name))
+            rows = connection.execute("SELECT id, name FROM holdfast.ledger").fetchall()
+        try:
+            folder = _settings_folder()
+            own = [name for identity, name in rows if (folder / f"{identity}-secret").is_file()]
+        except (InvalidArgument, OSError):  # no such folder, or not for this user
+            return []
+        return [DatabaseHome.named(_addressed(self.url.whole, name)) for name in own]
 
     def is_there(self) -> bool:
         """Whether the database has a ledger of this name."""
