@@ -250,3 +250,25 @@ def test_a_format_that_is_named_is_believed(name: str, tmp_path: Path) -> None:
     path.write_bytes(b'{"neither": ["one", "nor the other"]}')
     with pytest.raises(HoldfastError, match="log"):
         evals.read(path, format=name)
+
+
+@pytest.mark.parametrize(
+    ("path", "run", "said"),
+    [
+        (FILES / "inspect.eval", "", {}),
+        (CHOICE, CHOICE.stem, {"score": "acc"}),
+        (FILES / "promptfoo.json", "eval-", {"filter": "0"}),
+        (FILES / "openai-events.jsonl", "2611160", {"score": "f1"}),
+        (FILES / "every-eval-ever.jsonl", "sums_choice/", {"filter": "sums_choice/acc"}),
+    ],
+)
+def test_what_the_tool_calls_the_run(path: Path, run: str, said: dict[str, Any]) -> None:
+    found = evals.read(path, **said).run
+    assert found is not None
+    assert found.startswith(run)
+    assert len(found) > 15
+
+
+def test_two_runs_of_inspect_are_two() -> None:
+    names = ("inspect-epochs.eval", "inspect-epochs.json")
+    assert len({evals.read(FILES / name, score="exact").run for name in names}) == 2

@@ -19,9 +19,10 @@ def is_every_eval_line(line: Mapping[str, Any]) -> bool:
 def read_every_eval(source: Source) -> EvalLog:
     """Scores by sample id, of which sample_hash says that it is the same; a result is a filter."""
     lines: list[Scored] = []
+    run = None
     for number, line in source.lines():
         with lacking(f"line {number:,} of {source}", "Every Eval Ever"):
-            told = line["evaluation"]
+            told, run = line["evaluation"], line["evaluation_id"]
             scores = {"score": told["score"], "is_correct": told["is_correct"]}
             name, result = line["evaluation_name"], line.get("evaluation_result_id")
             lines.append(
@@ -33,4 +34,4 @@ def read_every_eval(source: Source) -> EvalLog:
                     line.get("sample_hash"),
                 )
             )
-    return EvalLog(lines, main="score")
+    return EvalLog(lines, main="score", run=run)

@@ -67,7 +67,9 @@ def _log(header: Mapping[str, Any], samples: Any, source: Source) -> EvalLog:
         planned = tuple(dict.fromkeys(task["dataset"].get("sample_ids") or ()))
     status = header.get("status", "started")
     ended = "invalidated" if header.get("invalidated") else status
-    return EvalLog(lines, epochs, planned, None if ended == "success" else ended)
+    return EvalLog(
+        lines, epochs, planned, None if ended == "success" else ended, run=task.get("eval_id")
+    )
 
 
 def _scored(sample: Mapping[str, Any]) -> Scored:

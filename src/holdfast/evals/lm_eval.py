@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,8 @@ from holdfast.evals.log import EvalLog, Scored
 from holdfast.evals.source import Source, lacking
 
 __all__ = ["is_lm_eval_line", "read_lm_eval"]
+
+_DATED = re.compile(r"(samples_.+_\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
 
 
 def is_lm_eval_line(line: Mapping[str, Any]) -> bool:
@@ -25,4 +28,5 @@ def read_lm_eval(source: Source) -> EvalLog:
             lines.append(
                 Scored(line["doc_id"], metrics, 1, line.get("filter"), line.get("doc_hash"))
             )
-    return EvalLog(lines)
+    dated = _DATED.fullmatch(source.path.name)
+    return EvalLog(lines, run=None if dated is None else dated[1])

@@ -24,9 +24,10 @@ def read_openai(source: Source) -> EvalLog:
     sample again is its next epoch.
     """
     told: dict[Any, dict[str, list[Any]]] = {}
-    finished = False
+    finished, run = False, None
     for number, line in source.lines():
         finished = finished or "final_report" in line
+        run = line.get("run_id", run)
         if line.get("sample_id") is None:
             continue
         with lacking(f"line {number:,} of {source}", "OpenAI evals"):
@@ -40,7 +41,7 @@ def read_openai(source: Source) -> EvalLog:
         for item, values in told.items()
         for epoch in range(max(map(len, values.values()), default=1))
     ]
-    return EvalLog(lines, ended=None if finished else "started")
+    return EvalLog(lines, ended=None if finished else "started", run=run)
 
 
 def _scores(event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -37,7 +37,8 @@ def read_promptfoo(source: Source) -> EvalLog:
                 f"the file {source} has every test {repeats} times, under numbers of their own; "
                 "run promptfoo without --repeat, or make a table with a column of epochs."
             )
-        return EvalLog([_scored(result) for result in results["results"]], main="score")
+        lines = [_scored(result) for result in results["results"]]
+        return EvalLog(lines, main="score", run=source.document.get("evalId"))
 
 
 def _scored(result: Mapping[str, Any]) -> Scored:

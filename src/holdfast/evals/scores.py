@@ -30,7 +30,8 @@ class ItemScores:
     """A score for each item, in the order of the log; made by `holdfast.evals.read`.
 
     `epochs` is how many tries each score is the average of. `missing` are the items without a
-    score, which were counted as wrong, or left out of a `partial` log.
+    score, which were counted as wrong, or left out of a `partial` log. `run` is what the tool calls
+    the run, where it does.
     """
 
     items: tuple[Item, ...] = field(repr=False)
@@ -41,6 +42,7 @@ class ItemScores:
     epochs: int = 1
     missing: tuple[Item, ...] = ()
     partial: bool = False
+    run: str | None = None
     digests: Mapping[Item, str] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -99,6 +101,7 @@ def item_scores(log: EvalLog, wanted: Wanted, format_: str, file: str) -> ItemSc
         epochs=epochs,
         missing=tuple(missing),
         partial=partial,
+        run=log.run if isinstance(log.run, str) else None,
         digests=digests,
     )
 
