@@ -6,7 +6,7 @@ A run that was killed leaves no header and no summaries; its samples are there o
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from holdfast.errors import InvalidArgument
@@ -29,9 +29,9 @@ def read_inspect(source: Source) -> EvalLog:
     """Scores by sample id and epoch."""
     if not source.head.startswith(b"PK"):
         header = as_mapping(source.document, f"the file {source}")
-        return _log(header, header.get("samples"), source)
+        return _log(header, _listed(header.get("samples"), source), source)
     with Archive.of(source) as archive:
-        return _log(_header(archive, source), _samples(archive), source)
+        return _log(_header(archive, source), _samples(archive, source), source)
 
 
 def _header(archive: Archive, source: Source) -> Mapping[str, Any]:
@@ -44,22 +44,24 @@ def _header(archive: Archive, source: Source) -> Mapping[str, Any]:
     )
 
 
-def _samples(archive: Archive) -> Any:
+def _samples(archive: Archive, source: Source) -> Iterable[Any]:
+    """The summaries of all samples; without them the samples, one by one: they may be long."""
     if "summaries.json" in archive.names:
-        return archive.json("summaries.json")
-    return [
-        archive.json(name)
-        for name in archive.names
-        if name.startswith("samples/") and name.endswith(".json")
-    ]
+        return _listed(archive.json("summaries.json"), source)
+    names = (name for name in archive.names if name.startswith("samples/"))
+    return (archive.json(name) for name in names if name.endswith(".json"))
 
 
-def _log(header: Mapping[str, Any], samples: Any, source: Source) -> EvalLog:
-    if not isinstance(samples, Sequence):
+def _listed(samples: Any, source: Source) -> Sequence[Any]:
+    if not isinstance(samples, list):
         raise InvalidArgument(
             f"the log {source} has no samples; write it with them (log_samples), or give the file "
             "that has them."
         )
+    return samples
+
+
+def _log(header: Mapping[str, Any], samples: Iterable[Any], source: Source) -> EvalLog:
     with lacking(f"the log {source}", "inspect_ai"):
         task = header["eval"]
         lines = [_scored(sample) for sample in samples]
