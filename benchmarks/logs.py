@@ -1,17 +1,22 @@
-"""Evaluation logs: to read one, against parsing the JSON that is in it."""
+"""Evaluation loops: to read a log, against parsing the JSON in it; and a gate of a job."""
 
 from __future__ import annotations
 
 import json
+import resource
+import subprocess
+import sys
 import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from benchmarks.measure import Row, compare
 from holdfast import evals
 
-SAMPLES = 10_000
+SAMPLES, ITEMS = 10_000, 1_000
 
 
 def summary(number: int) -> dict[str, Any]:
@@ -53,7 +58,37 @@ def reading(folder: Path) -> Row:
     )
 
 
+def gating(folder: Path) -> Row:
+    """`holdfast gate` with a file of 1,000 scores, a process of its own."""
+    items = [f"item-{number:04}" for number in range(ITEMS)]
+    pl.DataFrame({"item": items}).write_csv(folder / "items.csv")
+    for name, right in (("main", 3), ("v7", 4)):
+        scores = {"item": items, "acc": [number % 5 < right for number in range(ITEMS)]}
+        pl.DataFrame(scores).write_csv(folder / f"{name}.csv")
+    command = [sys.executable, "-m", "holdfast"]
+    init = ["init", "items.csv", "--name", "bench", "--key", "item", "--candidates", "100"]
+    cpu([*command, *init, "--described", "off"], folder)
+    cpu([*command, "gate", "bench", "main.csv", "--as", "main", "--first"], folder)
+    beyond = cpu([*command, "gate", "bench", "v7.csv", "--as", "v7"], folder)
+    beyond -= cpu([sys.executable, "-c", "import numpy"], folder)
+    return Row(
+        "holdfast gate on 1,000 items, CPU beyond Python with numpy",
+        "one second",
+        beyond,
+        beyond,
+        0.5,
+    )
+
+
+def cpu(command: list[str], folder: Path) -> float:
+    """The seconds of the processor that a process takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def rows() -> list[Row]:
     """All rows of the table."""
     with tempfile.TemporaryDirectory() as folder:
-        return [reading(Path(folder))]
+        return [reading(Path(folder)), gating(Path(folder))]
