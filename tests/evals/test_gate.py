@@ -31,8 +31,8 @@ def gate(tmp_path: Path) -> holdfast.EvalGate:
 
 def opened(folder: Path, **said: Any) -> holdfast.EvalGate:
     items = pl.DataFrame({"item": NAMES, "category": CATEGORIES})
-    said = {"key": "item", "public": ["category"], "candidates": 20} | said
-    return holdfast.EvalGate(items, ledger=folder / "bench.ledger", **said)
+    usual: dict[str, Any] = {"key": "item", "public": ["category"], "candidates": 20}
+    return holdfast.EvalGate(items, ledger=folder / "bench.ledger", **usual | said)
 
 
 def with_main(gate: holdfast.EvalGate) -> holdfast.EvalGate:
