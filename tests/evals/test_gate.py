@@ -241,6 +241,17 @@ def test_items_without_a_score(gate: holdfast.EvalGate) -> None:
         gate.submit("v8", BETTER, missing="wrong")
 
 
+def test_what_is_missing_is_the_lowest_score(tmp_path: Path) -> None:
+    """Of scores from 1 to 5 the lowest is 1: half of them missing is a loss of 2, not of 2.5."""
+    gate = opened(tmp_path, score=(1, 5))
+    gate.submit("main", np.full(N, 5.0))
+    gate.submit("v7", dict.fromkeys(NAMES[: N // 2], 5.0), missing="wrong")
+    assert gate.compare("v7", "main", no_worse_than=2.4).shown
+    every = gate.compare("v7", "main", no_worse_than=2.4, where="item is not null")
+    assert every.shown
+    assert not gate.compare("v7", "main", no_worse_than=1.9).shown
+
+
 def test_what_is_missing_cannot_count_as_wrong_below_0(tmp_path: Path) -> None:
     gate = opened(tmp_path, score=(-1, 1))
     with pytest.raises(InvalidArgument, match="begins below 0, at -1"):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EvalGate"]
 
+_LISTED = 8
 _Ranges = tuple[float, float] | Mapping[str, tuple[float, float]]
 
 
@@ -121,7 +122,7 @@ class EvalGate:
 
         With `no_worse_than` it is to be shown that it is not worse by so much. `score` names the
         scorer (default: the first), `where` takes only items like these, a category, say, and
-        `differing` guesses in which share of the items both differ: a good guess shows more.
+        `differing` guesses in which share of the items both differ: a good guess may show more.
         """
         margin, scorer = _margin(min_gain, no_worse_than), self._scorer(score)
         against = self.opponent(incumbent, scorer)
@@ -246,9 +247,11 @@ class EvalGate:
         wanted = name + _suffix(scorer)
         columns = {each.name: each for each in self.holdout.columns}
         if wanted not in columns:
-            known = ", ".join(map(repr, columns)) or "nothing"
+            known = [repr(each) for each in columns]
+            some = ", ".join(known[-_LISTED:]) or "nothing"
+            more = f" and {len(known) - _LISTED:,} before" if len(known) > _LISTED else ""
             raise InvalidArgument(
-                f"{name!r} was not submitted here; there is {known}. Submit its scores first."
+                f"{name!r} was not submitted here; there is {some}{more}. Submit its scores first."
             )
         return columns[wanted]
 
