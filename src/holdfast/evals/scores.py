@@ -15,9 +15,9 @@ from holdfast.errors import InvalidArgument
 from holdfast.evals.log import EvalLog, Scored
 from holdfast.wording import plural
 
-__all__ = ["Item", "ItemScores", "Wanted", "item_scores"]
+__all__ = ["ItemId", "ItemScores", "Wanted", "item_scores"]
 
-Item = str | int
+ItemId = str | int
 
 _SHOWN = 3
 _LISTED = 12
@@ -34,21 +34,21 @@ class ItemScores:
     the run, where it does.
     """
 
-    items: tuple[Item, ...] = field(repr=False)
+    items: tuple[ItemId, ...] = field(repr=False)
     scores: tuple[float, ...] = field(repr=False)
     scorer: str
     format: str
     filter: str | None = None
     epochs: int = 1
-    missing: tuple[Item, ...] = ()
+    missing: tuple[ItemId, ...] = ()
     partial: bool = False
     run: str | None = None
-    digests: Mapping[Item, str] = field(default_factory=dict, repr=False)
+    digests: Mapping[ItemId, str] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.items)
 
-    def by_item(self) -> dict[Item, float]:
+    def by_item(self) -> dict[ItemId, float]:
         """The scores by item."""
         return dict(zip(self.items, self.scores, strict=True))
 
@@ -178,10 +178,10 @@ def _epochs(lines: Sequence[Scored], logged: int | None, wanted: int | None, fil
 
 
 def _numbers(
-    lines: Sequence[Scored], planned: Sequence[Item], scorer: str, file: str
-) -> dict[Item, list[float]]:
+    lines: Sequence[Scored], planned: Sequence[ItemId], scorer: str, file: str
+) -> dict[ItemId, list[float]]:
     """The numbers of each item, also of one that was planned and never tried."""
-    found: dict[Item, list[Any]] = {line.item: [] for line in lines}
+    found: dict[ItemId, list[Any]] = {line.item: [] for line in lines}
     for item, scores, *_ in lines:
         value = scores.get(scorer)
         if _is_told(value):
@@ -211,7 +211,7 @@ def _float(number: bool | float) -> float:
 
 
 def _require_in_range(
-    numbers: Mapping[Item, Sequence[float]], bounds: tuple[float, float], scorer: str, file: str
+    numbers: Mapping[ItemId, Sequence[float]], bounds: tuple[float, float], scorer: str, file: str
 ) -> None:
     low, high = bounds
     outside = [
@@ -232,9 +232,9 @@ def _average(told: Sequence[float], bounds: tuple[float, float]) -> float:
     return min(high, max(low, math.fsum(told) / len(told)))
 
 
-def _digests(lines: Sequence[Scored], file: str) -> dict[Item, str]:
+def _digests(lines: Sequence[Scored], file: str) -> dict[ItemId, str]:
     """What each item's content is known by, where the log says so."""
-    found: dict[Item, str] = {}
+    found: dict[ItemId, str] = {}
     for line in lines:
         if line.digest is not None and found.setdefault(line.item, line.digest) != line.digest:
             raise InvalidArgument(
@@ -244,7 +244,7 @@ def _digests(lines: Sequence[Scored], file: str) -> dict[Item, str]:
     return found
 
 
-def _named(items: Sequence[Item], one: str, many: str) -> str:
+def _named(items: Sequence[ItemId], one: str, many: str) -> str:
     """How many items, the first three of them, and a verb that fits."""
     listed = ", ".join(_cut(repr(item)) for item in items[:_SHOWN])
     more = ", ..." if len(items) > _SHOWN else ""
