@@ -32,7 +32,7 @@ STOREYS = [
     {"mechanisms"},
     {"ledger"},
     {"guessers", "holdout", "planner", ""},
-    {"lab"},
+    {"lab", "evals", "trackers"},
     {"cli", "service", "mcp", "sklearn"},
     {"__main__"},
 ]

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         ToleranceTooLoose as ToleranceTooLoose,
         ToleranceTooTight as ToleranceTooTight,
     )
+    from holdfast.evals.gate import EvalGate as EvalGate
+    from holdfast.evals.verdict import Verdict as Verdict
     from holdfast.holdout.answer import Answer as Answer
     from holdfast.holdout.distribution import Distribution as Distribution
     from holdfast.holdout.groups import Groups as Groups
@@ -63,6 +65,7 @@ _OTHERS = {
     "Check": "holdout.mixed",
     "DataChanged": "errors",
     "Distribution": "holdout.distribution",
+    "EvalGate": "evals.gate",
     "Gate": "holdout.mixed",
     "GatePlan": "planner.gates",
     "Groups": "holdout.groups",
@@ -84,6 +87,7 @@ _OTHERS = {
     "SecondLedger": "errors",
     "ToleranceTooLoose": "errors",
     "ToleranceTooTight": "errors",
+    "Verdict": "evals.verdict",
     "bits": "words.prior",
     "clustered": "data.sampling",
     "computed": "data.computed",

@@ -38,9 +38,9 @@ def type_of(dtype: pl.DataType) -> str:
             return _TYPES.get(type(dtype), 'text COLLATE "C"')
 
 
-def loaded(frame: pl.DataFrame, name: str | None = None) -> str:
-    """The name of a table of the default database with the frame's rows, in its own schema."""
-    table = name or f"t_{uuid.uuid4().hex}"
+def loaded(frame: pl.DataFrame, database: str = "postgres") -> str:
+    """The name of a new table with the frame's rows."""
+    table = f"t_{uuid.uuid4().hex}"
     columns = ", ".join(
         f"{quoted_name(each)} {type_of(dtype)}" for each, dtype in frame.schema.items()
     )
@@ -59,13 +59,22 @@ def loaded(frame: pl.DataFrame, name: str | None = None) -> str:
         quote_style="non_numeric",
         datetime_format="%Y-%m-%d %H:%M:%S%.6f",
     )
-    with closing(server().connected()) as connection:
+    with closing(server().connected(database)) as connection:
         connection.execute("SET timezone = 'UTC'")
         connection.execute(f"CREATE UNLOGGED TABLE public.{quoted_name(table)} ({columns})")
         copy = f"COPY public.{quoted_name(table)} FROM STDIN (FORMAT csv)"
         with connection.cursor().copy(copy) as into:
             into.write(rows.getvalue())
     return f"public.{table}"
+
+
+def database_of(frame: pl.DataFrame) -> str:
+    """The address of a database that holds the frame, and no other table."""
+    name = f"own_{uuid.uuid4().hex}"
+    with closing(server().connected()) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    loaded(frame, database=name)
+    return server().url(name)
 
 
 def postgres_sample(frame: pl.DataFrame) -> PostgresSample:

@@ -92,8 +92,8 @@ def test_what_was_declared_is_kept() -> None:
     ("brought", "expected"),
     [
         ([True, False, None], [1.0, 0.0, None]),
-        ([7, -7, None], [3.0, -1.0, None]),
-        ([0.5, -1.5, None], [0.5, -1.0, None]),
+        ([3, -1, None], [3.0, -1.0, None]),
+        ([0.5, -0.5, None], [0.5, -0.5, None]),
     ],
 )
 def test_scores_are_numbers_in_their_bounds(brought: list[Any], expected: list[Any]) -> None:
@@ -102,6 +102,13 @@ def test_scores_are_numbers_in_their_bounds(brought: list[Any], expected: list[A
     found = scores_in((-1, 3), ColumnValues(order, pl.Series(brought)))
     assert found.type is ColumnType.FLOAT
     assert str(found.values.to_list()) == str(expected)
+
+
+def test_scores_outside_their_bounds_are_refused_by_their_keys() -> None:
+    """Whoever brings them has them; a function's are cut, since what it computes is protected."""
+    order = ordered("id", pl.Series([1, 2, 3]))
+    with pytest.raises(InvalidArgument, match=r"2 keys \(1, 3\) have a value outside \[-1, 3\]"):
+        scores_in((-1, 3), ColumnValues(order, pl.Series([7.0, None, -1.5])))
 
 
 def test_scores_without_bounds_and_words_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -215,15 +216,13 @@ def test_rows_that_a_policy_hides_are_an_error_and_not_left_out(
     connection.execute("CREATE TABLE guarded AS SELECT generate_series(1, 9) AS x")
     connection.execute("ALTER TABLE guarded ENABLE ROW LEVEL SECURITY")
     connection.execute("CREATE POLICY few ON guarded USING (x < 3)")
-    connection.execute("DROP ROLE IF EXISTS guest")
-    connection.execute("CREATE ROLE guest LOGIN")
-    connection.execute("GRANT SELECT ON guarded TO guest")
-    try:
-        with pytest.raises(InvalidArgument, match="row-level security"):
-            open_database_table(database.replace("postgres@", "guest@"), "guarded")
-    finally:
-        connection.execute("DROP OWNED BY guest")
-        connection.execute("DROP ROLE guest")
+    guest = f"guest_{uuid.uuid4().hex}"
+    connection.execute(f"CREATE ROLE {guest} LOGIN")
+    connection.execute(f"GRANT SELECT ON guarded TO {guest}")
+    with pytest.raises(InvalidArgument, match="row-level security"):
+        open_database_table(database.replace("postgres@", f"{guest}@"), "guarded")
+    connection.execute(f"DROP OWNED BY {guest}")
+    connection.execute(f"DROP ROLE {guest}")
 
 
 # Tables that change ------------------------------------------------------------------------------

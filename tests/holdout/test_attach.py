@@ -31,6 +31,7 @@ from holdfast.mechanisms.terms import Terms
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
 from holdfast.theory.base.concentration import BinomialMean
+from tests.data.loading import database_of
 from tests.holdout.tables import copied
 from tests.seam import CHECKPOINT_EVERY, desk_of, store_of, transcript_of, write_entry
 
@@ -141,6 +142,7 @@ ENGINES: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
     "parquet": _parquet,
     "csv": _csv,
     "database": _database,
+    "postgresql": lambda frame, _: database_of(frame),
 }
 
 

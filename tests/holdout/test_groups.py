@@ -153,7 +153,7 @@ def test_what_cannot_be_done_gets_one_sentence(holdout: holdfast.Holdout, tmp_pa
         HOLD, ledger=tmp_path / "few.ledger", questions=5, tolerance=0.05, described="off"
     )
     with pytest.raises(BudgetExhausted, match="remaining"):
-        few.ask(holdfast.mean("late", by="site"))
+        few.ask_many([holdfast.mean("late", where=f"site = '{site}'") for site in "abc"])
     assert len(few.ledger) == 0
     assert len(holdout.ledger) == 0
 

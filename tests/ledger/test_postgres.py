@@ -137,6 +137,16 @@ def test_the_secret_is_a_file_of_the_user_and_in_no_row(
             holdfast.open(ledger=address)
 
 
+def test_no_other_file_is_taken_for_the_secret(tmp_path: Path) -> None:
+    with server().database() as database:
+        address = server().ledger(database)
+        create(home_of(address, tmp_path / "secret"))
+        with closing(server().connected(database)) as connection:
+            connection.execute("UPDATE holdfast.ledger SET id = '../../etc/x'")
+        with pytest.raises(LedgerTampered, match=r"the id of the ledger .* was changed"):
+            holdfast.open(ledger=address)
+
+
 def test_a_secret_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"of another ledger")
     address = server().ledger()
@@ -190,6 +200,30 @@ def test_a_wrong_password_is_told_and_not_shown(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgument, match="password authentication failed") as raised:
             open_sample(address.partition("&ledger")[0], table="t")
         assert "swordfish" not in str(raised.value)
+
+
+def test_who_may_only_read_looks_and_nobody_needs_to_delete(tmp_path: Path) -> None:
+    looker, worker = (f"{name}_{uuid.uuid4().hex}" for name in ("looker", "worker"))
+    with server().database() as database, closing(server().connected(database)) as connection:
+        address = server().ledger(database)
+        create(home_of(address, tmp_path / "secret"))
+        for role, rights in ((looker, "SELECT"), (worker, "SELECT, INSERT, UPDATE")):
+            connection.execute(f"CREATE ROLE {role} LOGIN")
+            connection.execute(f"GRANT USAGE ON SCHEMA holdfast TO {role}")
+            connection.execute(f"GRANT {rights} ON ALL TABLES IN SCHEMA holdfast TO {role}")
+        home = home_of(address.replace("postgres@", f"{worker}@"), tmp_path / "secret")
+        with resumed(home) as holdout:
+            play(holdout, 3)
+            store_of(holdout).keep_file("x", b"content")
+        home = home_of(address.replace("postgres@", f"{looker}@"), tmp_path / "secret")
+        assert all(finding.fine for finding in audit(home))
+        refused = pytest.raises(LedgerUnavailable, match="permission denied")
+        with resumed(home) as holdout, refused:
+            ask_batch(holdout, 3)
+        assert folded(home).account.asked == 4
+        for role in (looker, worker):
+            connection.execute(f"DROP OWNED BY {role}")
+            connection.execute(f"DROP ROLE {role}")
 
 
 # Servers that may forget -------------------------------------------------------------------------

@@ -251,13 +251,13 @@ def test_a_known_variance_narrows_the_radius(question: Mean) -> None:
 
 @every_claim
 @every_question
-def test_a_claim_has_no_radius_and_none_that_a_variance_narrows(
+def test_a_claim_takes_no_share_and_no_variance_narrows_it(
     claims: Claims, question: Mean
 ) -> None:
     """What its rows show is the test's own business: exact for counts, bets for numbers."""
     wish = wish_for(claims, question)
     (plain,) = claims.offer(independent(900), leaked(1.0), [wish])
-    assert (plain.radius, plain.grid, plain.log_share, plain.variance) == (None,) * 4
+    assert (plain.grid, plain.log_share, plain.variance) == (None,) * 3
     known = replace(wish, variance=KnownVariance(1e-3), narrow=True)
     assert claims.offer(independent(900), leaked(1.0), [known]) == [plain]
 

@@ -25,6 +25,7 @@ from holdfast.statistics.labelled import labelled
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.statistics.whole import TableFunction, statistic
+from tests.data.loading import postgres_sample
 from tests.statistics.zoo import (
     BOUNDS,
     CASES,
@@ -252,8 +253,9 @@ def test_engines_agree_to_the_last_bit() -> None:
     by_polars = measure(SAMPLE, parts, squares=True)
     by_duckdb = measure(DuckDBSample(relation), parts, squares=True)
     by_files = measure(PolarsSample(FRAME.lazy()), parts, squares=True)
-    for part, one, other, third in zip(parts, by_polars, by_duckdb, by_files, strict=True):
-        assert one == other == third, part.text
+    by_postgres = measure(postgres_sample(FRAME), parts, squares=True)
+    for part, *found in zip(parts, by_polars, by_duckdb, by_files, by_postgres, strict=True):
+        assert all(each == found[0] for each in found), part.text
 
 
 def test_the_design_has_the_same_cells_on_every_engine() -> None:
@@ -261,7 +263,7 @@ def test_the_design_has_the_same_cells_on_every_engine() -> None:
     for sampling in (Independent(), clustered("k"), clustered("k", largest=99)):
         one = design_of(SAMPLE, ["arm", "y"], sampling)
         other = design_of(DuckDBSample(relation), ["y", "arm"], sampling)
-        assert one == other
+        assert one == other == design_of(postgres_sample(FRAME), ["arm", "y"], sampling)
         assert type(one).from_dict(one.to_dict()) == one
         assert sum(one.counts) == len(ROWS)
 

@@ -172,7 +172,15 @@ def check(
 )
 def gate(
     name: Name,
-    question: _QuestionText,
+    question: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUESTION|FILE",
+            help="A statistic, or a file with the scores of a candidate: a log of inspect_ai, "
+            "lm-evaluation-harness, HELM, promptfoo, OpenAI evals or every_eval_ever, CSV, Parquet "
+            "or JSONL.",
+        ),
+    ],
     at_least: Annotated[
         str | None, typer.Option(metavar="X", help="Show that it is more than this.")
     ] = None,
@@ -185,6 +193,56 @@ def gate(
     ] = None,
     where: _Where = None,
     bounds: _Bounds = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of a file: compare with this one, not the incumbent."),
+    ] = None,
+    min_gain: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="Of a file: show that it is better by more than this."),
+    ] = None,
+    no_worse_than: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="Of a file: show that it is not worse by this much."),
+    ] = None,
+    called: Annotated[
+        str | None,
+        typer.Option("--as", metavar="NAME", help="Of a file: what to call it (default: its run)."),
+    ] = None,
+    digest: Annotated[
+        str | None, typer.Option(metavar="D", help="Of a file: of what made the scores.")
+    ] = None,
+    score: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a file with several scorers: this one.")
+    ] = None,
+    filter: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of a file with several filters or prompts: this one."),
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a file: its format, if it is not found.")
+    ] = None,
+    epochs: Annotated[
+        str | None, typer.Option(metavar="N", help="Of a file: tries of each item, averaged.")
+    ] = None,
+    missing: Annotated[
+        str,
+        typer.Option(metavar="HOW", help="Of a file: items without a score: refuse, or wrong."),
+    ] = "refuse",
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Of a file: take what there is of a run that broke off."),
+    ] = False,
+    first: Annotated[
+        bool, typer.Option("--first", help="Of a file: make it the incumbent; compare nothing.")
+    ] = False,
+    json_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Of a file: write the verdict there as JSON.")
+    ] = None,
+    summary: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Of a file: add the verdict there as a Markdown table."),
+    ] = None,
     why: _Why = None,
     dry_run: _DryRun = False,
     data: Data = None,
@@ -193,10 +251,50 @@ def gate(
 ) -> None:
     """Show that something is better: a "no" is nearly free.
 
-    Exit code 0 if it is shown, 5 if it is not, 3 if it is refused.
+    Exit code 0 if it is shown, 5 if it is not, 3 if it is refused. A file of scores is submitted,
+    and compared item by item with the incumbent or with another submission.
     """
     from holdfast.cli.asked import question_of
+    from holdfast.cli.scored import FileOfScores, gate_scores
 
+    said = FileOfScores(
+        question,
+        called,
+        digest,
+        against,
+        min_gain,
+        no_worse_than,
+        score,
+        filter,
+        format,
+        epochs,
+        missing,
+        partial=partial,
+        first=first,
+    )
+    if said.is_file:
+        if not (at_least is at_most is None):
+            raise InvalidArgument(
+                "--at-least and --at-most are for questions; of a file of scores say --min-gain or "
+                "--no-worse-than."
+            )
+        holdout = opened(name, data, table)
+        shown = gate_scores(
+            holdout,
+            said,
+            bounds,
+            where,
+            why,
+            read_number("differing", differing),
+            dry_run=dry_run,
+            as_json=as_json,
+            json_file=json_file,
+            summary=summary,
+        )
+        if not shown:
+            raise typer.Exit(NOT_SHOWN)
+        return
+    said.require_nothing(json_file, summary)
     asked: Any = question_of(question, where=where, bounds=bounds)
     if [at_least, at_most].count(None) != 1:
         raise InvalidArgument("gate takes one of --at-least and --at-most.")

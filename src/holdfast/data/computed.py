@@ -16,7 +16,7 @@ import polars as pl
 
 from holdfast import require
 from holdfast.data.attached import ColumnValues
-from holdfast.data.keys import KeyOrder
+from holdfast.data.keys import KeyOrder, named_keys
 from holdfast.data.sample import Sample, plain_frames, values_of_batch
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
@@ -103,5 +103,11 @@ def scores_in(bounds: tuple[float, float] | None, brought: ColumnValues) -> Colu
             f"values are {brought.type}; what was made with protected columns must be numbers, or "
             "booleans, which count as 0 and 1."
         )
-    low, high = bounds_pair(bounds)
-    return ColumnValues(brought.order, brought.values.cast(pl.Float64).clip(low, high))
+    (low, high), numbers = bounds_pair(bounds), brought.values.cast(pl.Float64)
+    outside = brought.order.keys.filter(~numbers.is_between(low, high))
+    if len(outside):
+        raise InvalidArgument(
+            f"{named_keys(outside, 'has', 'have')} a value outside [{low:g}, {high:g}]; bring "
+            "values in their bounds, or declare others: bounds= (--bounds)."
+        )
+    return ColumnValues(brought.order, numbers)

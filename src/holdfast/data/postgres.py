@@ -156,10 +156,12 @@ class PostgresSample:
             raise
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        # What every row has in common is added afterwards.
-        found = self._run(
-            rows, [f"sum(k{place})" for place in range(len(rows))], _steps_from_origin
-        )
+        wanted = [
+            f"count(*) FILTER (WHERE k{place})" if row.is_condition else f"sum(k{place})"
+            for place, (row, _) in enumerate(rows)
+        ]
+        found = self._run(rows, wanted, _from_origin)
+        # What every row has in common is taken off afterwards.
         return [
             (total if row.is_condition else total - self.n * row.grid.first, 0)
             for (row, _), total in zip(rows, found, strict=True)
@@ -233,10 +235,7 @@ class PostgresSample:
         names = {column: f"c{place}" for place, column in enumerate(columns)}
         writer = Writer(PostgresLanguage(names))
         codes = [(row, writer.write(expression)) for row, expression in rows]
-        steps = [
-            f"{_condition(code) if row.is_condition else steps_of(row, code)} AS k{place}"
-            for place, (row, code) in enumerate(codes)
-        ]
+        steps = [f"{steps_of(row, code)} AS k{place}" for place, (row, code) in enumerate(codes)]
         cleaned = [f"{self._cleaned(column)} AS {name}" for column, name in names.items()]
         table = (
             f"SELECT {', '.join([*cleaned, f'{self._session.unchanged} AS unchanged'])} "
@@ -268,21 +267,22 @@ def _naive(name: str, dtype: str) -> str:
     return f"{name} AT TIME ZONE 'UTC'" if dtype == "timestamptz" else f"{name}::timestamp"
 
 
-def _condition(code: str) -> str:
-    return f"coalesce(({code})::int, 0)"
-
-
 def _steps(row: RowValue, code: str) -> str:
-    """The steps of a value above the lowest one."""
-    return f"({_steps_from_origin(row, code)} - ({row.grid.first})::bigint)"
+    """The steps of a value above the lowest one; of a condition 1 where it holds."""
+    if row.is_condition:
+        return f"coalesce(({code})::int, 0)"
+    return f"({_from_origin(row, code)} - ({row.grid.first})::bigint)"
 
 
-def _steps_from_origin(row: RowValue, code: str) -> str:
+def _from_origin(row: RowValue, code: str) -> str:
     """The steps of a value from the grid's origin: an exact product, rounded to even by the cast.
 
     The product with the reciprocal of a large step would be an error where it underflows: there the
-    value is rounded before, as Polars does it, by adding what leaves no bit below a step.
+    value is rounded before, as Polars does it, by adding what leaves no bit below a step. A
+    condition stays one.
     """
+    if row.is_condition:
+        return code
     grid = row.grid
     value = f"coalesce({code}, {float8(row.missing)})"
     shifted = f"({value} - {float8(grid.origin)})" if grid.origin else value

@@ -113,7 +113,7 @@ class TableSession:
 
     @property
     def connection(self) -> psycopg.Connection[Any]:
-        """A connection that works, or did a moment ago; `fresh` if it is not that of before."""
+        """A connection that works, or did a moment ago."""
         if self._connection.closed:
             self._connection = self._opened()
         return self._connection

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import optimize
 
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.domain import (
@@ -117,6 +116,8 @@ def _normalised(domain: Domain, logs: Array) -> CellWeights:
 
 def _projection(state: CellWeights, face: Face, target: float, sign: float, least: float) -> float:
     """The step that moves the guess to the target: between `least` and the steepest."""
+    from scipy import optimize  # it takes a command longer to load than a question to answer
+
     values, weights = face.levels(state.weights)
     heights = sign * values
     heights = heights - heights.max()

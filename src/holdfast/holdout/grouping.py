@@ -21,7 +21,7 @@ from holdfast.holdout.budget import Cost
 from holdfast.holdout.closing import close
 from holdfast.holdout.describing import is_describable
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.reading import read
+from holdfast.holdout.reading import as_named
 from holdfast.holdout.widths import NamedWidth
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column, ColumnType
@@ -128,7 +128,7 @@ def cost_of_discovering(desk: Desk, question: Question | TableCall) -> Cost:
 
 
 def _with_groups(question: Question | TableCall) -> TableCall:
-    call = read(question)
+    call = as_named(question)
     if isinstance(call, TableCall) and call.by:
         return call
     raise InvalidArgument("discover= finds the groups of by=, and the question has none.")

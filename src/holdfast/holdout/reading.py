@@ -12,10 +12,10 @@ from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import GroupsOf, Labelled, labelled
 from holdfast.statistics.named import TableCall
 
-__all__ = ["bound_to", "one_answer_of", "read"]
+__all__ = ["as_named", "bound_to", "one_answer_of"]
 
 
-def read(question: Question | TableCall) -> Question | TableCall:
+def as_named(question: Question | TableCall) -> Question | TableCall:
     """The statistic that is named, in Python or by a text; it has not met its table yet."""
     return read_question(question) if isinstance(question, str) else question
 
@@ -40,7 +40,7 @@ def bound_to(
 def _bound(
     desk: Desk, question: Question | TableCall, groups: GroupsOf, describe: bool
 ) -> Bound | Labelled:
-    call = read(question)
+    call = as_named(question)
     if isinstance(call, TableCall):
         together = call.name == "distribution"
         bound = partial(_one_bound, desk, describe=describe, together=together)

@@ -239,12 +239,12 @@ class Attachments:
 
     def beside(self, schema: Schema) -> Schema:
         """The schema of the table with these."""
-        for each in self:
-            if each.is_alias:
-                schema = schema.with_alias(each.name, each.column)
-            else:
-                schema = schema.with_column(each.name, each.type, each.bounds)
-        return schema
+        own = [each for each in self if not each.is_alias]
+        return schema.with_columns(
+            {each.name: each.type for each in own},
+            {each.name: each.bounds for each in own if each.bounds is not None},
+            {each.name: each.column for each in self if each.is_alias},
+        )
 
     def among(self, columns: Iterable[str]) -> list[AttachedColumn]:
         """Those of the columns that were attached."""

@@ -7,6 +7,7 @@ never a row.
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,7 +19,8 @@ from urllib.parse import quote
 
 from holdfast import require
 from holdfast.data.database import DatabaseUrl, connected
-from holdfast.errors import InvalidArgument
+from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.ledger.chain import RESTORE
 from holdfast.ledger.durable import sync_folder, write_new
 from holdfast.ledger.postgres_rows import (
     APPEND,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DatabaseHome"]
 
+_ID = re.compile("[0-9a-f]{32}")
 _NAME = "ledger"  # the parameter of an address that names one of a database's ledgers
 
 
@@ -95,16 +98,17 @@ class DatabaseHome:
         )
 
     def neighbours(self) -> list[LedgerHome]:
-        """The ledgers of the database; the secrets of others are where they are by default."""
+        """The ledgers of the database whose secrets are in this user's folder."""
         with self._connected() as connection:
             if not require_readable(connection, self):
                 return []
-            rows = connection.execute("SELECT name FROM holdfast.ledger ORDER BY name").fetchall()
-        return [self if name == self.stem else self._named(name) for (name,) in rows]
-
-    def _named(self, name: str) -> DatabaseHome:
-        """Another ledger of the same database."""
-        return DatabaseHome.named(_addressed(self.url.whole, name))
+            rows = connection.execute("SELECT id, name FROM holdfast.ledger").fetchall()
+        try:
+            folder = _settings_folder()
+            own = [name for identity, name in rows if (folder / f"{identity}-secret").is_file()]
+        except (InvalidArgument, OSError):  # no such folder, or not for this user
+            return []
+        return [DatabaseHome.named(_addressed(self.url.whole, name)) for name in own]
 
     def is_there(self) -> bool:
         """Whether the database has a ledger of this name."""
@@ -163,7 +167,11 @@ class DatabaseHome:
         row = connection.execute(
             "SELECT id FROM holdfast.ledger WHERE name = %s", [self.stem]
         ).fetchone()
-        return None if row is None else str(row[0])
+        if row is None:
+            return None
+        if not _ID.fullmatch(row[0]):  # it is part of the name of a file
+            raise LedgerTampered(f"the id of the ledger {str(self)!r} was changed. {RESTORE}")
+        return str(row[0])
 
     def _write_secret(self, identity: str, secret: bytes) -> None:
         path = self.secret or _settings_folder() / f"{identity}-secret"

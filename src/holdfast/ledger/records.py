@@ -123,7 +123,7 @@ class LedgerHome(Protocol):
         ...
 
     def neighbours(self) -> list[LedgerHome]:
-        """The ledgers that are kept in the same place, this one among them if it is there."""
+        """The ledgers that are kept in the same place, as far as this user may know them."""
         ...
 
     def is_there(self) -> bool:

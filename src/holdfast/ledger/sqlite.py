@@ -243,8 +243,9 @@ class SqliteKeeper:
     def moved(self) -> str | None:
         """Where the ledger went, or comes from; None if it is in use here."""
         with plainly(self._home):
-            ((moved,),) = self.records.connection.execute("SELECT moved FROM head").fetchall()
-        return None if moved is None else str(moved)
+            found = self.records.connection.execute("SELECT moved FROM head").fetchall()
+        # Without a head its seal is missing, too, which is told when the entries are read.
+        return next((str(moved) for (moved,) in found if moved is not None), None)
 
     def mark_moved(self, how: str | None) -> None:
         """Say so, on the disk when this returns."""

@@ -153,14 +153,16 @@ class Schema:
         ]
         return "\n".join([*lines, *(f"favourite: {each}" for each in self.favourites)])
 
-    def with_column(self, name: str, kind: ColumnType, bounds: Range | None) -> Schema:
-        """This schema with one more column."""
-        more = {} if bounds is None else {name: bounds}
-        return replace(self, types={**self.types, name: kind}, bounds={**self.bounds, **more})
-
-    def with_alias(self, name: str, column: str) -> Schema:
-        """This schema with another name of a column."""
-        return replace(self, aliases={**self.aliases, name: column})
+    def with_columns(
+        self, types: dict[str, ColumnType], bounds: dict[str, Range], aliases: dict[str, str]
+    ) -> Schema:
+        """This schema with more columns, and with other names of columns: checked once for all."""
+        return replace(
+            self,
+            types={**self.types, **types},
+            bounds={**self.bounds, **bounds},
+            aliases={**self.aliases, **aliases},
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for the ledger: the same for all ways to declare the same."""

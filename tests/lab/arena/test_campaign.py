@@ -14,7 +14,7 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.lab.arena.campaign import Met, campaign, largest_broken, promising, tightness
 from holdfast.lab.arena.comparison import Run
 from holdfast.lab.arena.trial import Scenario, run_trials
-from holdfast.lab.arena.verdict import Verdict, verdict
+from holdfast.lab.arena.verdict import TrialsVerdict, verdict
 from holdfast.lab.attacks.attacks import Fingerprinting, Snowball
 from holdfast.lab.attacks.roster import ATTACKS, Staged, attack_cell
 from holdfast.lab.pages.tables import campaign_sheet, tightness_sheet
@@ -48,7 +48,7 @@ def test_promises_are_kept(mechanism: str, beta: float) -> None:
             assert "\n" not in each.reason
 
 
-def scaled(mechanism: str, scale: float) -> Verdict:
+def scaled(mechanism: str, scale: float) -> TrialsVerdict:
     cell = attack_cell(LOG_ODDS, Protected(scale=scale, mechanism=mechanism))
     scenario = Scenario(cell.population, cell.holder, cell.analyst, cell.terms, cell.train_rows)
     return verdict(run_trials(scenario, TRIALS, seed=7), 0.05)

@@ -15,7 +15,7 @@ import pytest
 from holdfast.data.sampling import Declared
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.lab.arena.trial import Analyst, Scenario, run_trials
-from holdfast.lab.arena.verdict import Verdict, verdict
+from holdfast.lab.arena.verdict import TrialsVerdict, verdict
 from holdfast.lab.attacks.analysts import (
     FeatureSelection,
     GreedySearch,
@@ -84,7 +84,9 @@ class Attack:
         t = planned(self.population.concentration(self.rows), self.questions, beta)
         return terms_on(self.population, self.rows, t, self.questions, 1 - beta)
 
-    def verdict(self, holder: Holder, terms: Terms, beta: float, trials: int = TRIALS) -> Verdict:
+    def verdict(
+        self, holder: Holder, terms: Terms, beta: float, trials: int = TRIALS
+    ) -> TrialsVerdict:
         train = self.rows if isinstance(self.analyst, FeatureSelection) else 0
         scenario = Scenario(self.population, holder, self.analyst, terms, train)
         return verdict(run_trials(scenario, trials, seed=7), beta)
@@ -177,7 +179,7 @@ def test_refusals_are_read() -> None:
 # Checks: a guess moved to and fro ---------------------------------------------------------------
 
 
-def bisected(holder: Protected, tolerance: float) -> Verdict:
+def bisected(holder: Protected, tolerance: float) -> TrialsVerdict:
     population = Signs(140)
     # Hoeffding's radius, as for declared rows: the boundary of "confirmed" is easiest to aim at.
     plain = terms_on(population, 2_000, tolerance, 561)
@@ -199,7 +201,7 @@ def test_bisection_learns_what_is_free_and_is_stopped_where_it_is_charged() -> N
 # The snowball: bounded noise has next to nothing to spare ---------------------------------------
 
 
-def snowballed(questions: int, scale: float, beta: float) -> Verdict:
+def snowballed(questions: int, scale: float, beta: float) -> TrialsVerdict:
     unit = SubGaussian(1.0)
     sigma = 0.3 / planned(unit, questions, beta)
     population = OnePoint(sigma)

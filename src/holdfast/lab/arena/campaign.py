@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.lab.arena.comparison import Cell, Run
 from holdfast.lab.arena.trial import Scenario, run_trials
-from holdfast.lab.arena.verdict import Verdict, fewest_trials, verdict
+from holdfast.lab.arena.verdict import TrialsVerdict, fewest_trials, verdict
 from holdfast.lab.attacks.roster import ATTACKS, AttackKind, attack_cell
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.catalogue import CATALOGUE, kind_of
@@ -36,7 +36,7 @@ class Met:
     attack: str
     questions: int | None
     half_width: float | None
-    verdict: Verdict | None
+    verdict: TrialsVerdict | None
     reason: str | None
 
     @property
@@ -103,7 +103,7 @@ def _meet(mechanism: str, kind: AttackKind, run: Run, confidence_level: float) -
     return Met(mechanism, kind.name, terms.questions, terms.tolerance, found, None)
 
 
-def _verdict(cell: Cell, run: Run) -> Verdict:
+def _verdict(cell: Cell, run: Run) -> TrialsVerdict:
     scenario = Scenario(cell.population, cell.holder, cell.analyst, cell.terms, cell.train_rows)
     results = run_trials(scenario, run.trials, seed=run.seed, n_jobs=run.n_jobs)
     return verdict(results, 1 - cell.terms.confidence_level)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from holdfast import require
 from holdfast.lab.arena.trial import Analyst, Result, Scenario, processes, run_trials
-from holdfast.lab.arena.verdict import Verdict, verdict
+from holdfast.lab.arena.verdict import TrialsVerdict, verdict
 from holdfast.lab.world.holders import Holder
 from holdfast.lab.world.populations import Population
 from holdfast.mechanisms.terms import Terms
@@ -57,7 +57,7 @@ class Compared:
     low: float | None
     high: float | None
     holds: bool | None
-    verdict: Verdict
+    verdict: TrialsVerdict
     published: float | None
     reported: Reported
     note: str

@@ -17,7 +17,7 @@ __all__ = [
     "DOUBT",
     "SUSPICION",
     "WORDS",
-    "Verdict",
+    "TrialsVerdict",
     "Word",
     "fewest_trials",
     "most_failures",
@@ -46,7 +46,7 @@ def fewest_trials(beta: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TrialsVerdict:
     """What many trials say together.
 
     `intervals` were shown in all. `failures` counts the trials in which any of them missed;
@@ -100,13 +100,13 @@ class Verdict:
         )
 
 
-def verdict(results: Sequence[Result], beta: float) -> Verdict:
+def verdict(results: Sequence[Result], beta: float) -> TrialsVerdict:
     """The verdict on a holder that promises all intervals of a trial together with 1 - beta."""
     if not results:
         raise InvalidArgument("A verdict needs at least one trial.")
     answers = [result.answered for result in results]
     finals = [result.final for result in results if result.final is not None]
-    return Verdict(
+    return TrialsVerdict(
         trials=len(results),
         intervals=sum(result.intervals for result in results),
         failures=sum(result.failed for result in results),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.holdout.charts import drawing_library
 from holdfast.lab.arena.campaign import Met, Spare
 from holdfast.lab.arena.comparison import Compared, Experiment
-from holdfast.lab.arena.verdict import Verdict
+from holdfast.lab.arena.verdict import TrialsVerdict
 
 if TYPE_CHECKING:
     import altair
@@ -150,7 +150,7 @@ def _bars(alt: Any, experiment: Experiment, title: str, field: str, digits: str)
     return alt.layer(bars, words, marks)
 
 
-def _short(found: Verdict) -> str:
+def _short(found: TrialsVerdict) -> str:
     if not found.intervals:
         return found.word
     return f"{found.failures} false" if found.failures else f"{found.slack:.2f}"

@@ -9,7 +9,7 @@ from html import escape
 
 from holdfast.lab.arena.campaign import Met, Spare
 from holdfast.lab.arena.comparison import Compared, Experiment
-from holdfast.lab.arena.verdict import Verdict
+from holdfast.lab.arena.verdict import TrialsVerdict
 
 __all__ = ["Sheet", "campaign_sheet", "experiment_sheet", "tightness_sheet"]
 
@@ -89,7 +89,7 @@ def experiment_sheet(experiment: Experiment) -> Sheet:
     return Sheet((*headings, *(("published",) * published)), rows)
 
 
-def _answered(found: Verdict) -> str:
+def _answered(found: TrialsVerdict) -> str:
     if found.fewest_answers == found.most_answers:
         return f"{found.median_answers:,.0f}"
     return f"{found.median_answers:,.0f} ({found.fewest_answers:,} to {found.most_answers:,})"
@@ -103,7 +103,7 @@ def _interval(row: Compared) -> str:
     return "" if row.low is None or row.high is None else f"[{row.low:.3f}, {row.high:.3f}]"
 
 
-def _false(found: Verdict) -> str:
+def _false(found: TrialsVerdict) -> str:
     return f"{found.failures} of {found.trials}" if found.intervals else ""
 
 

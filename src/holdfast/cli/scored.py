@@ -1,0 +1,168 @@
+"""`holdfast gate NAME FILE`: the scores of a candidate in a file, instead of a question."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from holdfast import require
+from holdfast.cli.app import read_number, show_json
+from holdfast.errors import InvalidArgument
+from holdfast.question.columns import bounds_pair
+from holdfast.wording import plural
+
+if TYPE_CHECKING:
+    from holdfast.evals.gate import EvalGate
+    from holdfast.evals.scores import ItemScores
+    from holdfast.evals.verdict import Verdict
+    from holdfast.holdout.holdout import Holdout
+
+__all__ = ["FileOfScores", "gate_scores"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileOfScores:
+    """What the command line says of a file of scores, as text."""
+
+    file: str
+    called: str | None = None
+    digest: str | None = None
+    against: str | None = None
+    min_gain: str | None = None
+    no_worse_than: str | None = None
+    score: str | None = None
+    filter: str | None = None
+    format: str | None = None
+    epochs: str | None = None
+    missing: str = "refuse"
+    partial: bool = False
+    first: bool = False
+
+    @property
+    def is_file(self) -> bool:
+        """Whether there is such a file; else it is a question."""
+        try:
+            return Path(self.file).is_file()
+        except (OSError, ValueError):  # too long for a name, say
+            return False
+
+    def require_nothing(self, *written: str | None) -> None:
+        """Refuse what is said of a file, where there is none."""
+        if self != FileOfScores(self.file) or any(written):
+            raise InvalidArgument(
+                f"there is no file {self.file[:100]!r}, and --against and others like it are for "
+                "files of scores; give one, or a question with --at-least."
+            )
+
+    def read(self, key: str, bounds: tuple[float, float]) -> ItemScores:
+        """The scores of the file."""
+        from holdfast.evals import read
+
+        return read(
+            self.file,
+            self.format,
+            self.score,
+            self.filter,
+            key=key,
+            epochs=read_number("epochs", self.epochs),  # type: ignore[arg-type]
+            bounds=bounds,
+            partial=self.partial,
+            missing=self.missing,
+        )
+
+    def name(self, scores: ItemScores) -> str:
+        """What the candidate is called: never after what it holds."""
+        found = self.called or scores.run
+        if found is None:
+            raise InvalidArgument(
+                f"the file {self.file!r} says of no run that it is from; say what to call the "
+                "candidate, by a name that no other one has: --as NAME."
+            )
+        return found
+
+    @property
+    def margin(self) -> dict[str, Any]:
+        """What is to be shown."""
+        return {
+            "min_gain": read_number("min_gain", self.min_gain) or 0.0,
+            "no_worse_than": read_number("no_worse_than", self.no_worse_than),
+        }
+
+
+def gate_scores(
+    holdout: Holdout,
+    said: FileOfScores,
+    bounds: tuple[str, str] | None,
+    where: str | None,
+    why: str | None,
+    differing: float | None,
+    *,
+    dry_run: bool,
+    as_json: bool,
+    json_file: str | None,
+    summary: str | None,
+) -> bool:
+    """Submit the scores of a file and compare them; whether the candidate is to be promoted."""
+    from holdfast.evals.gate import EvalGate
+
+    low, high = bounds_pair(tuple(read_number("bounds", end) for end in bounds or ("0", "1")))
+    gate = EvalGate.over(holdout, (low, high))
+    for what, file in (("json_file", json_file), ("summary", summary)):
+        _require_writable(what, file)
+    margin, against = said.margin, None if said.first else gate.opponent(said.against)
+    scores = said.read(gate.key, (low, high))
+    name = said.name(scores)
+    if dry_run:
+        _rehearse(gate, name, scores)
+        return True
+    gate.submit(name, scores, said.digest, missing=said.missing)
+    if said.first:
+        gate.promote(name, why=why or "the first")
+        typer.echo(f"{name} is the incumbent; nothing was compared.")
+        typer.echo(f"\nNext: holdfast gate {quote(holdout.name)} FILE")
+        return True
+    verdict = gate.compare(name, against, where=where, differing=differing, why=why, **margin)
+    if json_file is not None:
+        told = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)
+        Path(json_file).write_text(f"{told}\n", encoding="utf-8")
+    if summary is not None:
+        with Path(summary).open("a", encoding="utf-8") as page:
+            page.write(verdict.to_markdown())
+    _show(holdout.name, verdict, as_json)
+    return verdict.promote
+
+
+def _rehearse(gate: EvalGate, name: str, scores: ItemScores) -> None:
+    """What would be done; nothing is."""
+    typer.echo(
+        f"It would submit {plural(len(scores), 'score')} of {scores.scorer!r} as {name!r}, and "
+        f"compare them: one look, with {gate.holdout.budget.more_candidates} now."
+    )
+    typer.echo("\nNext: the same without --dry-run.")
+
+
+def _show(ledger: str, verdict: Verdict, as_json: bool) -> None:
+    if as_json:
+        show_json(verdict.to_dict())
+        return
+    typer.echo(str(verdict))
+    promote = f"holdfast promote {quote(ledger)} {quote(verdict.candidate)}"
+    typer.echo(f"\nNext: {promote if verdict.promote else f'holdfast ledger {quote(ledger)}'}")
+
+
+def _require_writable(what: str, file: str | None) -> None:
+    """Refuse a file that cannot be written, before anything is submitted."""
+    if file is None:
+        return
+    try:
+        require.file(what, file).open("a", encoding="utf-8").close()
+    except OSError as error:
+        raise InvalidArgument(
+            f"the file {file!r} cannot be written ({error.strerror}); name another one. Nothing "
+            "was submitted."
+        ) from None

@@ -1,0 +1,300 @@
+"""`holdfast.EvalGate`: candidates of a loop, compared item by item on one set that stays true.
+
+Scores are made with the answers, so that they are computed columns of the holdout: known by a name
+or a digest, never by their content. Who is shown to be better is better; who is not may be, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.evals.submission import HowToRead, Submission, submission_of
+from holdfast.evals.verdict import Verdict
+from holdfast.question.bounds import Range
+from holdfast.question.columns import bounds_pair
+from holdfast.question.expression import ValueKind
+from holdfast.question.parse import parse_row
+from holdfast.question.text import identifier, numeral, text_of
+
+if TYPE_CHECKING:
+    from holdfast.holdout.holdout import Holdout
+    from holdfast.ledger.attachments import AttachedColumn
+    from holdfast.ledger.entries import Recorded
+
+__all__ = ["EvalGate"]
+
+_LISTED = 8
+_Ranges = tuple[float, float] | Mapping[str, tuple[float, float]]
+
+
+class EvalGate:
+    """Items that candidates are scored on, and a ledger that counts every look at them.
+
+    `score` is the range of a score, or that of each scorer by its name. `candidates` may be
+    compared at most; their number is declared, and sets what a comparison can show.
+    """
+
+    def __init__(
+        self,
+        items: Any,
+        *,
+        key: str,
+        score: _Ranges = (0.0, 1.0),
+        ledger: str | Path,
+        candidates: int = 100,
+        confidence_level: float = 0.95,
+        public: Sequence[str] | None = None,
+    ) -> None:
+        from holdfast.holdout.open import open as open_holdout
+
+        self._ranges = _ranges(score)
+        self._unmatched: dict[str, int] = {}  # by column, of what was submitted here
+        self.holdout = open_holdout(
+            items,
+            ledger=ledger,
+            key=key,
+            candidates=candidates,
+            confidence_level=confidence_level,
+            public=public,
+            described="off",  # all of the failure probability is for comparisons
+        )
+
+    @classmethod
+    def over(cls, holdout: Holdout, score: _Ranges = (0.0, 1.0)) -> Self:
+        """The gate of a holdout that is open already."""
+        gate = cls.__new__(cls)
+        gate._ranges, gate._unmatched, gate.holdout = _ranges(score), {}, holdout
+        return gate
+
+    @property
+    def key(self) -> str:
+        """The column that names the items."""
+        key = self.holdout.opening.terms.key
+        if key is None:
+            raise InvalidArgument(
+                f"{self.holdout.name!r} was opened without a key, so that no scores can be "
+                "submitted for its items; open a ledger with key= (--key)."
+            )
+        return key
+
+    @property
+    def incumbent(self) -> str | None:
+        """Whom candidates are compared with; None before anybody was promoted."""
+        found = self.holdout.incumbent
+        return None if found is None else found.removesuffix(_suffix(next(iter(self._ranges))))
+
+    def submit(
+        self, name: str, scores: Any, digest: str | None = None, **how: Unpack[HowToRead]
+    ) -> None:
+        """The scores of a candidate: a mapping, a Series, a table, or the file of a log.
+
+        With several scorers it is a mapping from their names to such scores, or a log with all of
+        them. A candidate is known by `digest`, else by what its log calls the run, else by `name`,
+        and written once: what is submitted again under a digest or run is not looked at. Items
+        without a score are refused, or count as wrong: `missing="wrong"`.
+        """
+        require.text("name", name)
+        found: dict[str | None, Submission] = {}
+        for scorer, range_ in self._ranges.items():
+            reading = how if scorer is None else how | HowToRead(score=scorer)
+            given = self._of_scorer(scores, scorer)
+            found[scorer] = submission_of(given, self.holdout.rows, self.key, range_, **reading)
+        for scorer, submitted in found.items():
+            self._attach(name, scorer, submitted, digest)
+
+    def compare(
+        self,
+        candidate: str,
+        incumbent: str | None = None,
+        min_gain: float = 0.0,
+        *,
+        no_worse_than: float | None = None,
+        score: str | None = None,
+        where: str | None = None,
+        differing: float | None = None,
+        why: str | None = None,
+    ) -> Verdict:
+        """Is the candidate better than the incumbent, by more than `min_gain`? One counted look.
+
+        With `no_worse_than` it is to be shown that it is not worse by so much. `score` names the
+        scorer (default: the first), `where` takes only items like these, a category, say, and
+        `differing` guesses in which share of the items both differ: a good guess may show more.
+        """
+        margin, scorer = _margin(min_gain, no_worse_than), self._scorer(score)
+        against = self.opponent(incumbent, scorer)
+        one, other = self._column(candidate, scorer), self._column(against, scorer)
+        if one.column == other.column:
+            raise InvalidArgument(
+                f"{candidate!r} and {against!r} are one submission; compare a candidate with "
+                "another one."
+            )
+        question, least = _claim(
+            one.name, other.name, self._ranges[scorer].low, margin, self._condition(where)
+        )
+        said = why or f"{candidate} against {against}"
+        answer = self.holdout.gate(question, at_least=least, differing=differing, why=said)
+        return Verdict(
+            candidate=candidate,
+            incumbent=against,
+            scorer=scorer,
+            where=where,
+            min_gain=margin,
+            # an earlier answer to the same question may show it, too
+            shown=answer.recorded.status == "shown" or answer.interval.low > least,
+            looks=answer.left.account.gates,
+            left=answer.left.candidates_left,
+            receipt=answer.receipt,
+            unmatched=self._unmatched.get(one.name, 0),
+            question=answer.question,
+            together=answer.left.together,
+            repeated=answer.repeated,
+        )
+
+    def opponent(self, name: str | None = None, score: str | None = None) -> str:
+        """Whom a candidate would be compared with: this submission, or the incumbent."""
+        found = self.incumbent if name is None else name
+        if found is None:
+            raise InvalidArgument(
+                "there is no incumbent to compare with; name a submission to compare with, or make "
+                "one the incumbent: gate.promote(name) (--first)."
+            )
+        self._column(found, self._scorer(score))
+        return found
+
+    def promote_if_better(
+        self,
+        candidate: str,
+        min_gain: float = 0.0,
+        *,
+        score: str | None = None,
+        differing: float | None = None,
+    ) -> Verdict:
+        """Compare a candidate with the incumbent, and put it in its place if it is shown."""
+        verdict = self.compare(candidate, None, min_gain, score=score, differing=differing)
+        if verdict.promote:
+            self.promote(candidate, why=f"{verdict.claim}, receipt {verdict.receipt[:12]}")
+        return verdict
+
+    def promote(self, name: str, why: str | None = None) -> None:
+        """Make a submission the incumbent, whatever was shown: to begin with, or by decision."""
+        self.holdout.promote(self._column(name, next(iter(self._ranges))).name, why=why)
+
+    def history(self) -> list[Recorded]:
+        """The lines of the ledger that are comparisons, in order."""
+        return [line for line in self.holdout.ledger if line.request.verb == "gate"]
+
+    def __repr__(self) -> str:
+        looks, by = len(self.history()), self.incumbent or "nobody"
+        return f"EvalGate over {self.holdout!r} · {looks:,} compared · incumbent: {by}"
+
+    def _condition(self, where: str | None) -> str | None:
+        """The condition in its normal form: it can be nothing else than one."""
+        if where is None:
+            return None
+        condition = parse_row(where, self.holdout.schema, bounded=False)
+        if condition.kind is not ValueKind.BOOLEAN:
+            raise InvalidArgument(
+                f"where is {where!r}, a {condition.kind} and no condition; write which items are "
+                "meant: category = 'math'."
+            )
+        return text_of(condition)
+
+    def _scorer(self, score: str | None) -> str | None:
+        if score is None:
+            return next(iter(self._ranges))
+        if score not in self._ranges:
+            raise InvalidArgument(
+                f"score is {score!r}, and the gate has {_named(self._ranges)}; choose one of them."
+            )
+        return score
+
+    def _of_scorer(self, scores: Any, scorer: str | None) -> Any:
+        """Of scores by scorer, those of one; a log has all of them."""
+        if scorer is None or not isinstance(scores, Mapping):
+            return scores
+        if scorer not in scores:
+            raise InvalidArgument(
+                f"there are no scores of {scorer!r}, and the gate has {_named(self._ranges)}; give "
+                "a mapping from each of them to its scores."
+            )
+        return scores[scorer]
+
+    def _attach(
+        self, name: str, scorer: str | None, submitted: Submission, digest: str | None
+    ) -> None:
+        column = name + _suffix(scorer)
+        known = digest or submitted.run
+        taken = next((each for each in self.holdout.columns if each.name == column), None)
+        if known is None and taken is not None and taken.ready:
+            raise InvalidArgument(
+                f"{name!r} was submitted before, and nothing says that this is the same; choose "
+                "another name for other scores, or say what made them: digest= (--digest)."
+            )
+        self.holdout.attach(
+            column,
+            submitted.values,
+            bounds=self._ranges[scorer],
+            missing=submitted.missing,
+            digest=f"name {column}" if known is None else known + _suffix(scorer),
+        )
+        self._unmatched[column] = submitted.unmatched
+
+    def _column(self, name: str, scorer: str | None) -> AttachedColumn:
+        wanted = name + _suffix(scorer)
+        columns = {each.name: each for each in self.holdout.columns}
+        if wanted not in columns:
+            known = [repr(each) for each in columns]
+            some = ", ".join(known[-_LISTED:]) or "nothing"
+            more = f" and {len(known) - _LISTED:,} before" if len(known) > _LISTED else ""
+            raise InvalidArgument(
+                f"{name!r} was not submitted here; there is {some}{more}. Submit its scores first."
+            )
+        return columns[wanted]
+
+
+def _ranges(score: _Ranges) -> Mapping[str | None, Range]:
+    """The range of every scorer by its name; of one without a name, by None."""
+    if not isinstance(score, Mapping):
+        return {None: bounds_pair(score, "score")}
+    if not score:
+        raise InvalidArgument("score names no scorer; give the range of each, or one range.")
+    return {
+        require.text("score", name): bounds_pair(range_, "score") for name, range_ in score.items()
+    }
+
+
+def _suffix(scorer: str | None) -> str:
+    """What a column's name says of its scorer."""
+    return "" if scorer is None else f":{scorer}"
+
+
+def _named(ranges: Mapping[str | None, Range]) -> str:
+    return ", ".join("one scorer without a name" if each is None else repr(each) for each in ranges)
+
+
+def _margin(min_gain: float, no_worse_than: float | None) -> float:
+    gain = require.non_negative("min_gain", min_gain)
+    if no_worse_than is None:
+        return gain
+    if gain:
+        raise InvalidArgument(
+            f"min_gain is {gain:g} and no_worse_than is {no_worse_than:g}; ask for one of them."
+        )
+    return -require.positive("no_worse_than", no_worse_than)
+
+
+def _claim(one: str, other: str, low: float, margin: float, where: str | None) -> tuple[str, float]:
+    """The question, and what its answer has to be above.
+
+    The average gain of some items is above the margin if and only if, over all items, the average
+    is above 0 of what those gain beyond it. A score that is missing is the lowest there is.
+    """
+    first, second = identifier(one), identifier(other)
+    if where is None:
+        return f"difference({first}, {second})", margin
+    gain = f"coalesce({first}, {numeral(low)}) - coalesce({second}, {numeral(low)})"
+    return f"avg(case when {where} then {gain} - ({numeral(margin)}) else 0 end)", 0.0

@@ -1,0 +1,106 @@
+"""What a gate says of a candidate: promote it, or not; and what was shown."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from holdfast.wording import plural
+
+__all__ = ["Verdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a candidate was shown to be better than the incumbent by more than `min_gain`.
+
+    `bound` is what the gain is shown to be above, None where nothing is shown: that says nothing
+    against the candidate. `looks` gates were tried so far, this one among them, and `left` more can
+    be (None: no number was declared). `unmatched` items had no score of the candidate, and counted
+    as wrong. A `repeated` verdict was given before, and is free.
+    """
+
+    candidate: str
+    incumbent: str
+    scorer: str | None
+    where: str | None
+    min_gain: float
+    shown: bool
+    looks: int
+    left: int | None
+    receipt: str
+    unmatched: int
+    question: str
+    together: str
+    repeated: bool = False
+
+    @property
+    def promote(self) -> bool:
+        """Whether the candidate takes the incumbent's place: only if it was shown to be better."""
+        return self.shown
+
+    @property
+    def bound(self) -> float | None:
+        """What the gain is above."""
+        return self.min_gain if self.shown else None
+
+    @property
+    def status(self) -> str:
+        """shown, or not shown."""
+        return "shown" if self.shown else "not shown"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        said = {"promote": self.promote, "status": self.status, "value": None}
+        return said | {"low": self.bound, "high": None, "bound": self.bound, **asdict(self)}
+
+    @property
+    def claim(self) -> str:
+        """What was to be shown, for people."""
+        what = "" if self.scorer is None else f" on {self.scorer}"
+        rows = "" if self.where is None else f" where {self.where}"
+        if self.min_gain < 0:
+            margin = f"is not worse than {self.incumbent} by {-self.min_gain:g} or more"
+        elif self.min_gain == 0:
+            margin = f"is better than {self.incumbent}"
+        else:
+            margin = f"is better than {self.incumbent} by more than {self.min_gain:g}"
+        return f"{self.candidate} {margin}{what}{rows}"
+
+    @property
+    def _counted(self) -> str:
+        left = "" if self.left is None else f", {plural(self.left, 'candidate')} left"
+        return f"look {self.looks:,}{left}"
+
+    def __str__(self) -> str:
+        said = f"promote: {self.claim}" if self.promote else f"not shown: that {self.claim}"
+        facts = [said, self.together, self._counted]
+        if self.unmatched:
+            facts.append(f"{plural(self.unmatched, 'item')} without a score counted as wrong")
+        if self.repeated:
+            facts.append("repeated")
+        return " · ".join(facts)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        said, *facts = (html.escape(each) for each in str(self).split(" · "))
+        return f"<div><b>{said}</b><br><small>{' &middot; '.join(facts)}</small></div>"
+
+    def to_markdown(self) -> str:
+        """A table for the summary of a job."""
+        rows = {
+            "verdict": "**promote**" if self.promote else "**not shown**",
+            "claim": self.claim,
+            "together": self.together,
+            "looks": self._counted,
+            "items without a score": f"{self.unmatched:,}",
+            "receipt": f"`{self.receipt}`",
+        }
+        lines = [f"| {name} | {_cell(told)} |" for name, told in rows.items()]
+        return "\n".join(["| gate | |", "|---|---|", *lines, ""])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,139 @@
+"""`holdfast gate NAME FILE`, as a job of continuous integration calls it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.run import holdfast
+from tests.evals.logs import FILES
+
+N = 600
+NAMES = [f"q{number:03}" for number in range(N)]
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    """A folder with a ledger of 600 items for three candidates, and files of scores."""
+    scores = {
+        "main": [number % 5 < 3 for number in range(N)],
+        "better": [number % 5 < 4 for number in range(N)],
+        "alike": [number % 5 > 1 for number in range(N)],
+    }
+    for name, right in scores.items():
+        pl.DataFrame({"item": NAMES, "acc": right}).write_csv(tmp_path / f"{name}.csv")
+    category = ["math" if number % 2 else "code" for number in range(N)]
+    pl.DataFrame({"item": NAMES, "category": category}).write_csv(tmp_path / "items.csv")
+    said = ["--key", "item", "--public", "category", "--candidates", "3", "--described", "off"]
+    assert holdfast("init", "items.csv", "--name", "bench", *said, cwd=tmp_path).returncode == 0
+    done = holdfast("gate", "bench", "main.csv", "--as", "main", "--first", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("main is the incumbent; nothing was compared.")
+    return tmp_path
+
+
+def test_promote_not_shown_refused_and_usage(bench: Path) -> None:
+    done = holdfast("gate", "bench", "better.csv", "--as", "v7", "--against", "main", cwd=bench)
+    assert done.returncode == 0
+    said = "promote: v7 is better than main · simultaneous 95 % · look 1, 2 candidates left"
+    assert done.stdout.splitlines() == [said, "", "Next: holdfast promote bench v7"]
+    done = holdfast("gate", "bench", "alike.csv", "--as", "v8", cwd=bench)
+    assert done.returncode == 5
+    assert done.stdout.startswith("not shown: that v8 is better than main")
+    words = ["gate", "bench", "alike.csv", "--as", "v9", "--digest", "prompt 9"]
+    assert holdfast(*words, "--no-worse-than", "0.3", cwd=bench).returncode == 0
+    done = holdfast(*words, "--min-gain", "0.01", cwd=bench)
+    assert done.returncode == 3
+    assert "3" in done.stderr
+    done = holdfast("gate", "bench", "alike.csv", cwd=bench)
+    assert done.returncode == 2
+    assert "--as NAME" in done.stderr
+
+
+def test_the_incumbent_is_promoted_by_a_command(bench: Path) -> None:
+    holdfast("gate", "bench", "better.csv", "--as", "v7", cwd=bench)
+    assert holdfast("promote", "bench", "v7", cwd=bench).returncode == 0
+    done = holdfast("gate", "bench", "main.csv", "--as", "again", cwd=bench)
+    assert done.stdout.startswith("not shown: that again is better than v7")
+
+
+def test_json_and_the_summary_of_a_job(bench: Path) -> None:
+    (bench / "summary.md").write_text("# Job\n\n")
+    words = ["gate", "bench", "better.csv", "--as", "v7", "--min-gain", "0.05", "--json"]
+    done = holdfast(*words, "--json-file", "gate.json", "--summary", "summary.md", cwd=bench)
+    told = json.loads(done.stdout)
+    assert told == json.loads((bench / "gate.json").read_text())
+    assert (told["promote"], told["bound"], told["looks"], told["left"]) == (True, 0.05, 1, 2)
+    summary = (bench / "summary.md").read_text()
+    assert summary.startswith("# Job\n\n| gate | |\n|---|---|\n| verdict | **promote** |\n")
+    assert told["receipt"] in summary
+
+
+def test_categories_and_rehearsals(bench: Path) -> None:
+    words = ["gate", "bench", "better.csv", "--as", "v7"]
+    done = holdfast(*words, "--dry-run", cwd=bench)
+    assert done.returncode == 0
+    assert "submit 600 scores of 'acc' as 'v7'" in done.stdout
+    assert "one look, with 3 candidates left now" in done.stdout
+    assert "v7" not in holdfast("columns", "bench", cwd=bench).stdout
+    done = holdfast(*words, "--where", "category = 'math'", cwd=bench)
+    assert done.stdout.startswith("promote: v7 is better than main where category = 'math'")
+
+
+def test_logs_and_how_they_are_read(tmp_path: Path) -> None:
+    names = [f"sum-{number:02}" for number in range(1, 13)]
+    pl.DataFrame({"id": names}).write_csv(tmp_path / "sums.csv")
+    holdfast("init", "sums.csv", "--key", "id", "--candidates", "9", cwd=tmp_path)
+    main, errors = str(FILES / "inspect.eval"), str(FILES / "inspect-errors.eval")
+    epochs = str(FILES / "inspect-epochs.json")
+    assert holdfast("gate", "sums", main, "--as", "main", "--first", cwd=tmp_path).returncode == 0
+    done = holdfast("gate", "sums", errors, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "2 items ('sum-05', 'sum-09') have no score" in done.stderr
+    done = holdfast("gate", "sums", errors, "--missing", "wrong", cwd=tmp_path)
+    assert done.returncode == 5
+    assert re.match(r"not shown: that \w{22} is better than main", done.stdout)
+    assert holdfast("gate", "sums", epochs, cwd=tmp_path).returncode == 2
+    assert holdfast("gate", "sums", epochs, "--score", "exact", cwd=tmp_path).returncode == 5
+    stopped = str(FILES / "inspect-stopped.eval")
+    assert "--partial" in holdfast("gate", "sums", stopped, cwd=tmp_path).stderr
+    said = ["--partial", "--missing", "wrong"]
+    assert holdfast("gate", "sums", stopped, *said, cwd=tmp_path).returncode == 5
+
+
+def test_options_of_the_other_form(bench: Path) -> None:
+    for words, said in [
+        (["better.csv", "--as", "x", "--at-least", "0"], "are for questions"),
+        (["avg(category = 'math')", "--against", "main"], "there is no file"),
+        (["none.csv", "--as", "x"], "there is no file 'none.csv'"),
+        (["better.csv", "--as", "x", "--min-gain", "much"], "min_gain is 'much'"),
+        (["better.csv", "--as", "x", "--against", "v0"], "'v0' was not submitted here"),
+        (["better.csv", "--as", "x", "--summary", "no/where.md"], "cannot be written"),
+    ]:
+        done = holdfast("gate", "bench", *words, cwd=bench)
+        assert done.returncode == 2, words
+        assert said in done.stderr
+
+
+def test_the_workflow_calls_the_gate_as_it_is(bench: Path) -> None:
+    """The step of the example, with the names of a job put in."""
+    page = (ROOT / "examples" / "github-actions-gate.yml").read_text(encoding="utf-8")
+    (step,) = re.findall(r"^ +holdfast gate (.*?)\n\n", page, re.DOTALL | re.MULTILINE)
+    filled = {
+        '"$HOLDFAST_LEDGER"': "bench.ledger",
+        '"$GITHUB_SHA"': "1f3870be",
+        '"$GITHUB_STEP_SUMMARY"': "summary.md",
+        "candidate.eval": "better.csv",
+    }
+    for name, value in filled.items():
+        assert name in step
+        step = step.replace(name, value)
+    words = step.replace("\\\n", " ").split()
+    done = holdfast("gate", *words, cwd=bench)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "**promote**" in (bench / "summary.md").read_text()
