@@ -17,6 +17,7 @@ from holdfast.statistics.bind import Question
 
 if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
+    from holdfast.holdout.asking import Saying
     from holdfast.holdout.verbs import Verbs
 
 __all__ = ["Ask", "Check", "Gate", "Item", "answers_of"]
@@ -90,12 +91,13 @@ def _together(
     if len(batch) == 1 or isinstance(first, Gate):
         return ()
     questions = [each.question for each in batch]
-    width = {"tolerance": first.tolerance, "half_width": first.half_width}
+    said: Saying = {"why": why, "by": by}
+    said |= {"tolerance": first.tolerance, "half_width": first.half_width}
     try:
         if isinstance(first, Ask):
-            return verbs.ask_many(questions, why=why, by=by, **width)
+            return verbs.ask_many(questions, **said)
         guesses = [each.guess for each in batch if isinstance(each, Check)]
-        return verbs.check_many(questions, guesses, why=why, by=by, **width)
+        return verbs.check_many(questions, guesses, **said)
     except _ITS_OWN:
         return ()
 
@@ -112,7 +114,13 @@ def _alone(verbs: Verbs, item: Item, why: str | None, by: str | None) -> Answer 
                     question, guess, why=why, by=by, tolerance=tolerance, half_width=half_width
                 )
             case Gate(question, at_least, at_most, differing):
-                sides = {"at_least": at_least, "at_most": at_most, "differing": differing}
-                return verbs.gate(question, why=why, by=by, **sides)
+                return verbs.gate(
+                    question,
+                    at_least=at_least,
+                    at_most=at_most,
+                    differing=differing,
+                    why=why,
+                    by=by,
+                )
     except _ITS_OWN as error:
         return error

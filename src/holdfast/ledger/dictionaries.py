@@ -254,10 +254,11 @@ def _schema(
     schema = before.beside(opening.schema)
     if member is None:
         return schema
-    own = attached[member]
-    if own.column not in schema.types:
-        schema = schema.with_column(own.column, own.type, own.bounds)
-    return schema.with_alias(dictionary.name, own.column)
+    own, alias = attached[member], {dictionary.name: attached[member].column}
+    if own.column in schema.types:
+        return schema.with_columns({}, {}, alias)
+    bounds = {} if own.bounds is None else {own.column: own.bounds}
+    return schema.with_columns({own.column: own.type}, bounds, alias)
 
 
 def _ground(dictionary: Dictionary, opening: Opening, lengths: LatePrior) -> Ground:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,7 +188,7 @@ def test_noise_is_addressed_by_the_seed() -> None:
 
 def test_a_guess_is_confirmed_or_answered() -> None:
     table = POPULATION.draw(200, np.random.default_rng(1))
-    session = Protected("analyst").open(TERMS, table, None, 5)
+    session: Any = Protected("analyst").open(TERMS, table, None, 5)
     assert session.ask(Vote.of({0: 1}), guess=0.5).status == "confirmed"
     looks = session.account.looks
     assert session.ask(Vote.of({0: 1}), guess=0.0).status == "not confirmed"
