@@ -251,9 +251,7 @@ def test_a_known_variance_narrows_the_radius(question: Mean) -> None:
 
 @every_claim
 @every_question
-def test_a_claim_takes_no_share_and_no_variance_narrows_it(
-    claims: Claims, question: Mean
-) -> None:
+def test_a_claim_takes_no_share_and_no_variance_narrows_it(claims: Claims, question: Mean) -> None:
     """What its rows show is the test's own business: exact for counts, bets for numbers."""
     wish = wish_for(claims, question)
     (plain,) = claims.offer(independent(900), leaked(1.0), [wish])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from holdfast import require
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, Refused
+from holdfast.holdout.asking import Saying
 from holdfast.statistics.bind import Question
 
 if TYPE_CHECKING:
@@ -90,12 +91,12 @@ def _together(
     if len(batch) == 1 or isinstance(first, Gate):
         return ()
     questions = [each.question for each in batch]
-    width = {"tolerance": first.tolerance, "half_width": first.half_width}
+    said = Saying(why=why, by=by, tolerance=first.tolerance, half_width=first.half_width)
     try:
         if isinstance(first, Ask):
-            return verbs.ask_many(questions, why=why, by=by, **width)
+            return verbs.ask_many(questions, **said)
         guesses = [each.guess for each in batch if isinstance(each, Check)]
-        return verbs.check_many(questions, guesses, why=why, by=by, **width)
+        return verbs.check_many(questions, guesses, **said)
     except _ITS_OWN:
         return ()
 
@@ -111,8 +112,9 @@ def _alone(verbs: Verbs, item: Item, why: str | None, by: str | None) -> Answer 
                 return verbs.check(
                     question, guess, why=why, by=by, tolerance=tolerance, half_width=half_width
                 )
-            case Gate(question, at_least, at_most, differing):
-                sides = {"at_least": at_least, "at_most": at_most, "differing": differing}
-                return verbs.gate(question, why=why, by=by, **sides)
+            case Gate(question, at_least, at_most, share):
+                return verbs.gate(
+                    question, at_least=at_least, at_most=at_most, differing=share, why=why, by=by
+                )
     except _ITS_OWN as error:
         return error

@@ -255,9 +255,12 @@ def _schema(
     if member is None:
         return schema
     own = attached[member]
-    if own.column not in schema.types:
-        schema = schema.with_column(own.column, own.type, own.bounds)
-    return schema.with_alias(dictionary.name, own.column)
+    new = own.column not in schema.types
+    return schema.with_columns(
+        {own.column: own.type} if new else {},
+        {own.column: own.bounds} if new and own.bounds is not None else {},
+        {dictionary.name: own.column},
+    )
 
 
 def _ground(dictionary: Dictionary, opening: Opening, lengths: LatePrior) -> Ground:
