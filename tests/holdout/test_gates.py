@@ -115,9 +115,9 @@ def test_of_a_computed_column_no_share_of_rows_is_public(holdout: Holdout) -> No
 
 
 def test_a_gate_takes_one_bound(holdout: Holdout) -> None:
-    for at_least, at_most in ((None, None), (0.1, 0.2)):
+    for least, most in ((None, None), (0.1, 0.2)):
         with pytest.raises(InvalidArgument, match="gate takes one of at_most= and at_least="):
-            holdout.gate("avg(label)", at_least=at_least, at_most=at_most)
+            holdout.gate("avg(label)", at_least=least, at_most=most)
     for differing in (0.0, 1.5, float("nan")):
         with pytest.raises(InvalidArgument, match="differing"):
             holdout.gate(BETTER, at_least=0, differing=differing)

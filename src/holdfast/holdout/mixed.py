@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from holdfast import require
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, Refused
+from holdfast.holdout.asking import Saying
 from holdfast.statistics.bind import Question
 
 if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
-    from holdfast.holdout.asking import Saying
     from holdfast.holdout.verbs import Verbs
 
 __all__ = ["Ask", "Check", "Gate", "Item", "answers_of"]
@@ -91,8 +91,7 @@ def _together(
     if len(batch) == 1 or isinstance(first, Gate):
         return ()
     questions = [each.question for each in batch]
-    said: Saying = {"why": why, "by": by}
-    said |= {"tolerance": first.tolerance, "half_width": first.half_width}
+    said = Saying(why=why, by=by, tolerance=first.tolerance, half_width=first.half_width)
     try:
         if isinstance(first, Ask):
             return verbs.ask_many(questions, **said)
@@ -113,14 +112,9 @@ def _alone(verbs: Verbs, item: Item, why: str | None, by: str | None) -> Answer 
                 return verbs.check(
                     question, guess, why=why, by=by, tolerance=tolerance, half_width=half_width
                 )
-            case Gate(question, at_least, at_most, differing):
+            case Gate(question, at_least, at_most, share):
                 return verbs.gate(
-                    question,
-                    at_least=at_least,
-                    at_most=at_most,
-                    differing=differing,
-                    why=why,
-                    by=by,
+                    question, at_least=at_least, at_most=at_most, differing=share, why=why, by=by
                 )
     except _ITS_OWN as error:
         return error

@@ -254,11 +254,13 @@ def _schema(
     schema = before.beside(opening.schema)
     if member is None:
         return schema
-    own, alias = attached[member], {dictionary.name: attached[member].column}
-    if own.column in schema.types:
-        return schema.with_columns({}, {}, alias)
-    bounds = {} if own.bounds is None else {own.column: own.bounds}
-    return schema.with_columns({own.column: own.type}, bounds, alias)
+    own = attached[member]
+    new = own.column not in schema.types
+    return schema.with_columns(
+        {own.column: own.type} if new else {},
+        {own.column: own.bounds} if new and own.bounds is not None else {},
+        {dictionary.name: own.column},
+    )
 
 
 def _ground(dictionary: Dictionary, opening: Opening, lengths: LatePrior) -> Ground:

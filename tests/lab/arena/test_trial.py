@@ -26,6 +26,7 @@ from holdfast.lab.world.holders import (
 from holdfast.lab.world.populations import Signs, terms_on
 from holdfast.lab.world.questions import LabQuestion, Vote, average
 from holdfast.lab.world.session import NoisyPart, Protected, planned_terms
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
 
 POPULATION = Signs(20)
@@ -186,13 +187,19 @@ def test_noise_is_addressed_by_the_seed() -> None:
     assert answers[0] == answers[1] != answers[2]
 
 
+def account_of(session: Any) -> Account:
+    """What a protected session has spent."""
+    found: Account = session.account
+    return found
+
+
 def test_a_guess_is_confirmed_or_answered() -> None:
     table = POPULATION.draw(200, np.random.default_rng(1))
     session: Any = Protected("analyst").open(TERMS, table, None, 5)
     assert session.ask(Vote.of({0: 1}), guess=0.5).status == "confirmed"
-    looks = session.account.looks
+    looks = account_of(session).looks
     assert session.ask(Vote.of({0: 1}), guess=0.0).status == "not confirmed"
-    assert session.account.looks == looks + 2, "the claim that was refuted, and the question"
+    assert account_of(session).looks == looks + 2, "the claim that was refuted, and the question"
     assert session.ask(Vote.of({0: 1})).status == "answered"
 
 
