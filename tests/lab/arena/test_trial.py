@@ -195,7 +195,7 @@ def account_of(session: Any) -> Account:
 
 def test_a_guess_is_confirmed_or_answered() -> None:
     table = POPULATION.draw(200, np.random.default_rng(1))
-    session: Any = Protected("analyst").open(TERMS, table, None, 5)
+    session = Protected("analyst").open(TERMS, table, None, 5)
     assert session.ask(Vote.of({0: 1}), guess=0.5).status == "confirmed"
     looks = account_of(session).looks
     assert session.ask(Vote.of({0: 1}), guess=0.0).status == "not confirmed"
