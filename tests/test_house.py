@@ -33,7 +33,9 @@ STOREYS = [
     {"ledger"},
     {"guessers", "holdout", "planner", ""},
     {"lab"},
-    {"cli", "service", "mcp", "sklearn"},
+    {"service", "sklearn"},
+    {"mcp"},
+    {"cli"},
     {"__main__"},
 ]
 # Guesses are part of asking, and charts draw plans as well as answers.

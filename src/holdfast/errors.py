@@ -24,6 +24,9 @@ No text ever contains a value computed from protected data.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 __all__ = [
     "BudgetExhausted",
     "DataChanged",
@@ -39,6 +42,7 @@ __all__ = [
     "Refused",
     "SaysNothing",
     "SecondLedger",
+    "Shortfall",
     "ToleranceTooLoose",
     "ToleranceTooTight",
 ]
@@ -56,8 +60,31 @@ class MissingExtra(HoldfastError, ImportError):
     """A library of an optional part is missing: the text says which extra brings it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """What a refusal lacks, in numbers; `of` says what is counted.
+
+    Of a half-width, `remaining` is the smallest that can still be had.
+    """
+
+    of: Literal["questions", "half-width", "nats"]
+    requested: float
+    remaining: float
+
+    @property
+    def missing(self) -> float:
+        return abs(self.requested - self.remaining)
+
+
 class Refused(HoldfastError):
-    """The request would break the promise, so nothing was computed and nothing was spent."""
+    """The request would break the promise, so nothing was computed and nothing was spent.
+
+    `shortfall` has the numbers of the text, for programs; None where it is not about a number.
+    """
+
+    def __init__(self, text: str, shortfall: Shortfall | None = None) -> None:
+        super().__init__(text)
+        self.shortfall = shortfall
 
 
 class ToleranceTooTight(Refused, ValueError):
