@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from holdfast.data.brought import Fields
-from holdfast.errors import InvalidArgument, LedgerUnavailable
+from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said, Saying, answers_to, better_of, several, told_before
 from holdfast.holdout.attach import attach_submitted, differing
@@ -19,6 +19,7 @@ from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_
 from holdfast.holdout.price import cost_of
 from holdfast.holdout.reading import bound_to, one_answer_of
 from holdfast.holdout.tabling import table_of_answers
+from holdfast.holdout.together import Waiting, answered_together
 from holdfast.holdout.vacuous import require_telling
 from holdfast.holdout.widths import NamedWidth, width_in_units
 from holdfast.ledger.attachments import AttachedColumn
@@ -352,6 +353,10 @@ class Holdout:
         else:
             guess = self._guess(guesses).each(len(asked))
         return self._put_many(asked, guess, Said(why, by, key, NamedWidth(tolerance, half_width)))
+
+    def answer_together(self, calls: Sequence[Waiting]) -> list[Answer | HoldfastError]:
+        """Calls of several people that wait at the same time: one batch, each told their own."""
+        return answered_together(self._desk, calls)
 
     def _put_many(
         self, asked: list[Question], guess: Guess, said: Said, *, describe: bool = False
