@@ -11,6 +11,7 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said, Saying, answers_to, better_of, several, told_before
 from holdfast.holdout.attach import attach_submitted, differing
 from holdfast.holdout.budget import Budget, Cost
+from holdfast.holdout.closing import retire
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.grouping import cost_of_discovering, groups_for, knowing
@@ -181,18 +182,14 @@ class Holdout:
 
     def chart(self, path: str | None = None) -> altair.VConcatChart:
         """Everything asked with its interval, in order; saved if a path is given."""
-        from holdfast.holdout.charts import answers_chart, require_file, save
+        from holdfast.holdout.charts import answers_chart
 
-        if path is not None:
-            require_file(path)  # before it is drawn, not after
         self._desk.refresh()
-        transcript = self._desk.transcript
-        terms = transcript.terms
-        level = terms.confidence_level if terms.simultaneous else None
-        picture = answers_chart(self.name, transcript.lines, level)
-        if path is not None:
-            save(picture, path)
-        return picture
+        return answers_chart(self._desk.transcript, path)
+
+    def retire(self, *, why: str, successor: str | None = None) -> None:
+        """Answer nothing new from here on, for good; `successor` is what to ask instead."""
+        retire(self._desk, why, successor)
 
     def close(self) -> None:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""

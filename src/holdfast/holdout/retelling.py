@@ -30,14 +30,14 @@ def by_key(requests: Sequence[Request]) -> dict[str | None, list[int]]:
 def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
     """What was left when the calls with these keys had been told; under None, what is left now."""
     with desk.store.guard:  # threads may share the transcript
-        now, count = desk.budget(), desk.transcript.count
+        left: dict[str | None, Budget] = {None: desk.budget()}
         told = {key: _told_for(desk, key) for key in keys}
         # Told together, and nothing since: to be told costs nothing.
-        newest = set(range(count - len(told) + 1, count + 1))
-        if newest == set(told.values()):
-            return {None: now, **dict.fromkeys(told, now)}
-        then = {key: budget_of(_as_of(desk, seq)[0]) for key, seq in told.items()}
-        return {None: now, **then}
+        count = desk.transcript.count
+        newest = set(range(count - len(told) + 1, count + 1)) == set(told.values())
+        for key, seq in told.items():
+            left[key] = left[None] if newest else budget_of(_as_of(desk, seq)[0])
+        return left
 
 
 def retold(desk: Desk, key: str, requests: Sequence[Request]) -> list[Answer]:

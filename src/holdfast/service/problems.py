@@ -43,6 +43,10 @@ _UNKNOWN = _Kind(
 # From the particular to the general: the first class that fits is taken.
 _KINDS: tuple[tuple[type[HoldfastError], _Kind], ...] = (
     (
+        errors.Retired,
+        _Kind(410, "retired", "The data set is retired", "Ask the data set that follows it."),
+    ),
+    (
         errors.Refused,
         _Kind(
             409,
