@@ -6,6 +6,7 @@ import csv
 import io
 import secrets
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query
@@ -15,8 +16,11 @@ from starlette.responses import Response
 from holdfast.errors import BudgetExhausted, Shortfall
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.entries import Recorded
+from holdfast.ledger.view import LedgerView
 from holdfast.planner.plan import plan as make_plan
 from holdfast.service.access import AsAnalyst, AsAnyone, CallKey, Dataset, Serving
+from holdfast.service.carried import carried_recorded
 from holdfast.service.pacing import OnTheStep
 from holdfast.service.replies import JsonReply, problems
 from holdfast.service.served import Asking, Reply, Served
@@ -38,6 +42,9 @@ __all__ = ["rest"]
 rest = APIRouter(prefix="/api/v1", responses=problems(400, 401, 403, 404, 422, 429, 503))
 _ASKS = problems(409, 410, 413)
 _T = TypeVar("_T")
+_Details = Annotated[
+    bool, Query(description="With what a client needs to make the same Answer of it.")
+]
 _MOST_LINES = 1_000
 
 
@@ -60,30 +67,47 @@ async def datasets(service: Serving, token: AsAnyone) -> Any:
 
 
 @rest.get("/datasets/{dataset}", tags=["data sets"])
-async def dataset(served: Dataset) -> Any:
+async def dataset(served: Dataset, details: _Details = False) -> Any:
     """Columns, bounds, design, and what is promised. No row is ever shown."""
-    return JsonReply(await served.read(dataset_told))
+    return JsonReply(await served.read(partial(dataset_told, details=details)))
 
 
 @rest.post("/datasets/{dataset}/ask", tags=["asking"], responses=_ASKS)
 async def ask(
-    body: AskBody, service: Serving, token: AsAnalyst, served: Dataset, key: CallKey = None
+    body: AskBody,
+    service: Serving,
+    token: AsAnalyst,
+    served: Dataset,
+    key: CallKey = None,
+    details: _Details = False,
 ) -> Any:
     """What is it? Text over the table's columns is answered by its description."""
-    return await _answered(service, token, served, body.asking(token.name, _own(token, key)))
+    asking = body.asking(token.name, _own(token, key))
+    return JsonReply(told(await _answered(service, token, served, asking), details=details))
 
 
 @rest.post("/datasets/{dataset}/check", tags=["asking"], responses=_ASKS)
 async def check(
-    body: CheckBody, service: Serving, token: AsAnalyst, served: Dataset, key: CallKey = None
+    body: CheckBody,
+    service: Serving,
+    token: AsAnalyst,
+    served: Dataset,
+    key: CallKey = None,
+    details: _Details = False,
 ) -> Any:
     """Is it about this? Almost free when confirmed."""
-    return await _answered(service, token, served, body.asking(token.name, _own(token, key)))
+    asking = body.asking(token.name, _own(token, key))
+    return JsonReply(told(await _answered(service, token, served, asking), details=details))
 
 
 @rest.post("/datasets/{dataset}/batch", tags=["asking"], responses=_ASKS)
 async def batch(
-    body: BatchBody, service: Serving, token: AsAnalyst, served: Dataset, key: CallKey = None
+    body: BatchBody,
+    service: Serving,
+    token: AsAnalyst,
+    served: Dataset,
+    key: CallKey = None,
+    details: _Details = False,
 ) -> Any:
     """Questions, or checks of guesses, chosen together: one scan, one shared leakage."""
     own = _own(token, key)
@@ -107,7 +131,8 @@ async def batch(
         return await served.known(put)
 
     many = len(body.questions)
-    return JsonReply(told(await _capped(service, token, own, many, work, known)))
+    found = await _capped(service, token, own, many, work, known)
+    return JsonReply(told(found, details=details))
 
 
 @rest.post("/datasets/{dataset}/cost", tags=["asking"], responses=problems(409, 410))
@@ -123,9 +148,11 @@ async def cost(body: CostBody, token: AsAnalyst, served: Dataset) -> Any:
 
 
 @rest.get("/datasets/{dataset}/budget", tags=["data sets"])
-async def budget(served: Dataset) -> Any:
+async def budget(served: Dataset, details: _Details = False) -> Any:
     """What is left, after everything that anybody has asked, and what is promised."""
-    return JsonReply(await served.read(lambda holdout: holdout.budget.to_dict()))
+    found = await served.read(lambda holdout: holdout.budget)
+    carried = {"details": {"account": found.account.to_dict()}} if details else {}
+    return JsonReply({**found.to_dict(), "text": str(found), **carried})
 
 
 @rest.get("/datasets/{dataset}/ledger", tags=["data sets"])
@@ -134,6 +161,7 @@ async def ledger(
     token: AsAnyone,
     after: Annotated[int, Query(ge=0, le=10**12, description="Lines after this number.")] = 0,
     limit: Annotated[int, Query(ge=1, le=_MOST_LINES)] = 100,
+    details: _Details = False,
 ) -> Any:
     """What was asked and answered, line by line; `next` is the `after` of the next page."""
 
@@ -142,10 +170,12 @@ async def ledger(
         lines = [line for line in view.to_dicts() if (line["number"] or 0) > after][: limit + 1]
         more = len(lines) > limit
         shown = ledger_told(lines[:limit], token)
+        carried = _carried(view, shown, token) if details else {}
         return {
             "lines": shown,
             "next": shown[-1]["number"] if more else None,
             "together": view.together,
+            **carried,
         }
 
     return JsonReply(await served.read(page))
@@ -189,6 +219,22 @@ async def plan(
     return JsonReply({**made.to_dict(), "text": str(made)})
 
 
+def _carried(view: LedgerView, shown: list[dict[str, Any]], token: Token) -> dict[str, Any]:
+    """The lines of a page and their looks, whole; a viewer does not learn who asked."""
+    numbers = {line["number"] for line in shown}
+    lines = [line for line in view if line.number in numbers]
+    mine = {look for line in lines for look in (line.look, *line.parts)}
+    looks = [look for look in view.looks if look.look in mine]
+
+    def carried(recorded: Recorded) -> dict[str, Any]:
+        body = carried_recorded(recorded)
+        if token.role == "viewer":
+            body["request"]["by"] = None
+        return body
+
+    return {"details": {"lines": list(map(carried, lines)), "looks": list(map(carried, looks))}}
+
+
 def _own(token: Token, key: str | None) -> str | None:
     """A key is its owner's: nobody is told an answer by the key of another."""
     return None if key is None else f"{token.id} {key}"
@@ -199,14 +245,14 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
 
 
-async def _answered(service: Service, token: Token, served: Served, asking: Asking) -> JsonReply:
+async def _answered(service: Service, token: Token, served: Served, asking: Asking) -> Reply:
     async def work() -> Reply:
         return await served.answer(asking)
 
     async def known() -> Reply | None:
         return await served.known(asking.put_to)
 
-    return JsonReply(told(await _capped(service, token, asking.key, 1, work, known)))
+    return await _capped(service, token, asking.key, 1, work, known)
 
 
 async def _capped(
