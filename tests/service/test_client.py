@@ -152,7 +152,7 @@ def test_errors_are_those_of_a_local_one(
         with pytest.raises((InvalidArgument, InvalidQuestion)):
             remote.ask(never)
     with pytest.raises(InvalidArgument, match="plain numbers"):
-        remote.check(LATE, guess=object())  # type: ignore[arg-type]
+        remote.check(LATE, guess=object())  # type: ignore[call-overload]
     token = service.tokens.create("bob", "analyst", questions=1).text
     with holdfast.connect(url, token=token) as capped:
         capped.ask("avg(x > 31)")

@@ -116,7 +116,7 @@ class Sender:
 
 
 def _pause(attempt: int) -> float:
-    return min(1.0, 0.1 * 2**attempt)
+    return min(1.0, 0.1 * 2.0**attempt)
 
 
 def _passes(text: bytes) -> bool:
