@@ -223,7 +223,7 @@ def test_what_nobody_foresaw_is_told_as_nothing(
 
 
 def test_the_canaries_would_be_found() -> None:
-    for text in ("x canaryvalue1", "8317265.0", "File app.py", "select * from t", "/tmp/x"):
+    for text in ("x canaryvalue1", "8317265.0", "File app.py", "SELECT * FROM t", "/tmp/x"):
         with pytest.raises(AssertionError):
             require_clean(text)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from functools import partial
 from typing import Annotated, Any
 
@@ -25,6 +23,7 @@ from holdfast.service.wire import (
     BatchBody,
     CheckBody,
     CostBody,
+    csv_of,
     dataset_told,
     ledger_told,
     told,
@@ -152,16 +151,8 @@ async def ledger(
 async def ledger_csv(served: Dataset, token: AsAnyone) -> Any:
     """The whole ledger as CSV, parts under what they are parts of."""
 
-    def written(holdout: Holdout) -> str:
-        lines = ledger_told(holdout.ledger.to_dicts(parts=True), token)
-        text = io.StringIO()
-        if lines:
-            rows = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
-            rows.writeheader()
-            rows.writerows({name: _cell(line[name]) for name in line} for line in lines)
-        return text.getvalue()
-
-    return Response(await served.read(written), media_type="text/csv; charset=utf-8")
+    lines = await served.read(lambda holdout: holdout.ledger.to_dicts(parts=True))
+    return Response(csv_of(ledger_told(lines, token)), media_type="text/csv; charset=utf-8")
 
 
 @rest.get("/plan", tags=["planning"], responses=problems(409))
@@ -200,8 +191,3 @@ def _carried(view: LedgerView, shown: list[dict[str, Any]], token: Token) -> dic
         return body
 
     return {"details": {"lines": list(map(carried, lines)), "looks": list(map(carried, looks))}}
-
-
-def _cell(value: Any) -> Any:
-    """A text that a spreadsheet would run as a formula is quoted."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value

@@ -6,6 +6,8 @@ run, opened or unpickled.
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,6 +30,7 @@ __all__ = [
     "CostBody",
     "TokenBody",
     "column_told",
+    "csv_of",
     "dataset_told",
     "ledger_told",
     "told",
@@ -218,6 +221,21 @@ def ledger_told(lines: list[dict[str, Any]], reader: Token) -> list[dict[str, An
     """Lines of the ledger without the keys of calls; a viewer does not learn who asked."""
     hidden = {"key", "by"} if reader.role == "viewer" else {"key"}
     return [{name: line[name] for name in line if name not in hidden} for line in lines]
+
+
+def csv_of(lines: list[dict[str, Any]]) -> str:
+    """Lines of the ledger as CSV."""
+    text = io.StringIO()
+    if lines:
+        rows = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
+        rows.writeheader()
+        rows.writerows({name: _cell(line[name]) for name in line} for line in lines)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A text that a spreadsheet would run as a formula is quoted."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
 
 
 def column_told(column: AttachedColumn, reader: Token) -> dict[str, Any]:
