@@ -33,7 +33,7 @@ def ada(service: Service) -> Iterator[TestClient]:
 
 
 def mark_of(page: str) -> str:
-    return re.findall(r'name="mark" value="([^"]+)"', page)[0]
+    return str(re.findall(r'name="mark" value="([^"]+)"', page)[0])
 
 
 def form_of(client: TestClient, path: str = f"{DATA}/ask", **said: str) -> dict[str, str]:
