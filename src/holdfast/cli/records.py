@@ -17,7 +17,7 @@ from holdfast.cli.progress import progress
 from holdfast.errors import InvalidArgument, LedgerTampered
 
 if TYPE_CHECKING:
-    from holdfast.ledger.audit import Finding
+    from holdfast.ledger.retraced import Finding
 
 __all__ = ["AUDIT_FAILED", "audit", "budget", "ledger"]
 
