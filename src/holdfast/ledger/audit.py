@@ -89,11 +89,11 @@ def retrace(source: Audited, progress: Callable[[int, int], None] | None = None)
         sealed = " and sealed" if source.unchecked is None else "; its seal was not compared"
         chain = Finding("chain", True, f"{len(entries):,} entries, unbroken{sealed}")
         promises, places = _follow(transcript, _told(entries, progress), kept)
+        if not promises.fine:
+            return Retraced([chain, promises], transcript)
+        whole = [_failure_probability(transcript), _unfinished(transcript), *_closed(transcript)]
     except LedgerTampered as error:
         return Retraced([Finding("chain", False, str(error))])
-    if not promises.fine:
-        return Retraced([chain, promises], transcript)
-    whole = [_failure_probability(transcript), _unfinished(transcript), *_closed(transcript)]
     return Retraced([chain, promises, *whole], transcript, places)
 
 
