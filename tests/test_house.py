@@ -33,7 +33,9 @@ STOREYS = [
     {"ledger"},
     {"certificate", "guessers", "holdout", "planner", ""},
     {"lab"},
-    {"cli", "service", "mcp", "sklearn"},
+    {"service", "sklearn"},
+    {"mcp"},
+    {"cli"},
     {"__main__"},
 ]
 # Guesses are part of asking, charts draw plans as well as answers, and a holdout certifies itself.

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.app import Json, app, read_number, show_json
+from holdfast.cli.app import Json, app, read_bounds, show_json
 from holdfast.cli.ledgers import Data, Name, TableName, looked_at, opened
-from holdfast.question.columns import bounds_pair
 from holdfast.question.text import identifier
 
 __all__ = ["attach", "columns"]
@@ -48,9 +47,7 @@ def attach(
     Each belongs to the row with its key, the column named by --key at init. A name is written once;
     the same values under another name are the same column.
     """
-    declared = None
-    if bounds is not None:
-        declared = bounds_pair(tuple(read_number("bounds", end) for end in bounds))
+    declared = read_bounds(bounds)
     holdout = opened(name, data, table, None)
     found = holdout.attach(
         column, file, key=key, value=value, bounds=declared, missing=missing, by=by

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from holdfast import require
-from holdfast.cli.app import Json, app, read_number, sampling_of_text, show_json
+from holdfast.cli.app import Json, app, read_bounds, read_number, show_json
 from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
 from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.statistics import call
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from holdfast.holdout.distribution import Distribution
     from holdfast.holdout.groups import Groups
     from holdfast.holdout.holdout import Holdout
-    from holdfast.question.columns import Schema
 
 __all__ = ["ask", "check", "init"]
 
@@ -159,8 +158,7 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Protect a table: fingerprint it and open its ledger."""
-    from holdfast.cli.mechanisms import options_of_text
-    from holdfast.holdout.open import open as open_holdout
+    from holdfast.cli.opening import protected
     from holdfast.ledger.naming import is_there
 
     path = require.file("name", f"{name or Path(data).stem}.ledger")
@@ -169,26 +167,26 @@ def init(
             f"there is already a ledger {str(path)!r}; ask it (holdfast budget {path.stem}), or "
             "choose another --name."
         )
-    declared = _with_learnt_bounds(schema, train) if learn_bounds else schema
     with warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always", SecondLedger)
-        holdout = open_holdout(
+        holdout = protected(
+            path,
             data,
-            ledger=path,
-            questions=read_number("questions", questions),  # type: ignore[arg-type]
-            surprises=read_number("surprises", surprises),  # type: ignore[arg-type]
-            tolerance=read_number("tolerance", tolerance),
-            confidence_level=read_number("confidence_level", confidence_level),
-            sampling=sampling_of_text(sampling),
-            schema=declared,
+            questions=questions,
+            surprises=surprises,
+            tolerance=tolerance,
+            confidence_level=confidence_level,
+            sampling=sampling,
+            schema=schema,
             train=train,
+            learn_bounds=learn_bounds,
             design=design,
             described=described,
-            described_share=read_number("described_share", described_share),
+            described_share=described_share,
             key=key,
             public=public,
             mechanism=mechanism,
-            options=options_of_text(option or []),
+            option=option,
             private=private,
             table=table,
         )
@@ -213,23 +211,6 @@ def init(
         typer.echo(f"\nNext: holdfast plan --rows {holdout.rows} --questions {many}")
         return
     typer.echo(f"\nNext: holdfast ask {quote(path.stem)} {_first_question(holdout)}")
-
-
-def _with_learnt_bounds(schema: str | None, train: str | None) -> Schema:
-    """What the file declares, and the ranges that training rows have in other columns."""
-    from holdfast.data.learning import learn_schema
-    from holdfast.data.source import open_sample
-    from holdfast.question.columns import Schema
-
-    if train is None:
-        raise InvalidArgument("--learn-bounds needs --train FILE: rows to learn them from.")
-    declared = Schema(open_sample(train).types).declare(schema)
-    learnt = {
-        name: entry
-        for name, entry in learn_schema(train).items()
-        if isinstance(entry, tuple) and name not in declared.bounds
-    }
-    return declared.declare(learnt)
 
 
 def _show_learnt(holdout: Holdout, train: str | None, schema: str | None) -> None:
@@ -302,9 +283,10 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Ask a question without a guess."""
-    from holdfast.cli.asked import question_of
+    from holdfast.statistics.asked import question_of
 
-    asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
+    ends = read_bounds(bounds)
+    asked = question_of(question, where=where, by=by, bounds=ends, better=better)
     wanted = _wanted(tolerance, half_width)
     if dry_run:
         known = resumed(name, train, guesser)
@@ -351,9 +333,10 @@ def check(
     A guess that is not confirmed is a surprise, and is answered as an ask is. The same statistics
     as for ask.
     """
-    from holdfast.cli.asked import question_of
+    from holdfast.statistics.asked import question_of
 
-    asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
+    ends = read_bounds(bounds)
+    asked = question_of(question, where=where, by=by, bounds=ends, better=better)
     if [guess, guess_from, at_most, at_least].count(None) != 3:
         raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
     claim: dict[str, Any] = {

@@ -43,6 +43,7 @@ def attach_submitted(
     declared = _declared(name, found, bounds)
     digest = found.digest()
     desk.refresh()
+    desk.transcript.account.require_in_use()
     known = _known(desk, name, found, digest, declared)
     if known is not None:
         return known

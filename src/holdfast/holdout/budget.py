@@ -73,7 +73,9 @@ class Budget:
     def remaining(self) -> str:
         """What is left, in few words; confirmed guesses leave more."""
         if self.account.closed is not None:
-            return "closed but for described questions"
+            return (
+                "retired" if self.account.closed.retired else "closed but for described questions"
+            )
         return f"{self.questions_left:,} left{self._unguessed}"
 
     @property
@@ -87,6 +89,8 @@ class Budget:
     def _left(self) -> str:
         """What is left, in a sentence."""
         closed = self.account.closed
+        if closed is not None and closed.retired:
+            return f"nothing, since {closed.at}, when it was retired: {closed.why}"
         if closed is not None:
             return f"described questions only, since {closed.at}, when {closed.why}"
         asks = f"{plural(self.questions_left, 'question')}{self._unguessed}"

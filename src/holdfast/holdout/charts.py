@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     import altair
 
     from holdfast.ledger.entries import Recorded
+    from holdfast.ledger.transcript import Transcript
     from holdfast.mechanisms.mechanism import Status
     from holdfast.planner.table import Plan
 
@@ -123,29 +123,32 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
     )
 
 
-def answers_chart(
-    name: str, lines: Sequence[Recorded], confidence_level: float | None
-) -> altair.VConcatChart:
-    """What was asked with its interval, line by line; without a level nothing is promised.
+def answers_chart(transcript: Transcript, path: str | None = None) -> altair.VConcatChart:
+    """What was asked with its interval, line by line; saved if a path is given.
 
     There is a panel for each range of values.
     """
-    alt = drawing_library()
+    if path is not None:
+        require_file(path)  # before it is drawn, not after
+    alt, lines, terms = drawing_library(), transcript.lines, transcript.terms
     if not lines:
         raise InvalidArgument("no question has been answered yet, so there is nothing to draw.")
     panels: dict[str, list[Recorded]] = {}
     for line in lines:
         title = f"value with its interval, range {line.range.low:g} to {line.range.high:g}"
         panels.setdefault(title, []).append(line)
-    return alt.vconcat(  # type: ignore[no-any-return]
+    picture: altair.VConcatChart = alt.vconcat(
         *(_answers_panel(alt, title, shown) for title, shown in panels.items()),
         title=alt.Title(
-            f"{name}: {len(lines):,} answers",
-            subtitle="no promise: every interval is the whole range"
-            if confidence_level is None
-            else f"simultaneous {percent(confidence_level)}: all intervals together",
+            f"{transcript.opening.name}: {len(lines):,} answers",
+            subtitle=f"simultaneous {percent(terms.confidence_level)}: all intervals together"
+            if terms.simultaneous
+            else "no promise: every interval is the whole range",
         ),
     )
+    if path is not None:
+        save(picture, path)
+    return picture
 
 
 def _answers_panel(alt: Any, title: str, shown: list[Recorded]) -> Any:

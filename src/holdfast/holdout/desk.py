@@ -176,6 +176,7 @@ class Desk:
     def offers(self, wishes: Sequence[Wish], account: Account) -> tuple[Mechanism, list[Offer]]:
         """The public terms of answering on an account; or a refusal."""
         transcript = self.transcript
+        account.require_in_use()
         if transcript.describing is not None and is_described(wishes[0].question):
             mechanism = transcript.describing
             return mechanism, mechanism.offer(transcript.terms, account, wishes)

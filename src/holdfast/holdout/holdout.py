@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from holdfast.data.brought import Fields
-from holdfast.errors import InvalidArgument, LedgerUnavailable
+from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said, Saying, answers_to, better_of, several, told_before
 from holdfast.holdout.attach import attach_submitted, differing
 from holdfast.holdout.budget import Budget, Cost
+from holdfast.holdout.closing import retire
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.grouping import cost_of_discovering, groups_for, knowing
@@ -19,6 +20,7 @@ from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_
 from holdfast.holdout.price import cost_of
 from holdfast.holdout.reading import bound_to, one_answer_of
 from holdfast.holdout.tabling import table_of_answers
+from holdfast.holdout.together import Waiting, answered_together
 from holdfast.holdout.vacuous import require_telling
 from holdfast.holdout.widths import NamedWidth, width_in_units
 from holdfast.ledger.attachments import AttachedColumn
@@ -181,18 +183,14 @@ class Holdout:
 
     def chart(self, path: str | None = None) -> altair.VConcatChart:
         """Everything asked with its interval, in order; saved if a path is given."""
-        from holdfast.holdout.charts import answers_chart, require_file, save
+        from holdfast.holdout.charts import answers_chart
 
-        if path is not None:
-            require_file(path)  # before it is drawn, not after
         self._desk.refresh()
-        transcript = self._desk.transcript
-        terms = transcript.terms
-        level = terms.confidence_level if terms.simultaneous else None
-        picture = answers_chart(self.name, transcript.lines, level)
-        if path is not None:
-            save(picture, path)
-        return picture
+        return answers_chart(self._desk.transcript, path)
+
+    def retire(self, *, why: str, successor: str | None = None) -> None:
+        """Answer nothing new from here on, for good; `successor` is what to ask instead."""
+        retire(self._desk, why, successor)
 
     def certificate(self, path: str | None = None) -> ReuseCertificate:
         """All that was promised and answered, to be shown; saved as .html or .json if named."""
@@ -359,6 +357,10 @@ class Holdout:
         else:
             guess = self._guess(guesses).each(len(asked))
         return self._put_many(asked, guess, Said(why, by, key, NamedWidth(tolerance, half_width)))
+
+    def answer_together(self, calls: Sequence[Waiting]) -> list[Answer | HoldfastError]:
+        """Calls of several people that wait at the same time: one batch, each told their own."""
+        return answered_together(self._desk, calls)
 
     def _put_many(
         self, asked: list[Question], guess: Guess, said: Said, *, describe: bool = False

@@ -308,7 +308,10 @@ def _unfinished(transcript: Transcript) -> Finding:
 def _closed(transcript: Transcript) -> list[Finding]:
     """Since when nothing but described questions was answered: more would be a fault above."""
     closed = transcript.account.closed
-    return [] if closed is None else [Finding("closed", True, f"at {closed.at}: {closed.why}")]
+    if closed is None:
+        return []
+    what = "retired" if closed.retired else "closed"
+    return [Finding(what, True, f"at {closed.at}: {closed.why}")]
 
 
 def _filing(due: Sequence[FiledPlace], entries: int, reader: Reader) -> Finding:

@@ -8,6 +8,7 @@
   nothing. For a call with a key, everything that was told.
 * ``close/1``: asks and checks are ended for good, durable before anything else of the rows is read:
   from here on only described questions are answered.
+* ``retire/1``: nothing new is answered any more; it may name what is to be asked instead.
 * ``attach/1``: a column that arrived later: its name, and the digest of its values, which are in a
   file beside the ledger (`ledger.columns`) before the entry is written.
 * ``abandon/1``: the batch can never be finished (a Python function is gone, an engine cannot
@@ -48,6 +49,7 @@ __all__ = [
     "closing",
     "lies_in",
     "reservation",
+    "retirement",
     "settlement",
     "telling",
     "verdict_of",
@@ -353,6 +355,11 @@ def abandonment(at: str, reserved: int, reason: str) -> dict[str, Any]:
 def closing(at: str, why: str) -> dict[str, str]:
     """The entry that ends asks and checks."""
     return {"kind": "close/1", "at": at, "why": why}
+
+
+def retirement(at: str, why: str, successor: str | None) -> dict[str, Any]:
+    """The entry after which nothing new is answered."""
+    return {"kind": "retire/1", "at": at, "why": why, "successor": successor}
 
 
 def telling(at: str, key: str | None, lines: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -248,9 +248,8 @@ def explanation(transcript: Transcript) -> str:
         )
     closed = transcript.account.closed
     if closed is not None:
-        lines.append(
-            f"      Closed at {closed.at} for everything but described questions: {closed.why}"
-        )
+        for_what = "everything" if closed.retired else "everything but described questions"
+        lines.append(f"      Closed at {closed.at} for {for_what}: {closed.why}")
     lines.append("")
     lines.append(f"Leakage in all: {transcript.committed.nats:.6g} nats.")
     return "\n".join(lines)

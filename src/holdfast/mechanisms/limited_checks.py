@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from holdfast.data.sample import Sample
-from holdfast.errors import BudgetExhausted
+from holdfast.errors import BudgetExhausted, Shortfall
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
@@ -45,7 +45,8 @@ class LimitedChecks:
                 f"requested up to {worst:.4g} nats for a check; remaining {left:.4g} of the "
                 f"{self.beside.nats:g} set aside for checks (leakage_nats); missing "
                 f"{worst - left:.3g}. Use ask, check fewer guesses at once, or set more aside in a "
-                "new ledger with fresh rows."
+                "new ledger with fresh rows.",
+                Shortfall("nats", worst, left),
             )
         return offers
 
