@@ -191,12 +191,12 @@ def _attached(transcript: Transcript) -> Iterator[str]:
 
 def _ended(said: Mapping[str, Any]) -> Iterator[str]:
     """What was closed, given up or is still waiting."""
-    told = []
-    if said["closed"] is not None:
-        told.append(
-            f"Since {_time(said['closed']['at'])} only described questions are answered: "
-            f"{_free(said['closed']['why'])}."
-        )
+    closed, told = said["closed"], []
+    if closed is not None:
+        after = "nothing new is" if closed["retired"] else "only described questions are"
+        told.append(f"Since {_time(closed['at'])} {after} answered: {_free(closed['why'])}.")
+        if closed["successor"] is not None:
+            told.append(f"Ask {_free(closed['successor'])} instead.")
     told += [
         f"<code>{_free(question)}</code> was never answered, and keeps its charge."
         for question in said["given_up"]

@@ -46,7 +46,7 @@ def statement_of(transcript: Transcript) -> dict[str, Any]:
             "nats": account.nats,
             "failure_probability": spent,
         },
-        "closed": None if closed is None else {"at": closed.at, "why": closed.why},
+        "closed": None if closed is None else closed._asdict(),
         "attached": transcript.attached.bodies(),
         "answers": view_of(transcript, budget.together).to_dicts(parts=True),
         "given_up": [asked.offer.question for asked in transcript.abandoned],
