@@ -34,7 +34,7 @@ STOREYS = [
     {"certificate", "guessers", "holdout", "planner", ""},
     {"lab"},
     {"service", "sklearn"},
-    {"mcp"},
+    {"agents"},
     {"cli"},
     {"__main__"},
 ]

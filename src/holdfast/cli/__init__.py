@@ -29,6 +29,7 @@ def whole_app() -> Typer:
         "holdout",
         "columns",
         "records",
+        "mcp",
         "listing",
         "demo",
         "attack",
