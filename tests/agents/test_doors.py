@@ -69,6 +69,14 @@ def test_the_ledgers_name_is_needed_before_anything_is_served(tmp_path: Path) ->
     assert "there is no ledger" in done.stderr
 
 
+def test_without_the_extra_it_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "holdfast.agents.server")
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
+    done = holdfast("mcp", "t", cwd=folder)
+    assert done.returncode == 2
+    assert "pip install 'holdfast[mcp]'" in done.stderr
+
+
 def test_every_token_has_its_own_holdout_and_name(tmp_path: Path) -> None:
     how: dict[str, Any] = {"tolerance": 0.2, "questions": 20, "schema": {"x": (-60, 180)}}
     with (

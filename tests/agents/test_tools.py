@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Iterator
@@ -282,6 +283,16 @@ def test_what_others_wrote_is_not_for_agents(holdout: Holdout) -> None:
     assert "ignore" not in result.model_dump_json()
     nobody = facts_of(called(holdout, "history", who=None))
     assert [line["mine"] for line in nobody["lines"]] == [False, False]
+
+
+def test_calls_at_the_same_time_are_answered_one_by_one(holdout: Holdout) -> None:
+    async def script(client: Client) -> list[CallToolResult]:
+        said = [{"question": f"avg(x > {place})", "guess": 0.5} for place in range(10, 26, 2)]
+        return await asyncio.gather(*(client.call_tool("check", each) for each in said))
+
+    found = talk(lambda _: Caller(holdout, "agent"), script)
+    assert sorted(facts_of(each)["answers"][0]["number"] for each in found) == [*range(1, 9)]
+    assert len(holdout.ledger) == 8
 
 
 # Resources ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from holdfast.certificate.certificate import KIND, ReuseCertificate, digest_of, 
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
 from holdfast.ledger.alike import alike
 from holdfast.ledger.audit import retrace
-from holdfast.ledger.chain import Row
+from holdfast.ledger.chain import RESTORE, Row
 from holdfast.ledger.retraced import Copied, Finding
 
 __all__ = ["audit_certificate", "is_certificate"]
@@ -48,7 +49,7 @@ def audit_certificate(
     except (ValueError, RecursionError) as error:
         return [Finding("file", False, f"it is no certificate, or no longer one: {error}")]
     again = retrace(Copied(rows), progress)
-    found = [_file(text, facts), *again.findings]
+    found = [_file(text, facts), *map(_of_a_copy, again.findings)]
     if again.places is not None:
         found.append(_statement(facts, rows))
     return found
@@ -70,6 +71,11 @@ def _row(place: int, entry: Any) -> Row:
         case {"seq": int(seq), "text": str(text), "hash": str(hashed), **rest} if not rest:
             return seq, text, hashed
     raise ValueError(f"entry {place} lacks its number, its text or its hash, or has more")
+
+
+def _of_a_copy(finding: Finding) -> Finding:
+    """What is said of a ledger, without what to do about one: a copy is not restored."""
+    return replace(finding, detail=finding.detail.removesuffix(RESTORE).rstrip())
 
 
 def _file(text: str, facts: Mapping[str, Any]) -> Finding:

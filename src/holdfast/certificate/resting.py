@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +12,15 @@ from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRu
 from holdfast.described.rounded import RoundedGroupMean, RoundedMean
 from holdfast.described.rule import Rule
 from holdfast.described.shares import GroupShare, Overlap, Share
-from holdfast.errors import HoldfastError
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.profile import profile_of
 from holdfast.statistics.derived import Conditional, Difference, Total
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.moments import Correlation, Covariance, Variance
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.recorded import asked_again
+from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.scores import F1Score
 from holdfast.theory.base.theorem import SOURCES, registry
 
@@ -45,7 +45,7 @@ _JOINED: Mapping[type[Bound], tuple[str, ...]] = {
     Quantile: ("quantile_interval",),
     F1Score: ("ratio_interval",),
 }
-_STATUSES = {"confirmed": "confirmed_log_charge", "surprise": "surprise_log_charge"}
+_CLAIMED = {"confirmed": "confirmed_log_charge", "surprise": "surprise_log_charge"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +89,19 @@ def _named(transcript: Transcript) -> Iterator[str]:
             yield from _of_whole(line, transcript)
 
 
-def _of_look(look: Recorded, transcript: Transcript) -> Iterable[str]:
+def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
     if look.rule is not None:
-        return ["described_log_level", *_of_rule(look.rule)]
-    profile = type(transcript.terms.concentration).__name__
-    variance = [] if look.variance is None else ["Bernstein"]
-    if look.status in _STATUSES:
-        return ["leakage_log_failure", _STATUSES[look.status], profile, *variance]
-    promised = kind_of(transcript.opening.mechanism["name"]).theorem
-    return [profile, *variance] if promised is None else [promised, profile, *variance]
+        yield "described_log_level"
+        yield from _of_rule(look.rule)
+        return
+    if look.status in _CLAIMED:
+        yield from ("leakage_log_failure", _CLAIMED[look.status])
+    else:
+        yield kind_of(transcript.opening.mechanism["name"]).theorem or ""
+    statistic = recorded_statistic(look.question, transcript.table)
+    yield type(profile_of(statistic, transcript.terms)).__name__
+    if look.variance is not None:
+        yield "Bernstein"
 
 
 def _of_rule(rule: Rule) -> Iterator[str]:
@@ -129,8 +133,4 @@ def _of_rule(rule: Rule) -> Iterator[str]:
 
 def _of_whole(line: Recorded, transcript: Transcript) -> tuple[str, ...]:
     """The theorem by which a line follows from its looks."""
-    try:
-        question = asked_again(line.question, transcript.table)
-    except HoldfastError:
-        return ()
-    return _JOINED.get(type(question), ())
+    return _JOINED.get(type(asked_again(line.question, transcript.table)), ())
