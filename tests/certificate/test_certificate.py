@@ -103,6 +103,8 @@ def test_the_page_says_every_answer_and_limit(session: Path) -> None:
     for each in facts["theorems"]:
         assert each["name"] in page
     assert "team 7" in page
+    for status in {line["status"] for line in facts["answers"] if line["part_of"] is None}:
+        assert f"<i>{status}</i>: " in page
     assert "only described questions are answered" in page
 
 

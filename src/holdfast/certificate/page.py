@@ -30,12 +30,24 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 _GOOD, _BAD = {"confirmed", "shown"}, {"no promise", "says nothing", "unfinished"}
 _DESCRIBED = (
     "Questions that are text over the table's own columns are <i>described</i>: each is answered "
-    "exactly, and the longer its text, counted in bits, the wider its interval; how many there are "
+    "{how}, and the longer its text, counted in bits, the wider its interval; how many there are "
     "makes no difference. "
 )
+_HOW = {"exact": "exactly", "rounded": "with its value rounded to a public grid", "off": ""}
 _NATS = (
     "Nats count how much the answers may have told of the rows: what leaks more leaves less to ask."
 )
+_STATUSES = {
+    "answered": "its value was asked for",
+    "confirmed": "somebody claimed it, and the rows bear the claim out",
+    "surprise": "somebody guessed it, the rows did not bear the guess out, and it was answered",
+    "not confirmed": "somebody guessed it, and the rows did not bear the guess out",
+    "shown": "it is shown to be beyond the bound that was named",
+    "not shown": "it could not be shown, which says nothing about it",
+    "says nothing": "the interval is the whole range of what is possible",
+    "no promise": "nothing is promised about this value",
+    "unfinished": "it was begun and never told",
+}
 # They turn the letters around them, so that a name may look like another.
 _TURNING = re.compile("[\\x00-\\x1f\\x7f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
 _HEADINGS = ("", "Answer", "Question", "Who, when and why", "Rows", "Price")
@@ -100,7 +112,7 @@ def _promised(said: Mapping[str, Any], transcript: Transcript) -> str:
         f'<p class="promise{none}">{escape(said["promise"])}</p>'
         f"<dl>{cells}</dl>"
         f"<h2>What is assumed</h2><p>{_free(_sentence(said['assumes']))}</p>{parted}"
-        f"<p>{_DESCRIBED if terms.describes else ''}"
+        f"<p>{_DESCRIBED.format(how=_HOW[terms.described]) if terms.describes else ''}"
         f"{'Other questions' if terms.describes else 'Questions'} "
         f"are answered by <i>{escape(said['mechanism']['name'])}</i>: "
         f"{escape(said['mechanism']['summary'])} {_NATS}</p>"
@@ -114,10 +126,17 @@ def _answers(transcript: Transcript) -> str:
         return "<h2>Every answer</h2><p>No question has been asked yet.</p>"
     head = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
     rows = [row for line in view for row in _rows(line, view.parts(line), view.rows)]
+    statuses = dict.fromkeys(line.status for line in view)
+    legend = "; ".join(
+        f"<i>{each}</i>: {_STATUSES[each]}" for each in statuses if each in _STATUSES
+    )
     return (
-        '<h2>Every answer</h2><p class="note">In the order in which they were given. The bar shows '
-        "the interval within all values that were possible.</p>\n"
-        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
+        '<h2>Every answer</h2><p class="note">In the order in which they were given: the value, '
+        "and in brackets the interval that holds the true one. The bar shows the interval within "
+        "all values that were possible.</p>\n"
+        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n"
+        + "\n".join(rows)
+        + f'\n</tbody></table>\n<p class="note">{legend}.</p>'
     )
 
 

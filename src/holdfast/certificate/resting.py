@@ -45,6 +45,11 @@ _JOINED: Mapping[type[Bound], tuple[str, ...]] = {
     Quantile: ("quantile_interval",),
     F1Score: ("ratio_interval",),
 }
+# For people who have only the certificate; the place names the publication.
+_SOURCES = {
+    "Holdfast": "Holdfast's own theorem, proved in its documentation",
+    "Literature": "published",
+}
 _CLAIMED = {"confirmed": "confirmed_log_charge", "surprise": "surprise_log_charge"}
 
 
@@ -71,7 +76,7 @@ def supports_of(transcript: Transcript) -> list[Support]:
             name,
             known[name].place,
             known[name].statement,
-            SOURCES[known[name].source],
+            _SOURCES.get(known[name].source, SOURCES[known[name].source]),
             count,
         )
         for name, count in sorted(counted.items(), key=lambda each: (-each[1], each[0]))
