@@ -86,6 +86,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ask", {"question": "avg(late)", "half_width": 0.2}),
     ("check", {"question": "avg(late)", "guess": 0.25}),
     ("check", {"question": "avg(x > 170)", "at_most": 0.3}),
+    ("ask", {"question": "histogram(x, -60, 0, 60, 180)"}),
+    ("ask", {"question": "distribution(x)"}),
     ("history", {}),
     ("history", {"last": 2}),
 ]

@@ -72,7 +72,7 @@ def page_of(certificate: ReuseCertificate) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{_visible(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(parts)
         + "\n</body>\n</html>\n"
     )
@@ -271,9 +271,13 @@ def _sentence(text: str) -> str:
 
 
 def _free(text: object) -> str:
-    """What people wrote, as text that cannot reach beyond itself; what is invisible is shown."""
-    seen = _TURNING.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
-    return f"<bdi>{escape(seen)}</bdi>"
+    """What people wrote, as text that cannot reach beyond itself."""
+    return f"<bdi>{_visible(text)}</bdi>"
+
+
+def _visible(text: object) -> str:
+    """A text without markup; what is invisible in it is shown by its code."""
+    return escape(_TURNING.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text)))
 
 
 def _time(at: object) -> str:
