@@ -28,6 +28,7 @@ def whole_app() -> Typer:
     for module in (
         "holdout",
         "columns",
+        "service",
         "records",
         "mcp",
         "listing",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from holdfast import errors
 from holdfast.errors import HoldfastError, Refused, Shortfall
 
-__all__ = ["Problem", "error_of", "problem_of"]
+__all__ = ["Problem", "Rejected", "error_of", "problem_of", "rejection"]
 
 _TYPE = "urn:holdfast:problem:"
 # Every text is a sentence of fact, and sentences of what to do next.
@@ -176,8 +176,40 @@ def _numbers(shortfall: Shortfall | None) -> dict[str, Any]:
     }
 
 
+class Rejected(Exception):
+    """What the service itself says no to, before any holdout is asked."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.title)
+        self.problem = problem
+
+
+# What is said no to, by status: its name, its title, and what to do next.
+_REJECTIONS = {
+    400: ("malformed", "The request cannot be read", "Send JSON with the fields of /docs."),
+    401: ("no-token", "A token is needed", "Send the header Authorization: Bearer hf_..."),
+    403: ("not-allowed", "The token does not allow this", "Ask the custodian for another token."),
+    404: ("not-found", "There is no such thing", "GET /api/v1/datasets lists what there is."),
+    405: ("no-such-method", "This address does something else", "See /docs."),
+    413: ("too-large", "The request is too large", "Send less at once."),
+    422: ("invalid", "The request is not understood", "See /docs for its fields."),
+    429: ("too-many", "Too many attempts", "Wait, and try again."),
+}
+
+
+def rejection(status: int, detail: str, retry_after: int | None = None) -> Rejected:
+    """What is said no to, in the words of its status."""
+    kind, title, next_step = _REJECTIONS[status]
+    error = "NotAllowed" if status in (401, 403, 429) else "InvalidArgument"
+    return Rejected(
+        Problem(status, kind, title, detail, (next_step,), error, retry_after=retry_after)
+    )
+
+
 def problem_of(error: Exception) -> Problem:
     """The problem that an error is; of errors that nobody foresaw nothing is told."""
+    if isinstance(error, Rejected):
+        return error.problem
     name = type(error).__name__ if isinstance(error, HoldfastError) else "HoldfastError"
     kind = next((kind for known, kind in _KINDS if isinstance(error, known)), _UNKNOWN)
     said = str(error) if kind.detail is None else f"{kind.detail} {kind.next_step}"
