@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from holdfast.planner.questions import QuestionPlan as QuestionPlan
     from holdfast.planner.table import Plan as Plan
     from holdfast.question.functions import row_function as row_function
+    from holdfast.service.client import connect as connect
     from holdfast.statistics.call import *  # noqa: F403
     from holdfast.statistics.whole import statistic as statistic
     from holdfast.words.prior import bits as bits
@@ -85,6 +86,7 @@ _OTHERS = {
     "ToleranceTooTight": "errors",
     "bits": "words.prior",
     "clustered": "data.sampling",
+    "connect": "service.client",
     "declared": "data.sampling",
     "learn_schema": "data.learning",
     "m_dependent": "data.sampling",

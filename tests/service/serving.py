@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import uvicorn
 from starlette.testclient import TestClient
 
 import holdfast
@@ -85,6 +88,21 @@ def client_of_service(service: Service) -> Iterator[TestClient]:
 
 def _look_at(reply: Any) -> None:
     require_clean(f"{reply.headers} {reply.read().decode()}")
+
+
+@contextmanager
+def listening(service: Service) -> Iterator[str]:
+    """The address of a service that listens at a port of its own, in a thread of this process."""
+    with socket.create_server(("127.0.0.1", 0)) as free:  # who connects now waits until it listens
+        config = uvicorn.Config(app_of(service), access_log=False, log_level="warning")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([free],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{free.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 def bearer(

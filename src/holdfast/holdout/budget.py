@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from holdfast.ledger.transcript import Transcript
@@ -17,7 +19,7 @@ from holdfast.wording import percent, plural
 __all__ = ["Budget", "Cost", "budget_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Budget:
     """A view of the account. `questions_left` and `surprises_left` are rounded down.
 
@@ -41,14 +43,14 @@ class Budget:
         """ln K: the leakage so far."""
         return self.account.nats
 
-    @property
+    @cached_property
     def questions_left(self) -> int:
         """How many more questions can surely be asked at the declared tolerance."""
         if self.account.closed is not None:
             return 0
         return self.mechanism.questions_left(self.terms, self.account)
 
-    @property
+    @cached_property
     def surprises_left(self) -> int:
         """How many guesses in a row may be refuted before the tolerance is out of reach."""
         if self.checker is None or self.account.closed is not None:
@@ -225,10 +227,22 @@ class Cost:
             "most": self.most if math.isfinite(self.most) else None,
             "questions": self.questions,
             "questions_left": self.left,
+            "questions_left_if_confirmed": self.left_after[0],
             "questions_left_after": self.left_after[1],
             "repeated": self.repeated,
             "closes": self.closes,
         }
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Cost:
+        """The cost that `to_dict` told."""
+        plain = ("question", "half_width", "least", "questions", "tolerance", "bits", "closes")
+        return cls(
+            **{name: body[name] for name in plain},
+            most=math.inf if body["most"] is None else body["most"],
+            left=body["questions_left"],
+            left_after=(body["questions_left_if_confirmed"], body["questions_left_after"]),
+        )
 
     def __str__(self) -> str:
         if self.closes:

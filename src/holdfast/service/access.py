@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from holdfast.service.caller import Caller
 from holdfast.service.problems import rejection
 from holdfast.service.served import Served
 from holdfast.service.service import Service
@@ -17,6 +18,7 @@ __all__ = [
     "AsAnalyst",
     "AsAnyone",
     "AsCustodian",
+    "Asker",
     "CallKey",
     "Dataset",
     "Serving",
@@ -74,6 +76,13 @@ def _dataset(dataset: str, service: Serving, token: AsAnyone) -> Served:
 
 
 Dataset = Annotated[Served, Depends(_dataset)]
+
+
+def _caller(service: Serving, token: AsAnalyst, served: Dataset) -> Caller:
+    return Caller(service, token, served)
+
+
+Asker = Annotated[Caller, Depends(_caller)]
 CallKey = Annotated[
     str | None,
     Header(

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
-import secrets
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from functools import partial
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from holdfast.errors import BudgetExhausted, Shortfall
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.entries import Recorded
+from holdfast.ledger.view import LedgerView
 from holdfast.planner.plan import plan as make_plan
-from holdfast.service.access import AsAnalyst, AsAnyone, CallKey, Dataset, Serving
-from holdfast.service.pacing import OnTheStep
+from holdfast.service.access import AsAnyone, Asker, CallKey, Dataset, Serving
+from holdfast.service.carried import carried_recorded
 from holdfast.service.replies import JsonReply, problems
-from holdfast.service.served import Asking, Reply, Served
-from holdfast.service.service import Service
 from holdfast.service.tokens import Token
 from holdfast.service.wire import (
     AskBody,
@@ -31,13 +29,14 @@ from holdfast.service.wire import (
     ledger_told,
     told,
 )
-from holdfast.wording import plural
 
 __all__ = ["rest"]
 
 rest = APIRouter(prefix="/api/v1", responses=problems(400, 401, 403, 404, 422, 429, 503))
 _ASKS = problems(409, 410, 413)
-_T = TypeVar("_T")
+_Details = Annotated[
+    bool, Query(description="With what a client needs to make the same Answer of it.")
+]
 _MOST_LINES = 1_000
 
 
@@ -60,72 +59,67 @@ async def datasets(service: Serving, token: AsAnyone) -> Any:
 
 
 @rest.get("/datasets/{dataset}", tags=["data sets"])
-async def dataset(served: Dataset) -> Any:
+async def dataset(served: Dataset, details: _Details = False) -> Any:
     """Columns, bounds, design, and what is promised. No row is ever shown."""
-    return JsonReply(await served.read(dataset_told))
+    return JsonReply(await served.read(partial(dataset_told, details=details)))
 
 
 @rest.post("/datasets/{dataset}/ask", tags=["asking"], responses=_ASKS)
-async def ask(
-    body: AskBody, service: Serving, token: AsAnalyst, served: Dataset, key: CallKey = None
-) -> Any:
+async def ask(body: AskBody, caller: Asker, key: CallKey = None, details: _Details = False) -> Any:
     """What is it? Text over the table's columns is answered by its description."""
-    return await _answered(service, token, served, body.asking(token.name, _own(token, key)))
+    found = await caller.answer(body.asking(caller.token.name, caller.own(key)))
+    return JsonReply(told(found, details=details))
 
 
 @rest.post("/datasets/{dataset}/check", tags=["asking"], responses=_ASKS)
 async def check(
-    body: CheckBody, service: Serving, token: AsAnalyst, served: Dataset, key: CallKey = None
+    body: CheckBody, caller: Asker, key: CallKey = None, details: _Details = False
 ) -> Any:
     """Is it about this? Almost free when confirmed."""
-    return await _answered(service, token, served, body.asking(token.name, _own(token, key)))
+    found = await caller.answer(body.asking(caller.token.name, caller.own(key)))
+    return JsonReply(told(found, details=details))
 
 
 @rest.post("/datasets/{dataset}/batch", tags=["asking"], responses=_ASKS)
 async def batch(
-    body: BatchBody, service: Serving, token: AsAnalyst, served: Dataset, key: CallKey = None
+    body: BatchBody, caller: Asker, key: CallKey = None, details: _Details = False
 ) -> Any:
     """Questions, or checks of guesses, chosen together: one scan, one shared leakage."""
-    own = _own(token, key)
+    said: dict[str, Any] = {
+        "why": body.why,
+        "by": caller.token.name,
+        "key": caller.own(key),
+        "tolerance": body.tolerance,
+        "half_width": body.half_width,
+    }
 
     def put(holdout: Holdout) -> list[Answer]:
-        said: dict[str, Any] = {
-            "why": body.why,
-            "by": token.name,
-            "key": own,
-            "tolerance": body.tolerance,
-            "half_width": body.half_width,
-        }
         if body.guesses is None:
             return holdout.ask_many(body.questions, **said)
         return holdout.check_many(body.questions, body.guesses, **said)
 
-    async def work() -> list[Answer]:
-        return await served.ask(put)
-
-    async def known() -> list[Answer] | None:
-        return await served.known(put)
-
-    many = len(body.questions)
-    return JsonReply(told(await _capped(service, token, own, many, work, known)))
+    found = await caller.answers(put, len(body.questions), said["key"])
+    return JsonReply(told(found, details=details))
 
 
 @rest.post("/datasets/{dataset}/cost", tags=["asking"], responses=problems(409, 410))
-async def cost(body: CostBody, token: AsAnalyst, served: Dataset) -> Any:
+async def cost(body: CostBody, caller: Asker) -> Any:
     """What a question would cost now, and how wide its answer would be. Free; asks nothing."""
-    asking = body.asking(token.name, None)
+    asking = body.asking(None, None)
 
     def priced(holdout: Holdout) -> dict[str, Any]:
-        found = holdout.cost(asking.read, **asking.claim, **asking.width)  # type: ignore[arg-type]
+        found = asking.cost_of(holdout)
         return {**found.to_dict(), "text": str(found)}
 
-    return JsonReply(await served.read(priced))
+    return JsonReply(await caller.served.read(priced))
 
 
 @rest.get("/datasets/{dataset}/budget", tags=["data sets"])
-async def budget(served: Dataset) -> Any:
+async def budget(served: Dataset, details: _Details = False) -> Any:
     """What is left, after everything that anybody has asked, and what is promised."""
-    return JsonReply(await served.read(lambda holdout: holdout.budget.to_dict()))
+    found = await served.read(lambda holdout: holdout.budget)
+    carried = {"details": {"account": found.account.to_dict()}} if details else {}
+    return JsonReply({**found.to_dict(), "text": str(found), **carried})
 
 
 @rest.get("/datasets/{dataset}/ledger", tags=["data sets"])
@@ -134,6 +128,7 @@ async def ledger(
     token: AsAnyone,
     after: Annotated[int, Query(ge=0, le=10**12, description="Lines after this number.")] = 0,
     limit: Annotated[int, Query(ge=1, le=_MOST_LINES)] = 100,
+    details: _Details = False,
 ) -> Any:
     """What was asked and answered, line by line; `next` is the `after` of the next page."""
 
@@ -142,10 +137,12 @@ async def ledger(
         lines = [line for line in view.to_dicts() if (line["number"] or 0) > after][: limit + 1]
         more = len(lines) > limit
         shown = ledger_told(lines[:limit], token)
+        carried = _carried(view, shown, token) if details else {}
         return {
             "lines": shown,
             "next": shown[-1]["number"] if more else None,
             "together": view.together,
+            **carried,
         }
 
     return JsonReply(await served.read(page))
@@ -189,67 +186,22 @@ async def plan(
     return JsonReply({**made.to_dict(), "text": str(made)})
 
 
-def _own(token: Token, key: str | None) -> str | None:
-    """A key is its owner's: nobody is told an answer by the key of another."""
-    return None if key is None else f"{token.id} {key}"
+def _carried(view: LedgerView, shown: list[dict[str, Any]], token: Token) -> dict[str, Any]:
+    """The lines of a page and their looks, whole; a viewer does not learn who asked."""
+    numbers = {line["number"] for line in shown}
+    lines = [line for line in view if line.number in numbers]
+    mine = {look for line in lines for look in (line.look, *line.parts)}
+    looks = [look for look in view.looks if look.look in mine]
+
+    def carried(recorded: Recorded) -> dict[str, Any]:
+        body = carried_recorded(recorded)
+        if token.role == "viewer":
+            body["request"]["by"] = None
+        return body
+
+    return {"details": {"lines": list(map(carried, lines)), "looks": list(map(carried, looks))}}
 
 
 def _cell(value: Any) -> Any:
     """A text that a spreadsheet would run as a formula is quoted."""
     return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
-
-
-async def _answered(service: Service, token: Token, served: Served, asking: Asking) -> JsonReply:
-    async def work() -> Reply:
-        return await served.answer(asking)
-
-    async def known() -> Reply | None:
-        return await served.known(asking.put_to)
-
-    return JsonReply(told(await _capped(service, token, asking.key, 1, work, known)))
-
-
-async def _capped(
-    service: Service,
-    token: Token,
-    key: str | None,
-    questions: int,
-    work: Callable[[], Awaitable[_T]],
-    known: Callable[[], Awaitable[_T | None]],
-) -> _T:
-    """Do the work if the token's cap covers it, else only what is known; released on the step."""
-    tokens, call = service.tokens, key or secrets.token_hex(16)
-    async with OnTheStep(service.settings.release_step):
-        if not await run_in_threadpool(tokens.charge, token, call, questions):
-            found = await known()
-            if found is None:
-                raise _over_the_cap(token, tokens.spent(token), questions)
-            return found
-        try:
-            found = await work()
-        except Exception:
-            await run_in_threadpool(tokens.settle, token, call, 0)
-            raise
-        await run_in_threadpool(tokens.settle, token, call, _new(found))
-        return found
-
-
-def _new(found: object) -> int:
-    """How many questions were answered anew; a table of groups is one."""
-    match found:
-        case Answer():
-            return 0 if found.repeated else 1
-        case list():
-            return sum(map(_new, found))
-        case _:
-            return 1
-
-
-def _over_the_cap(token: Token, spent: int, questions: int) -> BudgetExhausted:
-    left = (token.questions or 0) - spent
-    return BudgetExhausted(
-        f"requested {plural(questions, 'question')}; remaining {left:,} of the {token.questions:,} "
-        f"of this token; missing {questions - left:,}. Repeating an earlier question is free; ask "
-        "the custodian for more.",
-        Shortfall("questions", questions, left),
-    )

@@ -27,6 +27,7 @@ from holdfast.errors import (
 )
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said
+from holdfast.holdout.budget import Cost
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.groups import Groups
 from holdfast.holdout.guess import guess_of
@@ -93,6 +94,11 @@ class Asking:
         said: dict[str, Any] = {"why": self.why, "by": self.by, "key": self.key, **self.width}
         put: Callable[..., Reply] = holdout.check if self.claim else holdout.ask
         return put(self.read, **self.claim, **said)
+
+    def cost_of(self, holdout: Holdout) -> Cost:
+        """What it would cost; nothing is asked."""
+        wanted: dict[str, Any] = {**self.claim, **self.width}
+        return holdout.cost(self.read, **wanted)
 
     def waiting(self, question: Question) -> Waiting:
         """The same, to be put with what others ask."""

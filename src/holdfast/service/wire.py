@@ -16,6 +16,7 @@ from holdfast.holdout.groups import Groups
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.mechanisms.catalogue import kind_of
+from holdfast.service.carried import carried_answer
 from holdfast.service.served import Asking, Reply
 from holdfast.service.tokens import Token
 
@@ -158,29 +159,31 @@ class TokenBody(_Body):
     ] = None
 
 
-def told(found: Reply | list[Answer]) -> dict[str, Any]:
-    """The reply to a call: an answer, or those of a table."""
-    match found:
-        case Answer():
-            return {**found.to_dict(), "text": str(found)}
-        case list():
-            return {"answers": [told(each) for each in found]}
-        case Groups():
-            return {"question": found.question, "by": list(found.by), "groups": found.to_dicts()}
-        case _:
-            return {
-                "question": found.question,
-                "value": found.value,
-                "thresholds": found.to_dicts(),
-            }
+def told(found: Reply | list[Answer], *, details: bool = False) -> dict[str, Any]:
+    """The reply to a call: an answer or a table of them; with `details`, what they are made of."""
+    if isinstance(found, Answer):
+        more = {"details": carried_answer(found)} if details else {}
+        return {**found.to_dict(), "text": str(found), **more}
+    if isinstance(found, list):
+        return {"answers": [told(each, details=details) for each in found]}
+    if isinstance(found, Groups):
+        body = {"question": found.question, "by": list(found.by), "groups": found.to_dicts()}
+    else:
+        thresholds = {"value": found.value, "thresholds": found.to_dicts()}
+        body = {"question": found.question, **thresholds}
+    carried = [{"label": label, **carried_answer(answer)} for label, answer in found]
+    return {**body, "details": carried} if details else body
 
 
-def dataset_told(holdout: Holdout) -> dict[str, Any]:
+def dataset_told(holdout: Holdout, *, details: bool = False) -> dict[str, Any]:
     """What is public of a data set: its columns, what was declared, and what is promised."""
-    opening, schema, budget = holdout.opening, holdout.schema, holdout.budget
+    budget = holdout.budget  # which reads what others have attached since
+    opening, schema = holdout.opening, holdout.schema
     kind = kind_of(opening.mechanism["name"])
     terms = opening.terms
+    carried = {"terms": terms.to_dict(), "mechanism": opening.mechanism}
     return {
+        **({"details": carried} if details else {}),
         "name": opening.name,
         "rows": holdout.rows,
         "opened": opening.at,
