@@ -11,7 +11,7 @@ import polars as pl
 from mcp import Client
 from mcp.types import CallToolResult
 
-from holdfast.agents.calling import Caller, Callers
+from holdfast.agents.calling import Agent, Callers
 from holdfast.agents.server import server_of
 from holdfast.holdout.holdout import Holdout
 
@@ -35,7 +35,7 @@ def called(holdout: Holdout, tool: str, who: str | None = "agent", **said: Any) 
     async def script(client: Client) -> CallToolResult:
         return await client.call_tool(tool, said)
 
-    return talk(lambda _: Caller(holdout, who), script, name=holdout.name)
+    return talk(lambda _: Agent(holdout, who), script, name=holdout.name)
 
 
 def facts_of(result: CallToolResult) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from holdfast.agents.calling import Caller
+from holdfast.agents.calling import Agent
 from holdfast.agents.server import http_app, server_of
 from holdfast.errors import NotAllowed
 from tests.agents.talking import facts_of
@@ -83,9 +83,9 @@ def test_every_token_has_its_own_holdout_and_name(tmp_path: Path) -> None:
         opened(tmp_path, table(2000), "one", **how) as one,
         opened(tmp_path, table(1500), "two", **how) as two,
     ):
-        tokens = {"Bearer a": Caller(one, "ann"), "Bearer b": Caller(two, "bob")}
+        tokens = {"Bearer a": Agent(one, "ann"), "Bearer b": Agent(two, "bob")}
 
-        def by_token(request: Any) -> Caller:
+        def by_token(request: Any) -> Agent:
             token = request.headers.get("authorization", "")
             if token not in tokens:
                 raise NotAllowed("there is no such token. Ask the custodian for one.")

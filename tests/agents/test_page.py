@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from holdfast.agents.calling import Caller
+from holdfast.agents.calling import Agent
 from tests.agents.talking import talk
 from tests.cli.run import holdfast
 from tests.holdout.tables import made, opened
@@ -31,7 +31,7 @@ def test_the_example_runs(
     assert said.startswith("h4 confirmed")
     assert "5 checks" in said
     printed = json.loads(said[said.index("\n{\n") :])
-    shown = json.loads(blocks("json")[1])
+    shown = json.loads(blocks("json")[-1])
     for number in ("remaining", "missing"):  # but for the last digits of another machine
         assert printed.pop(number) == pytest.approx(shown.pop(number), rel=1e-9)
     assert printed == shown
@@ -44,7 +44,7 @@ def test_the_page_names_every_tool(tmp_path: Path) -> None:
         return [tool.name for tool in (await client.list_tools()).tools]
 
     with opened(tmp_path) as holdout:
-        tools = talk(lambda _: Caller(holdout), script)
+        tools = talk(lambda _: Agent(holdout), script)
     table = PAGE.partition("| tool |")[2].partition("\n\n")[0]
     assert sorted(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == sorted(tools)
 

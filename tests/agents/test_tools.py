@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, Tool
 
 import holdfast
-from holdfast.agents.calling import Caller
+from holdfast.agents.calling import Agent
 from holdfast.errors import NotAllowed
 from holdfast.holdout.holdout import Holdout
 from tests.agents.talking import called, facts_of, hypotheses, talk, texts_of
@@ -40,7 +40,7 @@ def tools_of(holdout: Holdout) -> dict[str, Tool]:
     async def script(client: Client) -> list[Tool]:
         return (await client.list_tools()).tools
 
-    return {tool.name: tool for tool in talk(lambda _: Caller(holdout), script)}
+    return {tool.name: tool for tool in talk(lambda _: Agent(holdout), script)}
 
 
 def test_every_tool_says_what_it_takes_gives_and_does(holdout: Holdout) -> None:
@@ -67,7 +67,7 @@ def test_the_server_says_how_to_use_it(holdout: Holdout) -> None:
         assert info is not None
         return client.instructions, info.name, info.version
 
-    said, name, version = talk(lambda _: Caller(holdout), script)
+    said, name, version = talk(lambda _: Agent(holdout), script)
     assert (name, version) == ("holdfast", holdfast.__version__)
     assert said is not None
     for advice in ("Predict first", "`check`", "Never retry it unchanged", "never see its rows"):
@@ -209,7 +209,7 @@ def test_arguments_that_no_tool_has_are_refused(holdout: Holdout, said: dict[str
 
 
 def test_who_may_not_ask_is_told(holdout: Holdout) -> None:
-    def nobody(_: object) -> Caller:
+    def nobody(_: object) -> Agent:
         raise NotAllowed("the token was revoked. Ask the custodian for another one.")
 
     async def script(client: Client) -> CallToolResult:
@@ -292,7 +292,7 @@ def test_calls_at_the_same_time_are_answered_one_by_one(holdout: Holdout) -> Non
         said = [{"question": f"avg(x > {place})", "guess": 0.5} for place in range(10, 26, 2)]
         return await asyncio.gather(*(client.call_tool("check", each) for each in said))
 
-    found = talk(lambda _: Caller(holdout, "agent"), script)
+    found = talk(lambda _: Agent(holdout, "agent"), script)
     assert sorted(facts_of(each)["answers"][0]["number"] for each in found) == [*range(1, 9)]
     assert len(holdout.ledger) == 8
 
@@ -308,7 +308,7 @@ def test_schema_and_promise_are_resources(tmp_path: Path) -> None:
             read = {each.uri: (await client.read_resource(each.uri)).contents for each in found}
             return {str(uri): getattr(contents[0], "text", "") for uri, contents in read.items()}
 
-        told = talk(lambda _: Caller(holdout), script, name=holdout.name)
+        told = talk(lambda _: Agent(holdout), script, name=holdout.name)
         assert told == {
             "holdfast://my%20flights/schema": str(holdout.schema),
             "holdfast://my%20flights/promise": holdout.budget.promise,
@@ -327,7 +327,7 @@ def test_of_many_holdouts_the_callers_own_is_read(holdout: Holdout) -> None:
         found = await client.read_resource("holdfast://flights/schema")
         return getattr(found.contents[0], "text", "")
 
-    assert talk(lambda _: Caller(holdout), script) == str(holdout.schema)
+    assert talk(lambda _: Agent(holdout), script) == str(holdout.schema)
 
 
 # An agent ----------------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ def test_an_agent_finds_the_best_of_twenty_hypotheses(tmp_path: Path) -> None:
         return best, answer, facts_of(await client.call_tool("budget", {}))
 
     with opened(tmp_path, protected, **declared) as holdout:
-        best, answer, left = talk(lambda _: Caller(holdout, "agent"), agent)
+        best, answer, left = talk(lambda _: Agent(holdout, "agent"), agent)
         confirmed = [line for line in holdout.ledger if line.status == "confirmed"]
         assert {line.request.by for line in holdout.ledger} == {"agent"}
         for line in confirmed:

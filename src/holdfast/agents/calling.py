@@ -15,7 +15,7 @@ from holdfast.ledger.entries import Opening
 from holdfast.ledger.view import LedgerView
 from holdfast.question.columns import Schema
 
-__all__ = ["Answers", "Askable", "Caller", "Callers"]
+__all__ = ["Agent", "Answers", "Askable", "Callers"]
 
 Answers = Answer | Groups | Distribution
 
@@ -46,7 +46,7 @@ class Askable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class Agent:
     """Who calls a tool: the holdout that may be asked, and the name that its ledger writes down."""
 
     holdout: Askable
@@ -55,4 +55,4 @@ class Caller:
 
 # Called for every request, with the HTTP request (Starlette's), or None where there is none. It may
 # refuse with an error of `holdfast.errors`, and the agent is told as it is told of any other.
-Callers = Callable[[Any], Caller]
+Callers = Callable[[Any], Agent]

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from holdfast.agents.calling import Answers, Caller
+from holdfast.agents.calling import Agent, Answers
 from holdfast.holdout.answer import Answer
 from holdfast.statistics.registry import STATISTICS
 
@@ -21,9 +21,9 @@ __all__ = [
     "HistoryTold",
     "LineTold",
     "PlanTold",
+    "answers_told",
     "described_to",
     "history_told",
-    "told",
 ]
 
 _Part = str | int | float | bool | None
@@ -152,7 +152,7 @@ class PlanTold(BaseModel):
     text: str
 
 
-def told(found: Answers) -> AnswersTold:
+def answers_told(found: Answers) -> AnswersTold:
     """The answers of a call."""
     labelled = list(_labelled(found))
     _, newest = labelled[-1]
@@ -182,7 +182,7 @@ def _answer(group: list[_Part] | None, answer: Answer) -> AnswerTold:
     return AnswerTold(group=group, **own)
 
 
-def described_to(caller: Caller) -> DescriptionTold:
+def described_to(caller: Agent) -> DescriptionTold:
     """What is public of the caller's table."""
     holdout = caller.holdout
     opening, schema, budget = holdout.opening, holdout.schema, holdout.budget
@@ -205,7 +205,7 @@ def described_to(caller: Caller) -> DescriptionTold:
     )
 
 
-def history_told(caller: Caller, last: int) -> HistoryTold:
+def history_told(caller: Agent, last: int) -> HistoryTold:
     """The newest lines. What others wrote is not for agents: it may be written to mislead them."""
     view = caller.holdout.ledger
     facts = view.to_dicts()

@@ -12,7 +12,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
 from holdfast import __version__
-from holdfast.agents.calling import Caller, Callers
+from holdfast.agents.calling import Agent, Callers
 from holdfast.agents.tools import tools_for
 from holdfast.errors import HoldfastError
 from holdfast.service.problems import problem_of
@@ -53,17 +53,21 @@ def server_of(callers: Callers, name: str | None = None) -> MCPServer:
 def http_app(
     server: MCPServer,
     *,
-    hosts: Sequence[str] = ("127.0.0.1:*", "localhost:*"),
+    hosts: Sequence[str] | None = ("127.0.0.1:*", "localhost:*"),
     largest_request: int = 262_144,
 ) -> Starlette:
     """The server as an ASGI app at its root, to be mounted: every request stands for itself.
 
-    So any worker may answer it. `hosts` are the values of the header Host that are served, and
-    `largest_request` is in bytes. Who mounts it runs its lifespan, too:
-    ``async with app.router.lifespan_context(app)``.
+    So any worker may answer it. `hosts` are the values of the header Host that are served, None if
+    it does not matter, since every request has a token; `largest_request` is in bytes. Who mounts
+    it runs its lifespan, too: ``async with app.router.lifespan_context(app)``.
     """
-    origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
-    security = TransportSecuritySettings(allowed_hosts=list(hosts), allowed_origins=origins)
+    origins = [f"{scheme}://{host}" for host in hosts or () for scheme in ("http", "https")]
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=hosts is not None,
+        allowed_hosts=list(hosts or ()),
+        allowed_origins=origins,
+    )
     return server.streamable_http_app(
         streamable_http_path="/",
         json_response=True,
@@ -85,11 +89,11 @@ def _add_resources(server: MCPServer, callers: Callers, name: str | None) -> Non
         )(function)
 
 
-def _of_one(callers: Callers, read: Callable[[Caller], str]) -> Callable[[], str]:
+def _of_one(callers: Callers, read: Callable[[Agent], str]) -> Callable[[], str]:
     return lambda: _read(read, callers(None))
 
 
-def _of_caller(callers: Callers, read: Callable[[Caller], str]) -> Callable[..., str]:
+def _of_caller(callers: Callers, read: Callable[[Agent], str]) -> Callable[..., str]:
     def of_caller(context: Context[Any, Any], name: str) -> str:
         caller = callers(context.request_context.request)
         if caller.holdout.name != name:
@@ -99,14 +103,14 @@ def _of_caller(callers: Callers, read: Callable[[Caller], str]) -> Callable[...,
     return of_caller
 
 
-def _read(read: Callable[[Caller], str], caller: Caller) -> str:
+def _read(read: Callable[[Agent], str], caller: Agent) -> str:
     try:
         return read(caller)
     except HoldfastError as error:
         raise ResourceError(str(problem_of(error))) from None
 
 
-_RESOURCES: Mapping[str, tuple[str, Callable[[Caller], str]]] = {
+_RESOURCES: Mapping[str, tuple[str, Callable[[Agent], str]]] = {
     "schema": (
         "The columns, their types and what was declared of them.",
         lambda caller: str(caller.holdout.schema),

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from http import HTTPStatus
 from typing import Annotated, Any, TypeAlias
 
 from mcp.server.mcpserver import Context
@@ -18,7 +19,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from holdfast.agents.calling import Caller, Callers
+from holdfast.agents.calling import Agent, Callers
 from holdfast.agents.results import (
     AnswersTold,
     BudgetTold,
@@ -26,11 +27,10 @@ from holdfast.agents.results import (
     DescriptionTold,
     HistoryTold,
     PlanTold,
+    answers_told,
     described_to,
     history_told,
-    told,
 )
-from holdfast.errors import HoldfastError
 from holdfast.planner.plan import plan as make_plan
 from holdfast.service.problems import problem_of
 from holdfast.statistics.asked import question_of
@@ -95,7 +95,7 @@ def _problems_told(tool: Callable[..., CallToolResult]) -> Callable[..., CallToo
             return tool(*words, **said)
         except Exception as error:
             problem = problem_of(error)
-            if not isinstance(error, HoldfastError):  # its text may hold anything
+            if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:  # its text may hold anything
                 _LOG.error("the tool %s failed: %s", tool.__name__, type(error).__name__)
             facts = problem.to_dict()
             return CallToolResult(
@@ -113,7 +113,7 @@ class _Verbs:
 
     callers: Callers
 
-    def _caller(self, context: _Call) -> Caller:
+    def _caller(self, context: _Call) -> Agent:
         return self.callers(context.request_context.request)
 
     @_problems_told
@@ -205,7 +205,7 @@ class _Verbs:
             half_width=half_width,
             **_said(caller, why, key),
         )
-        return _result(told(found))
+        return _result(answers_told(found))
 
     @_problems_told
     def ask(
@@ -226,7 +226,7 @@ class _Verbs:
         caller = self._caller(context)
         asked = question_of(question, where=where, by=by, bounds=bounds)
         found = caller.holdout.ask(asked, half_width=half_width, **_said(caller, why, key))
-        return _result(told(found))
+        return _result(answers_told(found))
 
     @_problems_told
     def history(
@@ -238,7 +238,7 @@ class _Verbs:
         return _result(history_told(self._caller(context), last))
 
 
-def _said(caller: Caller, why: str | None, key: str | None) -> dict[str, str | None]:
+def _said(caller: Agent, why: str | None, key: str | None) -> dict[str, str | None]:
     return {"why": why, "by": caller.by, "key": key}
 
 

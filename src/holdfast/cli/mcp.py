@@ -48,10 +48,10 @@ def mcp(
         return
     with require.installed("servers for agents", "mcp"):
         from holdfast.agents.server import server_of
-    from holdfast.agents.calling import Caller
+    from holdfast.agents.calling import Agent
 
     with opened(name, data, table, train) as holdout:
-        caller = Caller(holdout, by or _user())
+        caller = Agent(holdout, by or _user())
         server_of(lambda _: caller, holdout.name).run("stdio")
 
 
