@@ -102,7 +102,8 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
     if look.status in _CLAIMED:
         yield from ("leakage_log_failure", _CLAIMED[look.status])
     else:
-        yield kind_of(transcript.opening.mechanism["name"]).theorem or ""
+        promised = kind_of(transcript.opening.mechanism["name"]).theorem
+        yield from () if promised is None else (promised,)
     statistic = recorded_statistic(look.question, transcript.table)
     yield type(profile_of(statistic, transcript.terms)).__name__
     if look.variance is not None:
