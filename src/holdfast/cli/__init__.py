@@ -30,6 +30,7 @@ def whole_app() -> Typer:
         "columns",
         "service",
         "records",
+        "mcp",
         "listing",
         "demo",
         "attack",

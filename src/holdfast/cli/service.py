@@ -6,6 +6,7 @@ import inspect
 import tempfile
 import warnings
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -82,7 +83,8 @@ def _serve(folder: Any, said: dict[str, Any]) -> None:
     typer.echo(
         f"\nNext: holdfast token create NAME --role analyst --folder {quote(folder.path.name)}"
     )
-    run(folder, settings)
+    agents = {"app": "holdfast.agents.mounting:worker_with_agents"} if find_spec("mcp") else {}
+    run(folder, settings, **agents)  # with /mcp, where its extra is installed
 
 
 def publish(name: str | None, data: str, folder: str, as_json: bool, **said: Any) -> None:

@@ -34,6 +34,7 @@ from holdfast.wording import plural
 if TYPE_CHECKING:
     import altair
 
+    from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.holdout.stability import Stability
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import LedgerView
@@ -190,6 +191,12 @@ class Holdout:
     def retire(self, *, why: str, successor: str | None = None) -> None:
         """Answer nothing new from here on, for good; `successor` is what to ask instead."""
         retire(self._desk, why, successor)
+
+    def certificate(self, path: str | None = None) -> ReuseCertificate:
+        """All that was promised and answered, to be shown; saved as .html or .json if named."""
+        from holdfast.certificate.certificate import certified
+
+        return certified(self._desk.store.news, path)
 
     def close(self) -> None:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""

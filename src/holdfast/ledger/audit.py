@@ -13,7 +13,7 @@ import json
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from holdfast.ledger.identity import has_shape, keyed_print
 from holdfast.ledger.past import checkpoint_of
 from holdfast.ledger.reader import Reader, look
 from holdfast.ledger.recording import Pending, reading_entry
+from holdfast.ledger.retraced import Audited, Finding, Retraced
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.wholes import rebuilt, whole
 from holdfast.mechanisms.catalogue import kind_of
@@ -44,7 +45,7 @@ from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.statistic import Statistic
 
-__all__ = ["Finding", "audit", "difference_of"]
+__all__ = ["audit", "difference_of", "retrace"]
 
 _TOLD_EVERY = 100  # entries
 _CAUSES = ("profile", "prior")  # named first: a radius or a charge follows from them
@@ -58,18 +59,6 @@ _FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One point of the audit: what was looked at, whether it is in order, and what was found."""
-
-    what: str
-    fine: bool
-    detail: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"what": self.what, "fine": self.fine, "detail": self.detail}
-
-
 def audit(
     path: Path,
     sample: Callable[[], Sample] | None = None,
@@ -80,25 +69,32 @@ def audit(
     Without the ledger's secret neither the seal nor the data can be compared. `progress` is told
     how many entries of all were followed.
     """
-    transcript = Transcript()
     with look(path) as reader:
-        try:
-            kept, entries = reader.kept(), reader.news()  # in this order: others may be asking
-            sealed = " and sealed" if reader.unchecked is None else "; its seal was not compared"
-            chain = Finding("chain", True, f"{len(entries):,} entries, unbroken{sealed}")
-            promises, places = _follow(transcript, _told(entries, progress), kept)
-        except LedgerTampered as error:
-            return [Finding("chain", False, str(error))]
-        findings = [chain, promises]
-        if promises.fine:  # else the ledger was not followed to its end
-            findings += [_failure_probability(transcript), _unfinished(transcript)]
-            findings += _closed(transcript)
-            findings.append(_filing(places, len(entries), reader))
+        again = retrace(reader, progress)
+        findings, transcript = again.findings, again.transcript
+        if transcript is not None and again.places is not None:
+            findings.append(_filing(again.places, transcript.count, reader))
             if any(transcript.attached):
                 findings.append(_columns(transcript, path))
-    if sample is not None and reader.secret is not None:  # it is keyed with the secret
+    if transcript is not None and sample is not None and reader.secret is not None:
         findings.append(_same_data(transcript.opening, reader.secret, sample))
     return findings
+
+
+def retrace(source: Audited, progress: Callable[[int, int], None] | None = None) -> Retraced:
+    """What the entries alone say: the chain, and everything derived again from them."""
+    transcript = Transcript()
+    try:
+        kept, entries = source.kept(), source.news()  # in this order: others may be asking
+        sealed = " and sealed" if source.unchecked is None else "; its seal was not compared"
+        chain = Finding("chain", True, f"{len(entries):,} entries, unbroken{sealed}")
+        promises, places = _follow(transcript, _told(entries, progress), kept)
+        if not promises.fine:
+            return Retraced([chain, promises], transcript)
+        whole = [_failure_probability(transcript), _unfinished(transcript), *_closed(transcript)]
+    except LedgerTampered as error:
+        return Retraced([Finding("chain", False, str(error))])
+    return Retraced([chain, promises, *whole], transcript, places)
 
 
 def _told(entries: Sequence[Row], progress: Callable[[int, int], None] | None) -> Iterator[Row]:

@@ -99,6 +99,8 @@ class LedgerView:
 
     def parts(self, line: Recorded) -> list[Recorded]:
         """The looks that were asked for a line, where it is no look itself."""
+        if not line.parts:
+            return []
         mine = set(line.parts)
         return [each for each in self.looks if each.look in mine and each.part_of == line.question]
 

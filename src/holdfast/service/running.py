@@ -52,14 +52,17 @@ def address_of(settings: Settings) -> str:
     return f"http://{host}:{settings.port}"
 
 
-def run(folder: Folder, settings: Settings) -> None:
-    """Serve until the process is told to stop; what is being asked then is finished."""
+def run(folder: Folder, settings: Settings, app: str = "holdfast.service.running:worker") -> None:
+    """Serve until the process is told to stop; what is being asked then is finished.
+
+    `app` names what makes the app of each worker.
+    """
     with require.installed("services", "serve"):
         import uvicorn
 
     os.environ[_WORKER] = json.dumps({"folder": str(folder.path), "settings": asdict(settings)})
     uvicorn.run(
-        "holdfast.service.running:worker",
+        app,
         factory=True,
         host=settings.host,
         port=settings.port,
