@@ -179,6 +179,8 @@ def test_custodians_make_and_revoke_tokens(service: Service) -> None:
         assert twice.status_code == 422
         assert "choose another name" in twice.text
         assert "intact" in client.get(f"{DATA}/audit?run=true").text
+        for kind in ("html", "json"):
+            assert client.get(f"{DATA}/certificate.{kind}").status_code == 200
 
 
 def test_several_data_sets_are_listed(service: Service, ada: TestClient) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from starlette.testclient import TestClient
 import holdfast
 from holdfast.ledger.audit import audit
 from holdfast.service.service import Service
+from tests.cli.run import holdfast as holdfast_command
 from tests.service.serving import LATE, ROWS, TABLE, bearer, entries, publish
 
 
@@ -294,6 +296,22 @@ def test_a_custodian_of_one_data_set_has_no_power_over_others(
         "cy"
     ]
     assert client.get(f"{TABLE}/audit", headers=cy).status_code == 403
+
+
+def test_the_certificate_is_audited_alone(
+    service: Service, client: TestClient, ada: dict[str, str], tmp_path: Path
+) -> None:
+    client.post(f"{TABLE}/ask", json={"question": LATE}, headers=ada)
+    assert client.get(f"{TABLE}/certificate", headers=ada).status_code == 403
+    cy = bearer(service, "cy", "custodian")
+    page = client.get(f"{TABLE}/certificate", headers=cy)
+    assert "attachment" in page.headers["content-disposition"]
+    assert LATE in page.text
+    found = client.get(f"{TABLE}/certificate?form=json", headers=cy)
+    (tmp_path / "reuse.json").write_bytes(found.content)
+    done = holdfast_command("audit", "reuse.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert client.get(f"{TABLE}/certificate?form=pickle", headers=cy).status_code == 422
 
 
 def test_those_who_run_it_see_that_it_is_up(service: Service, client: TestClient) -> None:

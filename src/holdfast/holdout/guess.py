@@ -18,12 +18,13 @@ from holdfast.statistics.playing import Side
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import columns_of
+from holdfast.wording import plural
 
 __all__ = [
     "Guess",
     "averages",
     "guess_of",
-    "guessed_number",
+    "guesses_of",
     "other_rows",
     "require_one_claim",
 ]
@@ -121,8 +122,22 @@ def guess_of(
     if guess is None:
         return Guess()
     if isinstance(guess, Real):
-        return Guess((guessed_number(guess),))
+        return Guess((_number(guess),))
     return Guess(rows=other_rows(guess))
+
+
+def guesses_of(other_rows: Callable[[Any], Sample], guesses: Any, count: int) -> Guess:
+    """A number for each of so many questions, or other rows to guess them from."""
+    if guesses is None:
+        raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
+    if not isinstance(guesses, Sequence) or isinstance(guesses, str):
+        return guess_of(other_rows, guesses, None, None).each(count)
+    if len(guesses) != count:
+        raise InvalidArgument(
+            f"there are {plural(count, 'question')} and "
+            f"{plural(len(guesses), 'guess', 'guesses')}; give one for each question."
+        )
+    return Guess(tuple(_number(each) for each in guesses))
 
 
 def require_one_claim(guess: Any, at_most: float | None, at_least: float | None) -> None:
@@ -131,6 +146,6 @@ def require_one_claim(guess: Any, at_most: float | None, at_least: float | None)
         raise InvalidArgument("check takes one of guess=, at_most= and at_least=.")
 
 
-def guessed_number(guess: object) -> float:
+def _number(guess: object) -> float:
     """A guess that must be a number."""
     return require.finite("guess", guess)

@@ -16,7 +16,7 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.grouping import cost_of_discovering, groups_for, knowing
 from holdfast.holdout.groups import Groups
-from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_claim
+from holdfast.holdout.guess import Guess, guess_of, guesses_of, require_one_claim
 from holdfast.holdout.price import cost_of
 from holdfast.holdout.reading import bound_to, one_answer_of
 from holdfast.holdout.tabling import table_of_answers
@@ -345,17 +345,7 @@ class Holdout:
     ) -> list[Answer]:
         """Checks chosen together; `guesses` are as many numbers, or a table to guess from."""
         asked = several(questions)
-        if isinstance(guesses, Sequence) and not isinstance(guesses, str):
-            if len(guesses) != len(asked):
-                raise InvalidArgument(
-                    f"there are {plural(len(asked), 'question')} and "
-                    f"{plural(len(guesses), 'guess', 'guesses')}; give one for each question."
-                )
-            guess = Guess(tuple(guessed_number(each) for each in guesses))
-        elif guesses is None:
-            raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
-        else:
-            guess = self._guess(guesses).each(len(asked))
+        guess = guesses_of(self._desk.other_rows, guesses, len(asked))
         return self._put_many(asked, guess, Said(why, by, key, NamedWidth(tolerance, half_width)))
 
     def answer_together(self, calls: Sequence[Waiting]) -> list[Answer | HoldfastError]:

@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, UploadFile
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
 
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit as run_audit
 from holdfast.service.access import AsAnalyst, AsAnyone, AsCustodian, CallKey, Dataset, Serving
-from holdfast.service.replies import JsonReply, problems
+from holdfast.service.replies import JsonReply, certificate_file, problems
 from holdfast.service.tokens import expiry_of
 from holdfast.service.wire import ColumnBody, TokenBody, column_told
 
@@ -104,6 +105,15 @@ async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustod
             "findings": findings,
         }
     )
+
+
+@custody.get("/datasets/{dataset}/certificate", tags=["custody"], response_class=Response)
+async def certificate(
+    dataset: str, served: Dataset, token: AsCustodian, form: Literal["html", "json"] = "html"
+) -> Any:
+    """What was promised, and every answer: one file that is read, and audited, anywhere."""
+    del token
+    return certificate_file(await served.read(Holdout.certificate), dataset, form)
 
 
 @custody.get("/tokens", tags=["tokens"])

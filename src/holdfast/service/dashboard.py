@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Form, Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
@@ -21,6 +21,7 @@ from holdfast.planner.plan import plan as make_plan
 from holdfast.service.access import Serving, client_of
 from holdfast.service.caller import Caller
 from holdfast.service.problems import Problem, Rejected, problem_of, rejection
+from holdfast.service.replies import certificate_file
 from holdfast.service.served import Asking, Reply, Served
 from holdfast.service.sessions import (
     PageSession,
@@ -214,6 +215,15 @@ async def audit_page(
         sample = None if source is None else lambda: open_sample(source)
         findings = await run_in_threadpool(run_audit, path, sample)
     return rendered("audit.html", session=session, dataset=dataset, findings=findings)
+
+
+@dashboard.get("/data/{dataset}/certificate.{form}")
+async def certificate_page(
+    dataset: str, form: Literal["html", "json"], service: Serving, session: _Signed
+) -> Response:
+    _require_custodian(session)
+    served = service.served(dataset, session.token)
+    return certificate_file(await served.read(Holdout.certificate), dataset, form)
 
 
 @dashboard.get("/plan")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from holdfast.certificate.certificate import ReuseCertificate
 from holdfast.service.problems import Problem, problem_of
 
-__all__ = ["JsonReply", "ProblemReply", "problem_reply", "problems"]
+__all__ = ["JsonReply", "ProblemReply", "certificate_file", "problem_reply", "problems"]
 
 
 class JsonReply(Response):
@@ -47,6 +48,16 @@ def problem_reply(error: Exception | Problem) -> Response:
     if problem.status == HTTPStatus.UNAUTHORIZED:
         reply.headers["WWW-Authenticate"] = "Bearer"
     return reply
+
+
+def certificate_file(
+    certificate: ReuseCertificate, dataset: str, form: Literal["html", "json"]
+) -> Response:
+    """A certificate as a file to keep: it says everything by itself, and needs no service."""
+    text = certificate.to_html() if form == "html" else certificate.to_json()
+    kind = "text/html; charset=utf-8" if form == "html" else "application/json"
+    named = {"Content-Disposition": f'attachment; filename="{dataset}-reuse.{form}"'}
+    return Response(text, media_type=kind, headers=named)
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
