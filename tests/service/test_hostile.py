@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from holdfast.errors import LedgerBusy
+from holdfast.errors import LedgerBusy, LedgerUnavailable
 from holdfast.ledger.store import Store
 from holdfast.service.served import Asking, Served
 from holdfast.service.service import Service
+from tests.seam import INSERT_ENTRY
 from tests.service.serving import (
     TABLE,
     bearer,
@@ -166,6 +167,21 @@ def test_a_ledger_that_others_hold(tmp_path: Path) -> None:
             assert cost.status_code == 200
         store.close()
         assert sent(client, b'{"question": "avg(late)"}', ada).status_code == 200
+
+
+def test_a_disk_that_is_full_loses_nothing(
+    service: Service, client: TestClient, ada: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise LedgerUnavailable("the ledger '/tmp/canaryfolder/x' cannot be used (disk is full)")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(INSERT_ENTRY, full)
+        reply = sent(client, b'{"question": "avg(late)"}', ada)
+    assert reply.status_code == 503
+    assert reply.json()["error"] == "LedgerUnavailable"
+    assert len(entries(service)) == 1
+    assert sent(client, b'{"question": "avg(late)"}', ada).status_code == 200
 
 
 def test_data_that_changed_is_not_asked(

@@ -80,9 +80,8 @@ def _serve(folder: Any, said: dict[str, Any]) -> None:
     made = first_token(folder)
     if made is not None:
         typer.echo(f"Custodian token, shown this once: {made.text}")
-    typer.echo(
-        f"\nNext: holdfast token create NAME --role analyst --folder {quote(folder.path.name)}"
-    )
+    where = quote(str(folder.path))
+    typer.echo(f"\nNext: holdfast token create NAME --role analyst --folder {where}")
     agents = {"app": "holdfast.agents.mounting:worker_with_agents"} if find_spec("mcp") else {}
     run(folder, settings, **agents)  # with /mcp, where its extra is installed
 

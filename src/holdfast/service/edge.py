@@ -69,7 +69,8 @@ class Edge:
             _log.info("%s %s %d", _method(scope), _route(scope), status)
 
     def _limit(self, scope: Scope) -> int:
-        settings, columns = self._service.settings, "/columns" in scope["path"]
+        settings = self._service.settings
+        columns = scope["path"].endswith(("/columns", "/columns/file"))
         return settings.largest_column if columns else settings.largest_request
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,9 @@ def run(folder: Folder, settings: Settings, app: str = "holdfast.service.running
     """
     with require.installed("services", "serve"):
         import uvicorn
+
+        for library in ("fastapi", "jinja2", "python_multipart"):  # which the workers need
+            import_module(library)
 
     os.environ[_WORKER] = json.dumps({"folder": str(folder.path), "settings": asdict(settings)})
     uvicorn.run(

@@ -198,7 +198,10 @@ class Served:
                 call.told.set_result(told)
 
     def _taken(self) -> list[_Call]:
-        """Those that wait, but only the first of each key: the others are told what it is told."""
+        """Those that wait, but only the first of each key: the others are told what it is told.
+
+        Who is left has a turn of their own: there is one for every call that waits.
+        """
         with self._guard:
             taken: list[_Call] = []
             left: list[_Call] = []
@@ -209,10 +212,7 @@ class Served:
                 (left if late else taken).append(call)
                 keys |= set() if key is None else {key}
             self._waiting = left
-        taken = [call for call in taken if call.told.set_running_or_notify_cancel()]
-        if left:
-            self._asker.submit(self._answer_waiting)
-        return taken
+        return [call for call in taken if call.told.set_running_or_notify_cancel()]
 
     def _used(self, use: Callable[[Holdout], _T]) -> _T:
         if self._with_rows is None:

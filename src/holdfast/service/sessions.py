@@ -12,6 +12,7 @@ import secrets
 import time
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -75,10 +76,11 @@ def end_session(reply: Response, request: Request) -> None:
 
 def require_own_form(request: Request, session: PageSession | None, mark: str) -> None:
     """Refuse a form that is not of this site, or not of this session."""
-    origin = request.headers.get("origin")
-    own = f"{request.url.scheme}://{request.url.netloc}"
-    strange = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-    if strange or (origin is not None and origin not in (own, "null")):
+    # Browsers that are told to send no referrer say "null"; what ends TLS may change the scheme.
+    origin = request.headers.get("origin", "null")
+    own = origin == "null" or urlsplit(origin).netloc == request.url.netloc
+    fetched = request.headers.get("sec-fetch-site", "same-origin")
+    if not own or fetched not in ("same-origin", "none"):
         raise rejection(403, "the form came from another site.")
     if session is not None and not hmac.compare_digest(session.mark.encode(), mark.encode()):
         raise rejection(403, "the form is of another session; open the page again.")
