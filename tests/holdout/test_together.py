@@ -113,7 +113,9 @@ def test_what_is_refused_is_refused_alone(holdout: Holdout) -> None:
         Answer,
         InvalidQuestion,
     ]
-    assert kinds(holdout)["reserve/2"] == 2  # asks, and checks
+    bodies = [json.loads(text) for _, text, _ in store_of(holdout).news()]
+    together = [len(body["items"]) for body in bodies if body["kind"] == "reserve/2"]
+    assert together[:2] == [2, 2]  # asks, and checks
     used = Said(None, "ada", "ada/1", NamedWidth())
     (other,) = holdout.answer_together([Waiting("avg(old)", Guess(), used)])
     assert isinstance(other, InvalidArgument)
