@@ -30,7 +30,7 @@ def test_requests_made_up_from_the_description(served: Service) -> None:
     assert len(operations) >= 18
     for operation in operations:
 
-        @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
         @given(operation.as_strategy())
         def request(case: Any) -> None:
             _require_answered(custodian, case)

@@ -22,7 +22,8 @@ from holdfast.service.access import Serving, client_of
 from holdfast.service.caller import Caller
 from holdfast.service.problems import Problem, Rejected, problem_of, rejection
 from holdfast.service.replies import certificate_file
-from holdfast.service.served import Asking, Reply, Served
+from holdfast.service.served import Asking, Reply
+from holdfast.service.service import Service
 from holdfast.service.sessions import (
     PageSession,
     end_session,
@@ -288,9 +289,9 @@ async def revoke(
 
 
 async def _workbench(
-    dataset: str, service: Any, session: PageSession, form: dict[str, str], **found: Any
+    dataset: str, service: Service, session: PageSession, form: dict[str, str], **found: Any
 ) -> Response:
-    served: Served = service.served(dataset, session.token)
+    served = service.served(dataset, session.token)
     facts = await served.read(dataset_told)
     blank = dict.fromkeys(("question", "verb", "number", "by", "half_width", "why", "key"), "")
     shown = {**blank, **form, "key": form.get("key") or secrets.token_hex(16)}
@@ -306,7 +307,7 @@ async def _workbench(
     )
 
 
-def _tokens(service: Any, session: PageSession, **said: Any) -> Response:
+def _tokens(service: Service, session: PageSession, **said: Any) -> Response:
     _require_custodian(session)
     scope = session.token.dataset
     found = [each for each in service.tokens.all() if scope in (None, each.dataset)]
