@@ -38,29 +38,72 @@ def large(folder: Path) -> list[Row]:
         str(path), ledger=folder / "large.ledger", questions=10**6, tolerance=0.4
     )
     fresh = (f"avg(clip(x0, -{i}.5, 3))" for i in itertools.count(1))
+    conditions = (f"x0 > 0.{i}7" for i in itertools.count(1))
     lazy = pl.scan_parquet(path)
 
     def many() -> list[str]:
         return [f"avg(clip(x{i % COLUMNS}, -{next(places)}.25, 3))" for i in range(MANY)]
 
+    def many_conditions() -> list[str]:
+        return [f"avg(x{i % COLUMNS} > 0.{next(places)}7)" for i in range(MANY)]
+
+    def raw(*wanted: pl.Expr) -> pl.DataFrame:
+        return lazy.select(wanted).collect(engine="streaming")
+
     places = itertools.count(1)
     raw_many = [
         pl.col(f"x{i % COLUMNS}").clip(-1.0 - i, 3).mean().alias(str(i)) for i in range(MANY)
     ]
+    raw_conditions = [
+        (pl.col(f"x{i % COLUMNS}") > i / MANY).mean().alias(str(i)) for i in range(MANY)
+    ]
+    above = pl.col("x0") > 0.3
     return [
         compare(
-            "ask, 10M rows of Parquet",
-            lambda: holdout.ask(next(fresh)),
-            "Polars: the same average",
-            lambda: lazy.select(pl.col("x0").clip(-1.5, 3).mean()).collect(engine="streaming"),
+            "described condition, 10M rows of Parquet",
+            lambda: holdout.ask(f"avg({next(conditions)})"),
+            "Polars: the same share",
+            lambda: raw(above.mean()),
             at_most=1.3,
             repeats=5,
         ),
         compare(
-            "ask_many of 200, 10M rows",
-            lambda: holdout.ask_many(many()),
+            "described condition in a group, 10M rows",
+            lambda: holdout.ask(f"avg({next(conditions)}) where x1 > 0.5"),
+            "Polars: the same share",
+            lambda: raw(above.filter(pl.col("x1") > 0.5).mean()),
+            at_most=1.3,
+            repeats=5,
+        ),
+        compare(
+            "200 described conditions together, 10M rows",
+            lambda: holdout.ask_many(many_conditions()),
+            "Polars: the same 200 shares",
+            lambda: raw(*raw_conditions),
+            at_most=1.4,
+            repeats=3,
+        ),
+        compare(
+            "described mean, 10M rows",
+            lambda: holdout.ask(next(fresh)),
+            "Polars: the same average",
+            lambda: raw(pl.col("x0").clip(-1.5, 3).mean()),
+            at_most=3.0,
+            repeats=5,
+        ),
+        compare(
+            "ask of the ledger, 10M rows",
+            lambda: holdout.ask(next(fresh), tolerance=0.4),
+            "Polars: the same average",
+            lambda: raw(pl.col("x0").clip(-1.5, 3).mean()),
+            at_most=1.3,
+            repeats=5,
+        ),
+        compare(
+            "ask_many of 200 of the ledger, 10M rows",
+            lambda: holdout.ask_many(many(), tolerance=0.4),
             "Polars: the same 200 averages",
-            lambda: lazy.select(raw_many).collect(engine="streaming"),
+            lambda: raw(*raw_many),
             at_most=1.4,
             repeats=3,
         ),
@@ -92,8 +135,26 @@ def small(folder: Path) -> list[Row]:
             commits,
             at_most=4.0,
             repeats=200,
-        )
+        ),
+        _left(folder),
     ]
+
+
+def _left(folder: Path) -> Row:
+    """Saying what is left after a check, against the check."""
+    holdout = holdfast.open(
+        table(SMALL), ledger=folder / "left.ledger", questions=500, tolerance=0.025
+    )
+    texts = (f"avg(x1 > {i}e-4)" for i in itertools.count())
+    answers = [holdout.check(next(texts), guess=0.5)]
+    return compare(
+        "what is left, 100k rows in memory",
+        lambda: answers.pop().left.remaining,
+        "a check",
+        lambda: answers.append(holdout.check(next(texts), guess=0.5)),
+        at_most=0.1,
+        repeats=100,
+    )
 
 
 def long_ledger(folder: Path) -> list[Row]:

@@ -25,7 +25,7 @@ from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import alphabet_log_charge
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of, recorded_profile
-from holdfast.mechanisms.release import released
+from holdfast.mechanisms.release import each_settled, released
 from holdfast.mechanisms.room import declared_left, declared_or_least, require_room, too_tight
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
@@ -93,7 +93,10 @@ class ThreeDigits:
             for offer, measured in zip(offers, measure(sample, questions), strict=True)
         ]
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._told, offers, symbols)
+
+    def _told(self, offer: Offer, symbol: Symbol) -> Release:
         # Public: the answer and the interval that a symbol stands for, and what it is charged.
         return released(offer, symbol, "answered", offer.worst_charge)
 

@@ -20,6 +20,8 @@ from holdfast.holdout.grouping import knowing
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.reading import bound_to
 from holdfast.ledger.entries import Recorded
+from holdfast.ledger.records import Keeper
+from holdfast.ledger.sqlite import SqliteRecords
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.laws import normal
@@ -39,14 +41,14 @@ CHART_COLOURS = "holdfast.holdout.charts._COLOURS"
 CHECKPOINT_EVERY = "holdfast.ledger.transcript._CHECKPOINT_EVERY"
 DIVIDED = "holdfast.data.polars_code._divided"
 FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"
-INSERT_ENTRY = "holdfast.ledger.store._insert"
+WRITE_ENTRIES = "holdfast.ledger.sqlite._write"
 MOST_PLANNED_CELLS = "holdfast.lab.arena.rehearsal._MOST_CELLS"
 NOISE_BLOCKS = "holdfast.mechanisms.noise.Noise._blocks"
 OPEN_QUESTIONS = "holdfast.lab.arena.rehearsal._OPEN_QUESTIONS"
 POLARS_SHAPE = "holdfast.question.polars_row._packed"
 QUICK_CELLS = "holdfast.lab.arena.rehearsal._QUICK"
-SYNC_FOLDER = "holdfast.ledger.store.sync_folder"
-WRITE_SECRET = "holdfast.ledger.store.write_new"
+SYNC_FOLDER = "holdfast.ledger.sqlite.sync_folder"
+WRITE_SECRET = "holdfast.ledger.sqlite.write_new"
 
 
 def real(name: str) -> Any:
@@ -108,28 +110,27 @@ def put_sample(holdout: Holdout, sample: Any) -> Sample:
 
 def connection_of(store: Store) -> sqlite3.Connection:
     """What it writes and reads by."""
-    return store._connection
+    return _records(store).connection
 
 
 @contextmanager
-def writing_by(store: Store, connection: Any) -> Iterator[None]:
-    """Another connection to write by, for a while."""
-    before, store._connection = store._connection, connection
+def connected_by(store: Store, connection: Any) -> Iterator[None]:
+    """Another connection to write and read by, for a while."""
+    records = _records(store)
+    before, records.connection = records.connection, connection
     try:
         yield
     finally:
-        store._connection = before
+        records.connection = before
 
 
-@contextmanager
-def reading_by(store: Store, connection: Any) -> Iterator[None]:
-    """Another connection to read by, for a while."""
-    reader = store._reader
-    before, reader._connection = reader._connection, connection
-    try:
-        yield
-    finally:
-        reader._connection = before
+def keeper_of(store: Store) -> Keeper:
+    """What it writes and reads by, whatever keeps its rows."""
+    return store._keeper
+
+
+def _records(store: Store) -> SqliteRecords:
+    return cast(SqliteRecords, store._keeper.records)
 
 
 def answers_in_memory(transcript: Transcript) -> list[Recorded]:

@@ -144,7 +144,7 @@ def test_the_demo_session_on_models(
         low, high = interval(line)
         truth = models.right(called, candidate) - models.right(called, incumbent)
         assert low <= truth <= high
-    assert "surprise" in line_about(told, "memory - always_on_time")
+    assert "answered" in line_about(told, "memory - always_on_time")
     readme_tells(told)
 
     positive, ranks = called["late"].to_numpy(), called["score"].rank().to_numpy()

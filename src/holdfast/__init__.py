@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.statistics import call as _call
 
 if TYPE_CHECKING:
+    from holdfast.data.computed import computed as computed
     from holdfast.data.learning import learn_schema as learn_schema
     from holdfast.data.sampling import (
         clustered as clustered,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from holdfast.holdout.distribution import Distribution as Distribution
     from holdfast.holdout.groups import Groups as Groups
     from holdfast.holdout.holdout import Holdout as Holdout
+    from holdfast.holdout.mixed import Ask as Ask, Check as Check, Gate as Gate
     from holdfast.holdout.open import open as open
     from holdfast.planner.gates import GatePlan as GatePlan
     from holdfast.planner.plan import plan as plan
@@ -59,9 +61,12 @@ __version__ = "0.1.0"
 # Where each public name lives.
 _OTHERS = {
     "Answer": "holdout.answer",
+    "Ask": "holdout.mixed",
     "BudgetExhausted": "errors",
+    "Check": "holdout.mixed",
     "DataChanged": "errors",
     "Distribution": "holdout.distribution",
+    "Gate": "holdout.mixed",
     "GatePlan": "planner.gates",
     "Groups": "holdout.groups",
     "HoldfastError": "errors",
@@ -86,6 +91,7 @@ _OTHERS = {
     "ToleranceTooTight": "errors",
     "bits": "words.prior",
     "clustered": "data.sampling",
+    "computed": "data.computed",
     "connect": "service.client",
     "declared": "data.sampling",
     "learn_schema": "data.learning",

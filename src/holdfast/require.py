@@ -142,12 +142,15 @@ def _encodes(value: str) -> bool:
 
 def finite(name: str, value: object, allowed: str = "a finite number") -> float:
     """A real number that is neither NaN nor infinite (and not a bool)."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        _reject(name, value, allowed)
-    try:
-        number = float(value)
-    except OverflowError:
-        _reject(name, value, allowed)
+    if type(value) is float:  # nearly always: asking what a number is costs more than the check
+        number = value
+    else:
+        if isinstance(value, bool) or not isinstance(value, Real):
+            _reject(name, value, allowed)
+        try:
+            number = float(value)
+        except OverflowError:
+            _reject(name, value, allowed)
     if not math.isfinite(number):
         _reject(name, value, allowed)
     return number

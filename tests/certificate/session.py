@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from holdfast.certificate.certificate import digest_of, written
+from holdfast.certificate.certificate import certificate_digest, written
 from holdfast.certificate.checking import audit_certificate
 from tests.holdout.tables import opened, table
 
@@ -38,7 +38,9 @@ def changed(path: Path, change: Callable[[Facts], None], *, again: bool = True) 
     facts = json.loads(path.read_text(encoding="utf-8"))
     change(facts)
     if again:
-        facts["digest"] = digest_of({name: facts[name] for name in facts if name != "digest"})
+        facts["digest"] = certificate_digest(
+            {name: facts[name] for name in facts if name != "digest"}
+        )
     target = path.with_name("changed.json")
     target.write_text(written(facts), encoding="utf-8", newline="\n")
     return target

@@ -34,7 +34,7 @@ def test_a_column_is_attached_asked_and_listed(folder: Path) -> None:
     done = holdfast("ask", "t", "avg(v7 = label)", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "repeated" in holdfast("ask", "t", "avg(best = label)", cwd=folder).stdout
-    listed = json.loads(holdfast("columns", "t", "--json", cwd=folder).stdout)
+    listed = json.loads(holdfast("columns", "t", "--json", cwd=folder).stdout)["columns"]
     assert [(each["name"], each["by"]) for each in listed] == [("v7", "ann"), ("best", None)]
     assert "best: submitted, boolean, the same as v7" in holdfast("columns", "t", cwd=folder).stdout
     assert holdfast("audit", "t", cwd=folder).returncode == 0
@@ -48,6 +48,25 @@ def test_numbers_have_bounds_and_keys_may_be_missing(folder: Path) -> None:
     done = holdfast(*words, "--missing", "null", "--bounds", "0", "1", "--json", cwd=folder)
     assert json.loads(done.stdout)["bounds"] == [0.0, 1.0]
     assert holdfast("ask", "t", "avg(s)", cwd=folder).returncode == 0
+
+
+def test_scores_have_a_digest_and_one_column_is_the_incumbent(folder: Path) -> None:
+    words = ("attach", "t", "m3", "said.csv", "--value", "score", "--digest", "prompt 3")
+    assert "without bounds" in holdfast(*words, cwd=folder).stderr
+    done = holdfast(*words, "--bounds", "0", "1", cwd=folder)
+    assert done.stdout.startswith("Attached m3: computed, float in [0, 1], digest prompt 3, ")
+    assert holdfast("ask", "t", "avg(m3)", cwd=folder).returncode == 0
+    done = holdfast("promote", "t", "m3", "--why", "shown", "--by", "ann", cwd=folder)
+    assert done.stdout.startswith("The incumbent is m3, promoted ")
+    assert json.loads(holdfast("promote", "t", "label", "--json", cwd=folder).stdout)["by"] is None
+    assert "promote names 'm4'" in holdfast("promote", "t", "m4", cwd=folder).stderr
+    listed = json.loads(holdfast("columns", "t", "--json", cwd=folder).stdout)
+    assert listed["incumbent"]["name"] == "label"
+    assert [(each["origin"], each["digest"]) for each in listed["columns"]] == [
+        ("computed", "prompt 3")
+    ]
+    assert "The incumbent is label, promoted" in holdfast("columns", "t", cwd=folder).stdout
+    assert holdfast("audit", "t", cwd=folder).returncode == 0
 
 
 def test_what_cannot_be_attached_is_said_and_exits_with_2(folder: Path) -> None:

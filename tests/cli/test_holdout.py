@@ -60,7 +60,7 @@ def test_a_session(folder: Path) -> None:
     unit = facts("ask", "flights", "avg(delay)", cwd=folder)
     assert unit["half_width"] == pytest.approx(24, rel=1e-9)
     left = facts("budget", "flights", cwd=folder)
-    assert (left["asked"], left["questions"]) == (4, 40)
+    assert (left["asked"], left["checks"], left["questions"]) == (2, 2, 40)
 
     listed = holdfast("ledger", "flights", "--output", "answers.csv", cwd=folder)
     assert "(baseline)" in listed.stdout

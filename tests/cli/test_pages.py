@@ -58,8 +58,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(3)
     reviews = pl.DataFrame({"item_id": range(5_000), "label": rng.random(5_000) < 0.4})
     reviews.write_csv(folder / "reviews.csv")
-    said = reviews.with_columns(predicted=~pl.col("label"), v6="label").drop("label")
+    said = reviews.with_columns(predicted="label", v6=~pl.col("label")).drop("label")
     said.write_csv(folder / "predictions.csv")
+    said.rename({"v6": "right"}).write_csv(folder / "scores.csv")
     (folder / "bounds.toml").write_text("[bounds]\nx = [0, 1]\n", encoding="utf-8")
     return folder
 
@@ -90,7 +91,7 @@ def test_every_command_of_the_page_and_of_the_help_works(
             continue  # until it is stopped: tests/service/test_running.py does it
         short = ["--trials", "1"] if words[0] == "attack" and len(words) > 1 else []
         done = holdfast(*words, *short, cwd=folder)
-        assert done.returncode == 0, (words, done.stderr)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
 
 
 def test_every_command_of_the_readme_works(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def table(seed: int) -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a holdout whose design is public, and with other rows to guess from."""
     folder = tmp_path_factory.mktemp("trial")
     table(1).write_parquet(folder / "hold.parquet")
@@ -48,6 +49,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert "each of 4 combinations" in done.stdout
     assert "design columns as they are" in done.stdout
     return folder
+
+
+@pytest.fixture
+def folder(opened: Path, tmp_path: Path) -> Path:
+    """A copy of it for every test: nothing was asked there."""
+    return Path(shutil.copytree(opened, tmp_path / "trial"))
 
 
 def said(*words: str, cwd: Path) -> Any:
@@ -207,13 +214,13 @@ def test_errors_are_one_sentence_and_an_exit_code(
     folder: Path, words: tuple[str, ...], code: int, text: str
 ) -> None:
     verb, *rest = words
-    before = (folder / "trial.ledger-newest").read_bytes()
+    before = said("budget", "trial", cwd=folder)
     done = holdfast(verb, "trial", *rest, cwd=folder)
     assert done.returncode == code, done.stderr
     assert text in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
-    assert (folder / "trial.ledger-newest").read_bytes() == before
+    assert said("budget", "trial", cwd=folder) == before
 
 
 def test_a_misspelt_name_makes_no_ledger(folder: Path) -> None:

@@ -17,7 +17,9 @@ from holdfast.question import build
 from holdfast.question.bounds import range_of
 from holdfast.question.expression import Expression, ValueKind
 from holdfast.question.row import RowValue, row_value
+from tests.data.loading import postgres_sample
 
+_MOST_LOADED = 300_000  # rows: to load more takes longer than what is tested
 POLARS_TYPES: dict[str, Any] = {
     "f": pl.Float64,
     "g": pl.Float64,
@@ -39,7 +41,15 @@ def samples_of(
         PolarsSample(frame),
         PolarsSample(pl.scan_parquet(path)),
         DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")),
+        *([postgres_sample(frame)] if _fits_postgres(frame) else []),
     ]
+
+
+def _fits_postgres(frame: pl.DataFrame) -> bool:
+    """Whether PostgreSQL can hold it: it knows no unsigned integers, and no NUL in text."""
+    texts = frame.select(pl.col(pl.String)).get_columns()
+    nul = any(each.str.contains("\0", literal=True).any() for each in texts)
+    return frame.height <= _MOST_LOADED and pl.UInt64 not in frame.dtypes and not nul
 
 
 def engines(

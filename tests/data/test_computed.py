@@ -11,11 +11,13 @@ import polars as pl
 import pytest
 
 from holdfast.data import open_sample
-from holdfast.data.computed import Computed, computed, computed_values
-from holdfast.data.keys import key_order
+from holdfast.data.attached import ColumnValues
+from holdfast.data.computed import Computed, computed, computed_values, scores_in
+from holdfast.data.keys import key_order, ordered
 from holdfast.data.sample import BATCH_ROWS
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
+from holdfast.question.expression import ColumnType
 
 N = 50
 ROWS = np.random.default_rng(2).permutation(N)
@@ -80,13 +82,34 @@ def test_what_is_no_number_is_missing(strange: float) -> None:
     assert found == [*EXPECTED[:7], None, *EXPECTED[8:]]
 
 
-def test_the_identity_is_the_digest_or_else_the_name() -> None:
-    asked = computed(len, columns=["x"], bounds=(0, 1))
-    assert asked.digest is None
+def test_what_was_declared_is_kept() -> None:
+    asked = computed(len, columns=["x", "x"], bounds=(0, 1), digest="sha256:1f")
+    assert asked == Computed(len, ("x",), Range(0.0, 1.0), "sha256:1f")
     assert asked.named("m3").name == "m3"
-    declared = computed(len, columns=["x"], bounds=(0, 1), digest="sha256:1f")
-    assert declared.named("m3").name == declared.named("m4").name == "sha256:1f"
-    assert declared == Computed(len, ("x",), Range(0.0, 1.0), "sha256:1f")
+
+
+@pytest.mark.parametrize(
+    ("brought", "expected"),
+    [
+        ([True, False, None], [1.0, 0.0, None]),
+        ([7, -7, None], [3.0, -1.0, None]),
+        ([0.5, -1.5, None], [0.5, -1.0, None]),
+    ],
+)
+def test_scores_are_numbers_in_their_bounds(brought: list[Any], expected: list[Any]) -> None:
+    """Whatever they are brought as: not even the type of what is kept says anything of them."""
+    order = ordered("id", pl.Series([1, 2, 3]))
+    found = scores_in((-1, 3), ColumnValues(order, pl.Series(brought)))
+    assert found.type is ColumnType.FLOAT
+    assert str(found.values.to_list()) == str(expected)
+
+
+def test_scores_without_bounds_and_words_are_refused() -> None:
+    order = ordered("id", pl.Series([1, 2]))
+    with pytest.raises(InvalidArgument, match="without bounds"):
+        scores_in(None, ColumnValues(order, pl.Series([1, 0])))
+    with pytest.raises(InvalidArgument, match="values are text"):
+        scores_in((0, 1), ColumnValues(order, pl.Series(["a", "b"])))
 
 
 @pytest.mark.parametrize(
@@ -100,6 +123,7 @@ def test_the_identity_is_the_digest_or_else_the_name() -> None:
         {"digest": ""},
         {"digest": 5},
         {"digest": "x" * 201},
+        {"digest": "a\nb"},
     ],
 )
 def test_what_cannot_be_computed_is_refused_at_once(wrong: dict[str, Any]) -> None:

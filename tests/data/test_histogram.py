@@ -54,6 +54,7 @@ def assert_encloses(found: Histogram, row: RowValue, values: list[float]) -> Non
     shift = 16 if row.grid.top > 1 else 0
     bins = Counter(row.grid.steps(value) >> shift for value in values)
     assert {place: count for place, count in enumerate(found.counts.tolist()) if count} == bins
+    assert found.total == row.grid.moments(sum(map(row.grid.steps, values)), 0)[0]
     for rank, value in enumerate(sorted(values), start=1):
         low, high = found.between(rank)
         assert 0.0 <= low <= fraction(row, value) <= high <= 1.0

@@ -23,6 +23,7 @@ from holdfast.errors import DataChanged, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, parse_row, row_function, row_value
 from holdfast.question.functions import bind_function
 from holdfast.question.row import GRID, RowValue
+from tests.data.loading import postgres_sample
 
 NUMBERS = count()
 TEXTS = ["good", "mark = 'a'", "clip(score * y, -9, 9)", "votes > 2", "y > 0", "good and y > score"]
@@ -62,6 +63,7 @@ ENGINES: dict[str, Callable[[pl.DataFrame, Path], Sample]] = {
     "csv": _csv,
     "database": _database,
     "relation": _relation,
+    "postgresql": lambda frame, _: postgres_sample(frame),
 }
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 

@@ -203,7 +203,7 @@ def test_tables_of_a_database(tmp_path: Path) -> None:
     assert open_sample(path, table="b c").n == 4
     with pytest.raises(InvalidArgument, match="'zzz'"):
         open_sample(path, table="zzz")
-    with pytest.raises(InvalidArgument, match="only for DuckDB"):
+    with pytest.raises(InvalidArgument, match="only for databases"):
         open_sample(FRAME, table="a")
     database(tmp_path / "three.duckdb", "a")
     with pytest.raises(InvalidArgument, match="2 databases"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import duckdb
 import polars as pl
@@ -11,8 +11,11 @@ import pytest
 from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.evaluate import evaluate
 from holdfast.data.polars import PolarsSample
+from holdfast.data.sample import Moments, moments_of_sums
+from holdfast.data.source import open_sample
 from holdfast.question import Schema, parse_row, row_value
 from holdfast.question.expression import Op, Operation, subtrees
+from holdfast.question.row import GRID, RowValue
 from holdfast.question.sql import SqlLanguage
 from holdfast.question.writing import Writer
 from tests.seam import DIVIDED, cleaned_column, real
@@ -111,3 +114,26 @@ def test_duckdb_does_not_conclude_from_statistics_of_a_column(column: str, condi
         concluded = "Projections: false"
         assert concluded in plan(f"CAST({quoted} AS DOUBLE)" if column == "k" else quoted)
         assert concluded not in plan(cleaned_column(sample, column))
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_only_numbers_are_squared(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+    """A condition is its own square: one sum, where a number needs four."""
+    summed: list[int] = []
+
+    def counting(rows: Sequence[RowValue], sums: Iterable[int]) -> list[Moments]:
+        found = list(sums)
+        summed.append(len(found))
+        return moments_of_sums(rows, found)
+
+    monkeypatch.setattr(f"holdfast.data.{engine}.moments_of_sums", counting)
+    texts = ("never", "clip(x, 0, 10)", "x > 500", "k < 3")
+    rows = [row_value(parse_row(text, SCHEMA)) for text in texts]
+    arrow = FRAME.to_arrow()
+    sample = open_sample(FRAME if engine == "polars" else duckdb.from_arrow(arrow))
+    found = sample.moments(rows)
+    assert summed == [3 + 4]
+    assert [found[place] for place in (0, 2, 3)] == [
+        (count * GRID, count * GRID**2) for count in (0, N - 501, 3)
+    ]
+    assert sample.moments(rows[1:2]) == found[1:2]

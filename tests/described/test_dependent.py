@@ -55,7 +55,8 @@ def through_the_door(question: DescribedQuestion, frame: pl.DataFrame) -> Interv
     (offer,) = DESCRIBED.offer(terms, Account(), [Wish(question, 0.5)])
     sample = PolarsSample(frame)
     (symbol,) = DESCRIBED.respond(terms, [offer], [question], sample, noise_of(b"shared"))
-    return DESCRIBED.settle(offer, symbol).interval
+    (release,) = DESCRIBED.settle([offer], [symbol])
+    return release.interval
 
 
 def worlds(trials: int) -> list[pl.DataFrame]:

@@ -13,7 +13,12 @@ from hypothesis import given, strategies as st
 from holdfast.data.histogram import Histogram
 from holdfast.described.gridded import Gridded
 from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule, StepWindow
-from holdfast.described.rounded import RoundedGroupMean, RoundedMean
+from holdfast.described.rounded import (
+    RoundedContrast,
+    RoundedGroupMean,
+    RoundedMean,
+    RoundedOverlap,
+)
 from holdfast.described.rule import UNKNOWN, Evidence, Rule
 from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.errors import InvalidArgument
@@ -36,6 +41,9 @@ RULES: list[Rule] = [
     Gridded("quantile", 100, LOG_P, log_free=-9.0, log_share=-8.0),
     RoundedMean(100, LOG_P),
     RoundedGroupMean(100, LOG_P, -8.0),
+    Gridded("auc", 100, LOG_P, log_share=-8.0, points=64, rounded=True),
+    RoundedContrast(100, LOG_P, (-8.0, -9.0), True),
+    RoundedOverlap(100, LOG_P, -8.0),
 ]
 NAMES = [type(rule).__name__ for rule in RULES]
 
@@ -47,10 +55,9 @@ def test_a_rule_is_read_again_from_what_the_ledger_keeps(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_what_is_not_of_the_alphabet_is_refused(rule: Rule) -> None:
-    size = {"Share": 1, "RoundedMean": 1, "MeanRule": 3, "PairedRule": 3, "Contrast": 5}
-    length = size.get(type(rule).__name__, 2 if "Share" in type(rule).__name__ else 4)
-    if type(rule).__name__ in ("Overlap", "RoundedGroupMean"):
-        length = 2
+    size = {"Share": 1, "RoundedMean": 1, "GroupShare": 2, "Overlap": 2, "Contrast": 5}
+    rounded = {"RoundedGroupMean": 2, "RoundedOverlap": 2, "RoundedContrast": 3}
+    length = (size | rounded | {"MeanRule": 3, "PairedRule": 3}).get(type(rule).__name__, 4)
     for wrong in (-(10**9), 10**9):
         with pytest.raises((InvalidArgument, ValueError)):
             rule.found((wrong,) * length)
@@ -106,15 +113,15 @@ def test_a_window_loses_nothing_of_an_interval_inside_its_radius(
 def histogram(values: list[float]) -> Histogram:
     ends = np.array(sorted(set(values)))
     counts = np.array([values.count(end) for end in ends], dtype=np.int64)
-    return Histogram(counts, ends, ends)
+    total = int(Fraction(GRID) * sum(map(Fraction, values)))
+    return Histogram(counts, ends, ends, total)
 
 
 @given(st.lists(st.integers(0, 64), min_size=1, max_size=60))
 def test_a_mean_says_no_more_than_its_bets(numerators: list[int]) -> None:
     values = [each / 64 for each in numerators]
     rule = MeanRule(len(values), LOG_P)
-    total = sum(numerators) * GRID // 64
-    found = rule.found(rule.seen(total, histogram(values)))
+    found = rule.found(rule.seen(histogram(values)))
     bets = bounded_mean_interval(values, LOG_P)
     hoeffding = BoundedMean(len(values)).radius(LOG_P)
     mean = sum(values) / len(values)

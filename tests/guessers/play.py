@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from holdfast.data.sampling import Independent
 from holdfast.guessers.domain import Domain
 from holdfast.guessers.guesser import Grounds, Guesser, Lesson
-from holdfast.mechanisms.guess_and_check import GuessAndCheck
-from holdfast.mechanisms.mechanism import Wish
+from holdfast.mechanisms.bounded_noise import BOUNDED
+from holdfast.mechanisms.claims import CHECKS
+from holdfast.mechanisms.mechanism import Refuted, Wish
 from holdfast.mechanisms.revealed import revealed
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
@@ -23,11 +25,7 @@ from holdfast.statistics.bind import bind
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
-from tests.mechanisms.fake import (
-    Session,
-    Sums,
-    said,
-)
+from tests.mechanisms.fake import Session, Sums, bins_of
 
 Array = NDArray[np.float64]
 
@@ -65,13 +63,19 @@ def mean_of(values: Sequence[float]) -> Mean:
 def histogram(domain: Domain, counts: NDArray[np.int64]) -> Sums:
     """The sample with this many rows in each cell."""
 
-    def total(row: RowValue) -> tuple[int, int]:
+    def times(row: RowValue) -> Counter[int]:
         face = domain.face(row)
         units = np.rint(np.broadcast_to(face.values, face.shape).ravel() * GRID).astype(np.int64)
-        pairs = list(zip(counts.tolist(), units.tolist(), strict=True))
-        return sum(c * u for c, u in pairs), sum(c * u * u for c, u in pairs)
+        found: Counter[int] = Counter()
+        for count, unit in zip(counts.tolist(), units.tolist(), strict=True):
+            found[unit] += count
+        return found
 
-    return Sums(int(counts.sum()), total)
+    def total(row: RowValue) -> tuple[int, int]:
+        pairs = times(row).items()
+        return sum(c * u for u, c in pairs), sum(c * u * u for u, c in pairs)
+
+    return Sums(int(counts.sum()), total, binned=lambda row: bins_of(times(row)))
 
 
 @dataclass
@@ -95,20 +99,24 @@ class Play:
 
     def put(self, question: Mean) -> bool:
         """Ask with the guesser's guess, let it learn, and tell whether it was a surprise."""
-        mechanism, t, guess = GuessAndCheck(), self.terms.half_width, self.guess(question)
+        t, guess = self.terms.half_width, self.guess(question)
         wish = Wish(question, t, self.guesser.claim(guess, t), guess)
-        (offer,) = mechanism.offer(self.terms, self.session.account, [wish])
-        release = self.session.finish(mechanism, offer, question, self.sample)
-        known = revealed(offer, release)
-        if release.status == "surprise":
+        (offer,) = CHECKS.offer(self.terms, self.session.account, [wish])
+        release = self.session.finish(CHECKS, offer, question, self.sample)
+        surprising, refuted = release.status == "not confirmed", None
+        if surprising and wish.claim is not None:
+            refuted = Refuted(offer.number, wish.claim, offer.radius)
+            (offer,) = BOUNDED.offer(self.terms, self.session.account, [Wish(question, t)])
+            release = self.session.finish(BOUNDED, offer, question, self.sample)
+        known = revealed(offer, release, refuted)
+        if surprising:
             self.surprises += 1
             self.gaps.append(max(known.low - guess, guess - known.high))
-            assert self.gaps[-1] >= (t - said(offer.radius)) * (1 - 1e-9)
         lesson = Lesson(
             question.text, Interval(question.low, question.high), release.told, t, known
         )
         self.state = self.guesser.learn(self.state, lesson)
-        return release.status == "surprise"
+        return surprising
 
 
 def adversary(

@@ -68,8 +68,8 @@ def ledger(tmp_path: Path) -> Path:
 
 
 def column_file(holdout: Holdout, name: str) -> Path:
-    digest = transcript_of(holdout).attached.columns[name].digest
-    return ColumnStore(store_of(holdout).path).folder / submitted_file(digest)
+    _, digest = transcript_of(holdout).attached.columns[name].identity
+    return Path(store_of(holdout).file_name(submitted_file(digest)))
 
 
 # What is attached is a column -------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_every_verb_takes_it(holdout: Holdout) -> None:
         version="1",
     )
     assert holdout.ask(holdfast.mean(hits)).status == "answered"
-    assert all(finding.fine for finding in audit(store_of(holdout).path))
+    assert all(finding.fine for finding in audit(store_of(holdout).home))
 
 
 def test_the_share_in_which_two_differ_is_public(holdout: Holdout) -> None:
@@ -226,7 +226,7 @@ def test_a_name_never_means_others(holdout: Holdout) -> None:
 def test_bounds_belong_to_the_values(holdout: Holdout) -> None:
     holdout.attach("score", SCORE, bounds=(0, 1))
     assert holdout.attach("same", SCORE).bounds == (0, 1)
-    with pytest.raises(InvalidArgument, match=r"bounds is \(0.0, 2.0\), and the same values"):
+    with pytest.raises(InvalidArgument, match=r"bounds is \(0.0, 2.0\), and the same column"):
         holdout.attach("wider", SCORE, bounds=(0, 2))
     with pytest.raises(InvalidArgument, match="which is boolean; only numbers have bounds"):
         holdout.attach("v7", V7, bounds=(0, 1))
@@ -305,7 +305,7 @@ def test_what_is_no_column_is_refused_and_not_written(
     with pytest.raises(InvalidArgument, match=message):
         holdout.attach("v", values)
     assert len(store_of(holdout).news()) == 1
-    assert not ColumnStore(store_of(holdout).path).folder.exists()
+    assert not store_of(holdout).home.beside("columns").exists()
 
 
 def test_keys_without_a_value_may_be_null(holdout: Holdout) -> None:
@@ -561,6 +561,7 @@ def test_an_entry_says_what_was_attached(holdout: Holdout) -> None:
         "bounds": [0.0, 1.0],
         "at": column.at,
         "by": "ann",
+        "ready": True,
     }
     assert "score: submitted, float in [0, 1], digest" in holdout.explain()
 
@@ -572,11 +573,16 @@ def test_the_examples_of_the_page_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "columns.md"
-    (example,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, "columns.md", "exec"), {})
-    share, difference, status, *columns = capsys.readouterr().out.splitlines()
+    names: dict[str, Any] = {}
+    for example in examples:
+        exec(compile(example, "columns.md", "exec"), names)
+    printed = capsys.readouterr().out.splitlines()
+    share, difference, status, *columns, mean, incumbent = printed
     assert 0.2 < float(share) < 0.3
     assert difference.startswith("0.")
     assert status == "repeated"
     assert "v7-final: submitted, boolean, the same as v7" in columns[2]
+    assert mean.startswith("0.")
+    assert incumbent == "m4"

@@ -14,9 +14,11 @@ import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion
 from holdfast.holdout.holdout import Holdout
+from holdfast.statistics.derived import is_derived
 from tests.holdout.tables import BOUNDS, Crash, copied, crash, opened, table, watch
 from tests.ledger.forging import faults
 from tests.ledger.reading import folded, rows_of
+from tests.seam import bound
 
 ODD = pl.DataFrame(
     {
@@ -30,6 +32,7 @@ ODD = pl.DataFrame(
     }
 )
 ODD_BOUNDS = {"same": (0, 5), "half": (0, 5), "score": (0, 1), "gone": (1, 4)}
+OTHER = "avg(x, variance <= 4000)"  # what is declared of it alone has no rule
 # With so few rows these say nothing, each for another reason.
 SILENT = (
     "std(same)",
@@ -88,14 +91,19 @@ def test_few_rows_are_enough_for_some(odd: Holdout, question: str) -> None:
 
 
 def test_what_says_nothing_may_be_a_part_of_what_is_asked_of_the_ledger(tmp_path: Path) -> None:
-    """The mean of two rows says nothing; a difference of values that is made of it is true."""
-    pair = pl.DataFrame({"x": [0.0, 9.0], "y": [9.0, 0.0]})
-    declared: dict[str, Any] = {"schema": {"x": (0, 9), "y": (0, 9)}, "described": "exact"}
-    with opened(tmp_path, pair, tolerance=0.4, **declared) as holdout:
-        assert holdout.ask("avg(x)").status == "says nothing"
-        assert holdout.ask("avg(y)").status == "says nothing"
-        answer = holdout.ask("difference(avg(x), avg(y))")
-        assert (answer.status, tuple(answer.interval)) == ("says nothing", (-9.0, 9.0))
+    """The mean of two rows says nothing; a variance of rows that depend on each other, which has no
+    description and is made of such means, is true."""
+    pair = pl.DataFrame({"x": [0.0, 9.0]})
+    declared: dict[str, Any] = {"schema": {"x": (0, 9)}, "sampling": holdfast.m_dependent(1)}
+    with opened(tmp_path, pair, tolerance=0.4, described="exact", **declared) as holdout:
+        variance = bound(holdout, "variance(x)")
+        assert is_derived(variance)
+        for part in (part for stage in variance.stages for part in stage):
+            assert holdout.ask(part.text).status == "says nothing"
+        answer = holdout.ask("variance(x)")
+        assert answer.bits is None
+        assert (answer.status, answer.value) == ("says nothing", None)
+        assert answer.interval == (0.0, 20.25)
 
 
 def test_a_ledger_that_says_nothing_can_be_read_shown_and_audited(
@@ -184,7 +192,7 @@ def test_what_a_rule_cannot_take_is_given_up_and_the_ledger_goes_on(
 
 def test_described_and_other_questions_are_asked_together(tmp_path: Path) -> None:
     path = described_ledger(tmp_path, questions=20, tolerance=0.2)
-    texts = ["avg(late)", "avg(x) where late", "difference(avg(x), avg(late))", "std(x)"]
+    texts = ["avg(late)", "avg(x) where late", OTHER, "std(x)"]
     with opened(tmp_path, table()) as holdout:
         answers = holdout.ask_many(texts)
         assert [each.recorded.bits is not None for each in answers] == [True, True, False, True]
@@ -221,7 +229,7 @@ def test_with_all_of_the_failure_probability_nothing_else_is_answered(tmp_path: 
     with opened(tmp_path, table()) as holdout:
         narrow = holdout.ask("avg(late)")
         with pytest.raises(BudgetExhausted, match="opened for described questions only") as e:
-            holdout.ask("difference(avg(x), avg(late))")
+            holdout.ask(OTHER)
         assert str(e.value).count(". ") <= 1
     wide = described_ledger(tmp_path / "shared")
     with opened(wide.parent, table()) as holdout:
@@ -241,6 +249,10 @@ def test_with_all_of_the_failure_probability_nothing_else_is_answered(tmp_path: 
         ("difference(late, x > 0)", 5),
         ("difference(x, x / 2)", 5),
         ("median(x)", 64**3),
+        ("median(x) where late", 5 * 64**3),
+        ("auc(x, late)", 5 * 64**3),
+        ("f1(late, x > 30)", 5**2),
+        ("difference(avg(x) where late, avg(x) where not late)", 5**3),
     ],
 )
 def test_rounded_answers_cost_the_logarithm_of_few_symbols(
@@ -260,3 +272,27 @@ def test_what_leaked_by_description_is_what_later_questions_pay_for(tmp_path: Pa
     assert later.recorded.leaked == pytest.approx(sum(costs))
     assert all(cost > 0.0 for cost in costs)
     assert folded(path).account.nats > sum(costs)
+
+
+def test_means_of_two_values_over_the_same_rows_differ_by_the_mean_difference(
+    tmp_path: Path,
+) -> None:
+    """One question, by its description, however it is put; the interval knows they go together."""
+    frame = table(4000).with_columns(later=pl.col("x") + 3.0)
+    declared: dict[str, Any] = {"schema": {**BOUNDS, "later": (-60, 180)}, "described": "exact"}
+    with opened(tmp_path, frame, **declared) as holdout:
+        answer = holdout.ask("difference(avg(later), avg(x))")
+        assert answer.bits is not None
+        clipped = (pl.col(name).clip(-60, 180) for name in ("later", "x"))
+        means = frame.select(*clipped).mean().row(0)
+        assert answer.value == pytest.approx(means[0] - means[1], abs=0.5)
+        apart = sum(holdout.ask(f"avg({name})").half_width for name in ("later", "x"))
+        assert answer.half_width < 0.5 * apart
+        again = holdout.ask(holdfast.difference(holdfast.mean("later"), holdfast.mean("x")))
+        paired = holdout.ask("difference(later, x)")
+        grouped = holdout.ask("difference(avg(later) where late, avg(x) where late)")
+        for same in (again, paired):
+            assert (same.status, same.interval) == ("repeated", answer.interval)
+        assert grouped.bits is not None
+        assert grouped.n == int(frame["late"].sum())
+    assert faults(tmp_path / "t.ledger", sample=lambda: PolarsSample(frame)) == []

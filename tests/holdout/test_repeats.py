@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def test_a_narrower_question_is_a_new_look(wide: Holdout, tmp_path: Path) -> Non
     third = wide.ask(LATE, tolerance=0.05)
     assert (third.number, third.status, third.cost > 0) == (3, "answered", True)
     assert [each.question for each in wide.ledger] == [LATE] * 3
-    assert wide.budget.asked == 3
+    assert wide.budget.account.looks == 3
     assert wide.budget.nats == pytest.approx(first.cost + second.cost + third.cost)
     wide.close()
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
@@ -102,7 +103,7 @@ def test_a_claim_is_free_where_the_ledger_settles_it(
 def test_two_claims_of_one_question_in_one_batch_are_two_checks(wide: Holdout) -> None:
     truth = 0.25
     near, far, again = wide.check_many([LATE, LATE, LATE], [truth, 0.9, truth])
-    assert (near.status, far.status, again.status) == ("confirmed", "surprise", "repeated")
+    assert (near.status, far.status, again.status) == ("confirmed", "not confirmed", "repeated")
     assert (near.number, far.number, again.number) == (1, 2, 1)
 
 
@@ -211,6 +212,7 @@ def test_a_claim_is_settled_from_inside_or_from_outside(
     found = fulfilling([look(low, high)], wish)
     inside = (first <= 0 or low >= first - 1e-9) and (last >= 1 or high <= last + 1e-9)
     assert (found is not None) == (inside or high < first or low > last)
-    made_before = look(low, high, (first, last))
-    again = Wish(LATE_MEAN, 0.1, (first, last), low, stated=True)
-    assert fulfilling([made_before], again) is made_before
+    refuted = replace(look(0.0, 1.0, (first, last)), status="not confirmed", value=None)
+    assert fulfilling([refuted], wish) is refuted
+    assert fulfilling([refuted], replace(wish, gated=True)) is None
+    assert fulfilling([refuted], Wish(LATE_MEAN, 0.5, narrow=True)) is None, "nothing was said"

@@ -42,7 +42,7 @@ def test_nothing_new_is_answered_and_repeats_are_free(
         assert "retired" in str(again.budget)
         assert again.budget.remaining == "retired"
         assert "for everything: new rows have come" in again.explain()
-        findings = {each.what: each for each in audit(store_of(again).path)}
+        findings = {each.what: each for each in audit(store_of(again).home)}
         assert findings["retired"].fine
         assert all(each.fine for each in findings.values())
 

@@ -49,8 +49,8 @@ def test_while_one_asks_the_other_waits_and_counts_the_worst(tmp_path: Path) -> 
         answer = one.check("avg(x > 20)", guess=0.5)
         assert answer.status == "confirmed"
         during, after = budgets[0], two.budget
-        assert during.asked == after.asked == 2
-        assert during.nats - after.nats == pytest.approx(cost.most - cost.least)
+        assert during.account.looks == after.account.looks == 2
+        assert 3 < during.nats - after.nats < cost.most - cost.least  # an answer is not reserved
         assert during.questions_left <= after.questions_left
         assert two.ask("avg(x > 1)").cost < costs[0]
 

@@ -75,7 +75,7 @@ def test_everybody_is_told_their_own(holdout: Holdout, tmp_path: Path) -> None:
             alone.ask(question)
         assert holdout.budget.nats < alone.budget.nats  # one leakage is shared
         assert kinds(holdout)["reserve/2"] < kinds(alone)["reserve/2"]
-    assert all(finding.fine for finding in audit(store_of(holdout).path))
+    assert all(finding.fine for finding in audit(store_of(holdout).home))
 
 
 def test_a_call_made_again_is_told_the_same_alone_or_with_others(

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -29,18 +30,21 @@ from holdfast.errors import BudgetExhausted
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger import filing
 from holdfast.ledger.chain import Row
 from holdfast.ledger.entries import Opening
+from holdfast.ledger.filing import Filed
+from holdfast.ledger.records import Addition, LedgerHome
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.witness import Witness
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, RowValue
+from holdfast.statistics.statistic import averaged
 from tests.mechanisms.fake import SCHEMA, Sums
-from tests.seam import CHECKPOINT_EVERY, INSERT_ENTRY, put_sample, real, transcript_of
+from tests.seam import CHECKPOINT_EVERY, WRITE_ENTRIES, put_sample, real, transcript_of
+from tests.statistics.asked import asked
 
-Entries = Sequence[tuple[dict[str, Any], Sequence[filing.Filed]]]
+Entries = Sequence[tuple[dict[str, Any], Sequence[Filed]]]
 ROWS = 1_000_000
 POINTS = (
     "before reserve",
@@ -52,10 +56,13 @@ POINTS = (
     "after data",
     "before settle",
     "inside settle",
+    "inside told",
     "before witness of settle",
     "after settle",
 )
-BATCHES = (1, 2, 3)  # a check, two asked together, and an ask
+# A check, two asked together, a described question, and one that is told under a key.
+BATCHES = (1, 2, 3, 4)
+TOLERANCE = 0.3  # named for what is asked on the ledger: without one a text is described
 
 
 def total(row: RowValue) -> Moments:
@@ -64,12 +71,15 @@ def total(row: RowValue) -> Moments:
     return count * GRID, count * GRID**2
 
 
-def create(path: Path, questions: int = 10_000) -> None:
+def create(path: Path | LedgerHome, questions: int = 10_000, *, described: bool = False) -> None:
     """A new ledger for the table that is a function."""
+    terms = Terms(ROWS, TOLERANCE, 0.95, questions, Independent())
+    if described:
+        terms = replace(terms, described="exact", described_share=0.4)
     opening = Opening(
         at="2026-01-01T00:00:00+00:00",
         name="killed",
-        terms=Terms(ROWS, 0.3, 0.95, questions, Independent()),
+        terms=terms,
         schema=SCHEMA,
         mechanism={"name": "bounded noise", "parameters": {}},
         fingerprint="0" * 64,
@@ -78,7 +88,7 @@ def create(path: Path, questions: int = 10_000) -> None:
 
 
 @contextmanager
-def resumed(path: Path, timeout: float = 60.0) -> Iterator[Holdout]:
+def resumed(path: Path | LedgerHome, timeout: float = 60.0) -> Iterator[Holdout]:
     store = Store.open(path)
     desk = Desk(store, Transcript.resumed(store), Sums(ROWS, total), None, timeout)
     with Holdout(desk) as holdout:
@@ -86,20 +96,35 @@ def resumed(path: Path, timeout: float = 60.0) -> Iterator[Holdout]:
 
 
 def ask_batch(holdout: Holdout, number: int) -> list[Answer]:
-    """Batch `number` of the script."""
+    """Batch `number` of the script; two kinds of five need a ledger that describes."""
     question = f"avg(x > {number})"
-    match number % 3:
+    match number % (5 if holdout.opening.terms.describes else 3):
         case 0:
-            return [holdout.ask(question)]
+            return [holdout.ask(question, tolerance=TOLERANCE)]
         case 1:
-            return [holdout.check(question, guess=0.5)]
+            count, _ = total(averaged(asked(question, SCHEMA)))
+            return [holdout.check(question, guess=count / GRID / ROWS)]
+        case 2:
+            return holdout.ask_many([question, f"avg(x < {number})"], tolerance=TOLERANCE)
+        case 3:
+            return [holdout.ask(question)]
         case _:
-            return holdout.ask_many([question, f"avg(x < {number})"])
+            return [holdout.ask(question, key=f"call {number}")]
 
 
 def next_batch(holdout: Holdout) -> int:
-    """The first batch that is not in the ledger: each has a reserve entry, and then one more."""
-    return transcript_of(holdout).count // 2
+    """The first batch that is not in the ledger, counting one that is reserved."""
+    kinds = 5 if holdout.opening.terms.describes else 3
+    looks, number = transcript_of(holdout).committed.looks, 0
+    while looks > 0:
+        looks -= 2 if number % kinds == 2 else 1
+        number += 1
+    return number
+
+
+def points_of(batch: int) -> tuple[str, ...]:
+    """Where a batch can be killed: only a call with a key is told in an entry of its own."""
+    return POINTS if batch == 4 else tuple(point for point in POINTS if point != "inside told")
 
 
 def play(holdout: Holdout, batches: int) -> None:
@@ -115,30 +140,33 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def kind_of(body: dict[str, Any]) -> str:
+    """What an entry does, whichever version of it."""
+    kind: str = body["kind"]
+    return kind.partition("/")[0]
+
+
 def arm(holdout: Holdout, point: str) -> None:
     """Die at this point of the next batch."""
     when, _, what = point.partition(" ")
-    entry = f"{what.rpartition(' ')[2]}/2"
-    append, insert, keep = Store.append, real(INSERT_ENTRY), filing.keep
+    entry = what.rpartition(" ")[2]
+    append, write = Store.append, real(WRITE_ENTRIES)
     current = {"kind": ""}
 
     def dying_append(self: Store, entries: Entries, *said: Any) -> list[Row]:
-        current["kind"] = entries[0][0]["kind"]
-        if point == f"before {entry[:-2]}" and current["kind"] == entry:
+        current["kind"] = kind_of(entries[0][0])
+        if point == f"before {entry}" and current["kind"] == entry:
             die()
         rows = append(self, entries, *said)
         if when == "after" and current["kind"] == entry:
             die()
         return rows
 
-    def dying_insert(connection: Any, secret: bytes, row: Row) -> None:
-        insert(connection, secret, row)
-        if when == "inside" and current["kind"] == entry:
-            die()
-
-    def dying_keep(connection: Any, secret: bytes, text: str) -> None:
-        keep(connection, secret, text)
-        if point == "inside checkpoint":
+    def dying_write(connection: Any, addition: Addition) -> None:
+        write(connection, addition)
+        checkpoint = point == "inside checkpoint" and addition.checkpoint is not None
+        kinds = {kind_of(json.loads(text)) for _, text, _ in addition.rows}
+        if checkpoint or (when == "inside" and entry in kinds):
             die()
 
     def dying_note(self: Witness, seq: int, hashed: str) -> None:
@@ -155,8 +183,7 @@ def arm(holdout: Holdout, point: str) -> None:
 
     patch = pytest.MonkeyPatch()  # never undone: this process ends here
     patch.setattr(Store, "append", dying_append)
-    patch.setattr(INSERT_ENTRY, dying_insert)
-    patch.setattr(filing, "keep", dying_keep)
+    patch.setattr(WRITE_ENTRIES, dying_write)
     patch.setattr(Witness, "note", dying_note)
     put_sample(holdout, Sums(ROWS, dying_total))
 
@@ -175,6 +202,7 @@ def killed_any_time(path: Path, log: Path, ready: int) -> None:
         while True:
             for answer in ask_batch(holdout, next_batch(holdout)):
                 os.write(handle, f"{answer.number} {answer.receipt}\n".encode())
+                os.write(ready, b"!")
 
 
 def forked(work: Callable[[], None]) -> int:
@@ -198,8 +226,8 @@ def end_of(pid: int) -> str:
 def kill_at_every_point(folder: Path) -> dict[str, str]:
     """One ledger for each point and batch, `folder/point/batch/t.ledger`, already there."""
     ends = {}
-    for point in POINTS:
-        for batch in BATCHES:
+    for batch in BATCHES:
+        for point in points_of(batch):
             path = folder / point / str(batch) / "t.ledger"
             ends[f"{point}/{batch}"] = end_of(forked(partial(killed_at, path, point, batch)))
     return ends
@@ -214,9 +242,15 @@ def seconds_for_a_batch(path: Path) -> float:
         return (time.perf_counter() - started) / 6
 
 
+def delivered_before(kill: int) -> int:
+    """How many answers a process has surely delivered when it is killed, however slow it is."""
+    return kill % 3
+
+
 def kill_at_random(folder: Path, ledgers: int, kills: int, seed: int) -> dict[str, str]:
-    """Each ledger `folder/number/t.ledger` loses `kills` processes, each within a few batches."""
-    rng, longest = random.Random(seed), 4 * seconds_for_a_batch(folder / "warm" / "t.ledger")
+    """Each ledger `folder/number/t.ledger` loses `kills` processes, each at any time after it has
+    delivered so many answers that `delivered_before` says."""
+    rng, longest = random.Random(seed), 3 * seconds_for_a_batch(folder / "warm" / "t.ledger")
     ends = {}
     for number in range(ledgers):
         path = folder / str(number) / "t.ledger"
@@ -224,7 +258,8 @@ def kill_at_random(folder: Path, ledgers: int, kills: int, seed: int) -> dict[st
             reading, writing = os.pipe()
             pid = forked(partial(killed_any_time, path, path.with_name("log"), writing))
             os.close(writing)
-            os.read(reading, 1)
+            for _ in range(1 + delivered_before(kill)):
+                os.read(reading, 1)
             os.close(reading)
             time.sleep(rng.uniform(0.0, longest))
             os.kill(pid, signal.SIGKILL)

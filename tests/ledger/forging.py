@@ -14,7 +14,7 @@ from holdfast.errors import LedgerTampered
 from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import GENESIS, canonical, link, seal
 from holdfast.ledger.entries import settlement
-from holdfast.ledger.filing import file_answers
+from holdfast.ledger.filing import sealed_places
 from holdfast.ledger.transcript import Transcript
 from tests.ledger.reading import rows_of
 
@@ -28,10 +28,8 @@ def settled(bodies: list[Body]) -> list[Body]:
     for seq, body in enumerate(bodies, start=1):
         pending = transcript.pending
         if body["kind"] == "settle/2" and pending is not None:
-            releases = [
-                pending.mechanism.settle(asked.offer, symbol)
-                for asked, symbol in zip(pending.asked, body["symbols"], strict=True)
-            ]
+            offers = [asked.offer for asked in pending.asked]
+            releases = pending.mechanism.settle(offers, body["symbols"])
             found.append(settlement(body["at"], pending.seq, body["symbols"], releases))
         else:
             found.append(body)
@@ -52,7 +50,10 @@ def write(path: Path, bodies: list[Body]) -> None:
             head = link(head, text)
             row, answers = (seq, text, head), transcript.filing(body)
             connection.execute("INSERT INTO entries VALUES (?, ?, ?)", row)
-            file_answers(connection, secret, answers, row)
+            connection.executemany(
+                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)",
+                sealed_places(secret, answers, row),
+            )
             with suppress(LedgerTampered):  # some are forged so that they cannot be folded
                 transcript.apply([row])
         connection.execute("UPDATE head SET seal = ?", (seal(secret, len(bodies), head),))

@@ -6,11 +6,12 @@ from contextlib import closing
 from pathlib import Path
 
 from holdfast.ledger.chain import Row
+from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 
 
-def folded(path: Path) -> Transcript:
+def folded(path: Path | LedgerHome) -> Transcript:
     """The ledger as it stands: verified, folded, and nothing finished."""
     transcript = Transcript()
     with closing(Store.open(path)) as store:
@@ -18,7 +19,7 @@ def folded(path: Path) -> Transcript:
     return transcript
 
 
-def rows_of(path: Path) -> list[Row]:
+def rows_of(path: Path | LedgerHome) -> list[Row]:
     """The entries as they are stored, once they are verified and folded."""
     with closing(Store.open(path)) as store:
         Transcript.resumed(store)

@@ -71,6 +71,12 @@ def ledger(long: Path, tmp_path: Path) -> Path:
     return copied(long, tmp_path / "copy")
 
 
+def keep(connection: sqlite3.Connection, secret: bytes, text: str) -> None:
+    """Another checkpoint, sealed."""
+    stored = filing.sealed_checkpoint(secret, text)
+    connection.execute("UPDATE checkpoint SET text = ?, seal = ?", stored)
+
+
 def changed(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         for statement in statements:
@@ -210,7 +216,7 @@ def test_without_a_checkpoint_everything_is_folded(ledger: Path, statement: str)
         text = canonical({**kept(ledger), "kind": "checkpoint/0"})
         secret = ledger.with_name("t.ledger-secret").read_bytes()
         with closing(sqlite3.connect(ledger)) as connection:
-            filing.keep(connection, secret, text)
+            keep(connection, secret, text)
             connection.commit()
     else:
         changed(ledger, statement)
@@ -240,12 +246,12 @@ def test_a_forged_checkpoint_is_found(ledger: Path, statement: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[]", '"x"', "[" * 10**5, '{"kind":"checkpoint/1"}', '{"kind":"checkpoint/1",']
+    "text", ["{", "[]", '"x"', "[" * 10**5, '{"kind":"checkpoint/2"}', '{"kind":"checkpoint/2",']
 )
 def test_a_sealed_checkpoint_must_make_sense(ledger: Path, text: str) -> None:
     secret = ledger.with_name("t.ledger-secret").read_bytes()
     with closing(sqlite3.connect(ledger)) as connection:
-        filing.keep(connection, secret, text)
+        keep(connection, secret, text)
         connection.commit()
     with pytest.raises(LedgerTampered, match="cannot be read"):
         holdfast.open(ledger=ledger, described="off")
@@ -259,7 +265,7 @@ def test_a_sealed_checkpoint_with_another_account_is_found_by_the_audit(ledger: 
     secret = ledger.with_name("t.ledger-secret").read_bytes()
     with closing(sqlite3.connect(ledger)) as connection:
         forged = {**body, "account": {**account, "nats": account["nats"] / 2}}
-        filing.keep(connection, secret, canonical(forged))
+        keep(connection, secret, canonical(forged))
         connection.commit()
     (fault,) = [finding for finding in audit(ledger) if not finding.fine]
     assert "checkpoint" in fault.detail

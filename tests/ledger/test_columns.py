@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,17 @@ import pytest
 
 from holdfast.data.attached import ColumnValues
 from holdfast.data.keys import ordered
-from holdfast.errors import LedgerTampered, LedgerUnavailable
-from holdfast.ledger.chain import keyed
-from holdfast.ledger.columns import ColumnStore, computed_file, submitted_file
+from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
+from holdfast.ledger.attachments import AttachedColumn
+from holdfast.ledger.columns import (
+    ColumnStore,
+    computed_file,
+    kept_values,
+    read_column,
+    submitted_file,
+)
+from holdfast.ledger.folder import OwnFolder
+from holdfast.question.expression import ColumnType
 
 KEYS = {"text": pl.Series(["c", "é", "a", "b"]), "integer": pl.Series([5, -3, 2**60, 0])}
 VALUES = {
@@ -32,7 +41,11 @@ def column(values: str = "float", keys: str = "text") -> ColumnValues:
 
 @pytest.fixture
 def store(tmp_path: Path) -> ColumnStore:
-    return ColumnStore(tmp_path / "t.ledger")
+    return ColumnStore(OwnFolder(tmp_path / "t.ledger-columns"), b"secret")
+
+
+def folder_of(store: ColumnStore) -> Path:
+    return Path(store.ledger.file_name("x")).parent
 
 
 def kept(store: ColumnStore, attached: ColumnValues | None = None) -> tuple[Path, str, str]:
@@ -41,7 +54,7 @@ def kept(store: ColumnStore, attached: ColumnValues | None = None) -> tuple[Path
     digest = attached.digest()
     file = submitted_file(digest)
     store.write(file, attached)
-    return store.folder / file, file, digest
+    return folder_of(store) / file, file, digest
 
 
 @pytest.mark.parametrize("keys", KEYS)
@@ -49,7 +62,7 @@ def kept(store: ColumnStore, attached: ColumnValues | None = None) -> tuple[Path
 def test_what_was_written_is_read(store: ColumnStore, values: str, keys: str) -> None:
     attached = column(values, keys)
     _, file, digest = kept(store, attached)
-    found = store.read(file, "id", digest)
+    found = read_column(store.ledger, file, "id", digest)
     assert found.order == attached.order
     assert found.frame("v").equals(attached.frame("v"))
 
@@ -57,8 +70,8 @@ def test_what_was_written_is_read(store: ColumnStore, values: str, keys: str) ->
 def test_only_the_owner_reads_it(store: ColumnStore) -> None:
     path, _, _ = kept(store)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(store.folder.stat().st_mode) == 0o700
-    assert store.folder.name == "t.ledger-columns"
+    assert stat.S_IMODE(folder_of(store).stat().st_mode) == 0o700
+    assert folder_of(store).name == "t.ledger-columns"
 
 
 def test_a_name_is_no_path(store: ColumnStore) -> None:
@@ -72,7 +85,7 @@ def test_a_file_that_is_gone_is_named(store: ColumnStore) -> None:
     path, file, digest = kept(store)
     path.unlink()
     with pytest.raises(LedgerTampered) as found:
-        store.read(file, "id", digest)
+        read_column(store.ledger, file, "id", digest)
     assert f"{str(path)!r} of an attached column is gone" in str(found.value)
 
 
@@ -87,7 +100,7 @@ def test_a_file_that_is_cut_or_changed_anywhere_is_named(store: ColumnStore) -> 
     for content in damaged:
         path.write_bytes(content)
         with pytest.raises(LedgerTampered, match="does not hold what was attached") as found:
-            store.read(file, "id", digest)
+            read_column(store.ledger, file, "id", digest)
         assert str(path) in str(found.value)
 
 
@@ -113,7 +126,7 @@ FORGERIES: dict[str, Any] = {
 def test_the_same_content_by_hand_is_the_same(store: ColumnStore) -> None:
     path, file, digest = kept(store)
     forged(pl.DataFrame({"key": ["a", "b", "c", "é"], "value": [0.5, None, -1e300, 0.0]}), path)
-    store.read(file, "id", digest)
+    read_column(store.ledger, file, "id", digest)
 
 
 @pytest.mark.parametrize("what", FORGERIES)
@@ -121,7 +134,7 @@ def test_a_forgery_with_a_good_checksum_is_named(store: ColumnStore, what: str) 
     path, file, digest = kept(store)
     forged(pl.DataFrame(FORGERIES[what]), path)
     with pytest.raises(LedgerTampered, match="does not hold what was attached"):
-        store.read(file, "id", digest)
+        read_column(store.ledger, file, "id", digest)
 
 
 def test_the_file_of_another_column_is_no_substitute(store: ColumnStore) -> None:
@@ -129,19 +142,26 @@ def test_the_file_of_another_column_is_no_substitute(store: ColumnStore) -> None
     other, _, _ = kept(store, column("integer"))
     path.write_bytes(other.read_bytes())
     with pytest.raises(LedgerTampered):
-        store.read(file, "id", digest)
+        read_column(store.ledger, file, "id", digest)
 
 
 def test_protected_values_are_known_by_a_mark_that_needs_the_secret(store: ColumnStore) -> None:
-    def mark(digest: str) -> str:
-        return keyed(b"secret", "a column", digest)
-
-    attached, file = column(), computed_file("m3")
-    store.write(file, attached)
-    assert store.read(file, "id", mark(attached.digest()), mark).digest() == attached.digest()
-    store.write(file, column("integer"))
+    plain = AttachedColumn("m3", "m3", "computed", "d", ColumnType.FLOAT, None, "", None)
+    values = column()
+    with pytest.raises(InvalidArgument, match="'m3' was attached, and its values were never kept"):
+        store.values(plain, "id")
+    marked = replace(plain, kept=store.keep_computed("m3", values))
+    assert store.values(marked, "id").digest() == values.digest()
+    again = store.keep_computed("m3", values)
+    assert marked.kept is not None
+    assert again.mark != marked.kept.mark  # by its salt: nobody sees that they are the same
+    with pytest.raises(LedgerUnavailable, match="marked with the ledger's secret"):
+        kept_values(store.ledger, None, marked, "id")
     with pytest.raises(LedgerTampered):
-        store.read(file, "id", mark(attached.digest()), mark)
+        kept_values(store.ledger, b"another", marked, "id")
+    store.keep_computed("m3", column("integer"))
+    with pytest.raises(LedgerTampered):
+        store.values(marked, "id")
 
 
 def test_content_is_on_the_disk_before_the_name_and_the_name_before_the_return(
@@ -169,10 +189,10 @@ def test_the_first_column_makes_the_name_of_the_folder_durable(
     store: ColumnStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr("holdfast.ledger.columns.sync_folder", synced.append)
+    monkeypatch.setattr("holdfast.ledger.folder.sync_folder", synced.append)
     kept(store)
     kept(store, column("integer"))
-    assert synced == [store.folder.parent]
+    assert synced == [folder_of(store).parent]
 
 
 def test_two_that_write_the_same_at_once_leave_one_good_file(
@@ -187,8 +207,8 @@ def test_two_that_write_the_same_at_once_leave_one_good_file(
 
     monkeypatch.setattr(os, "replace", interleaved)
     path, file, digest = kept(store)
-    assert list(store.folder.iterdir()) == [path]
-    store.read(file, "id", digest)
+    assert list(folder_of(store).iterdir()) == [path]
+    read_column(store.ledger, file, "id", digest)
 
 
 def test_two_may_make_the_folder_at_once(
@@ -202,7 +222,7 @@ def test_two_may_make_the_folder_at_once(
 
     monkeypatch.setattr(Path, "mkdir", slow)
     _, file, digest = kept(store)
-    store.read(file, "id", digest)
+    read_column(store.ledger, file, "id", digest)
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
@@ -218,13 +238,13 @@ def test_a_disk_that_fails_leaves_what_was_there_and_no_rubbish(
         patched.setattr(os, step, full)
         with pytest.raises(LedgerUnavailable, match="No space left"):
             store.write(file, column("integer"))
-    assert list(store.folder.iterdir()) == [path]
-    store.read(file, "id", digest)
+    assert list(folder_of(store).iterdir()) == [path]
+    read_column(store.ledger, file, "id", digest)
 
 
 def test_a_folder_that_cannot_be_used_is_named(store: ColumnStore) -> None:
-    store.folder.write_text("no folder")
+    folder_of(store).write_text("no folder")
     with pytest.raises(LedgerUnavailable, match=r"t\.ledger-columns"):
         kept(store)
     with pytest.raises(LedgerUnavailable, match=r"t\.ledger-columns"):
-        store.read("x", "id", "")
+        read_column(store.ledger, "x", "id", "")

@@ -18,8 +18,10 @@ from tests.ledger.children import (
     POINTS,
     ask_batch,
     create,
+    delivered_before,
     next_batch,
     play,
+    points_of,
     resumed,
     run,
 )
@@ -39,7 +41,7 @@ def require_as_if_nothing_had_happened(found: Transcript, uninterrupted: Transcr
     assert [each.number for each in answers] == list(range(1, len(answers) + 1))
     assert found.pending is None
     assert found.abandoned == []
-    assert found.account.asked == len(answers)
+    assert found.account.looks == len(answers)
     following = uninterrupted.answers[len(answers)]
     assert found.account.nats == following.leaked
 
@@ -48,15 +50,15 @@ def require_as_if_nothing_had_happened(found: Transcript, uninterrupted: Transcr
 def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new ledger; every other here is a copy of it, with the same secret."""
     path = tmp_path_factory.mktemp("start") / "t.ledger"
-    create(path)
+    create(path, described=True)
     return path
 
 
 @pytest.fixture(scope="module")
 def at_points(start: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     folder = tmp_path_factory.mktemp("points")
-    for point in POINTS:
-        for batch in BATCHES:
+    for batch in BATCHES:
+        for point in points_of(batch):
             copied(start, folder / point / str(batch))
     return folder, run("points", folder)
 
@@ -69,8 +71,9 @@ def short_run(start: Path, tmp_path_factory: pytest.TempPathFactory) -> Transcri
     return folded(path)
 
 
-@pytest.mark.parametrize("batch", BATCHES)
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    ("point", "batch"), [(point, batch) for batch in BATCHES for point in points_of(batch)]
+)
 def test_a_process_killed_at_a_point(
     at_points: tuple[Path, dict[str, str]], short_run: Transcript, point: str, batch: int
 ) -> None:
@@ -80,27 +83,29 @@ def test_a_process_killed_at_a_point(
     left = folded(path)
     reserved = POINTS.index(point) >= POINTS.index("before witness of reserve")
     settled = POINTS.index(point) >= POINTS.index("before witness of settle")
-    assert left.count == 1 + 2 * batch + reserved + settled
+    told = batch == 4  # in one commit with what settles it
+    assert left.count == 1 + 2 * batch + reserved + settled * (1 + told)
     assert (left.pending is not None) == (reserved and not settled)
     # Before anybody finishes it, it is charged for what may have been learnt.
-    asked = left.committed.asked
-    assert left.committed.nats >= short_run.answers[asked].leaked
+    looks = left.committed.looks
+    assert left.committed.nats >= short_run.answers[looks].leaked
     with resumed(path) as holdout:
-        assert holdout.budget.asked == asked
-        while next_batch(holdout) < 5:
+        assert holdout.budget.account.looks == looks
+        while next_batch(holdout) < 6:
             ask_batch(holdout, next_batch(holdout))
     require_as_if_nothing_had_happened(folded(path), short_run)
     with closing(Store.open(path)) as store:
         assert Transcript.resumed(store).answers == folded(path).answers
 
 
+@pytest.mark.parametrize("batch", [1, 3, 4])
 def test_the_question_that_was_being_asked_is_a_repeat_afterwards(
-    at_points: tuple[Path, dict[str, str]], short_run: Transcript, tmp_path: Path
+    at_points: tuple[Path, dict[str, str]], short_run: Transcript, tmp_path: Path, batch: int
 ) -> None:
     folder, _ = at_points
-    path = copied(folder / "after data" / "3" / "t.ledger", tmp_path / "again")
+    path = copied(folder / "after data" / str(batch) / "t.ledger", tmp_path / "again")
     with resumed(path) as holdout:  # unfinished still, or finished by a test before
-        (answer,) = ask_batch(holdout, 3)
+        (answer,) = ask_batch(holdout, batch)
     assert answer.status == "repeated"
     assert answer.cost == 0
     assert answer.value == short_run.by_question[answer.question].value
@@ -112,14 +117,14 @@ def test_two_hundred_random_kills(start: Path, tmp_path: Path) -> None:
     ends = run("random", tmp_path, LEDGERS, KILLS, 2026)
     assert list(ends.values()) == ["killed"] * (LEDGERS * KILLS)
     lefts = [folded(path) for path in paths]
-    longest = max(left.count for left in lefts) // 2 + 3
+    longest = max(left.committed.looks for left in lefts) + 3  # no batch is without one
     uninterrupted = copied(start, tmp_path / "uninterrupted")
     with resumed(uninterrupted) as holdout:
         play(holdout, longest)
     truth = folded(uninterrupted)
-    delivered = 0
+    delivered = sum(delivered_before(kill) for kill in range(KILLS))
     for path, left in zip(paths, lefts, strict=True):
-        assert left.committed.nats >= truth.answers[left.committed.asked].leaked
+        assert left.committed.nats >= truth.answers[left.committed.looks].leaked
         with resumed(path) as holdout:
             ask_batch(holdout, next_batch(holdout))
         found = folded(path)
@@ -128,6 +133,4 @@ def test_two_hundred_random_kills(start: Path, tmp_path: Path) -> None:
         receipts = {each.number: each.receipt for each in found.answers}
         lines = path.with_name("log").read_text().splitlines()
         assert all(receipts[int(line.split()[0])] == line.split()[1] for line in lines)
-        delivered += len(lines)
-    assert delivered >= LEDGERS
-    assert sum(left.pending is not None for left in lefts) >= 1
+        assert len(lines) >= delivered

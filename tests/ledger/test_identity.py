@@ -17,6 +17,7 @@ import holdfast
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.source import open_sample
 from holdfast.errors import DataChanged, InvalidArgument, SecondLedger
+from holdfast.ledger.homes import home_of
 from holdfast.ledger.reach import note_ledger, others_over
 from tests.cli.run import holdfast as command
 from tests.holdout.tables import LATE, copied, made, opened, table, untouchable
@@ -298,9 +299,9 @@ def test_a_second_ledger_elsewhere_is_noticed_by_the_index(tmp_path: Path, index
         second = made(folder_of(tmp_path, "b"))
     assert index.read_text().splitlines() == [str(first), str(second)]
     content = fingerprint(open_sample(table()))
-    assert others_over(content, second) == [first]
+    assert others_over(content, home_of(second)) == [home_of(first)]
     first.unlink()
-    assert others_over(content, tmp_path / "c.ledger") == [second]
+    assert others_over(content, home_of(tmp_path / "c.ledger")) == [home_of(second)]
     third = made(folder_of(tmp_path, "c"), table(seed=2))
     assert index.read_text().splitlines() == [str(second), str(third)]
 
@@ -350,12 +351,13 @@ def test_where_the_index_is(
 def test_a_ledger_that_is_looked_at_is_left_alone(tmp_path: Path, index: Path) -> None:
     path = made(tmp_path)
     before = {each.name: each.read_bytes() for each in tmp_path.glob("t.ledger*")}
-    assert others_over(fingerprint(open_sample(table())), tmp_path / "new.ledger") == [path]
+    content, new = fingerprint(open_sample(table())), home_of(tmp_path / "new.ledger")
+    assert others_over(content, new) == [home_of(path)]
     assert {each.name: each.read_bytes() for each in tmp_path.glob("t.ledger*")} == before
     with closing(sqlite3.connect(path)) as busy:  # nor does it wait for whoever writes
         busy.execute("BEGIN EXCLUSIVE")
-        assert others_over(fingerprint(open_sample(table())), tmp_path / "new.ledger") == [path]
-    note_ledger(path)
+        assert others_over(content, new) == [home_of(path)]
+    note_ledger(home_of(path))
     assert index.read_text() == f"{path}\n"
 
 

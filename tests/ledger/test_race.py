@@ -19,7 +19,7 @@ from holdfast.question.row import RowValue
 from tests.ledger.children import ROWS, create, resumed, run, total
 from tests.ledger.reading import folded
 from tests.mechanisms.fake import Sums
-from tests.seam import connection_of, put_sample, reading_by, store_of
+from tests.seam import connected_by, connection_of, put_sample, store_of
 
 RACERS, DECLARED = 8, 40
 
@@ -204,6 +204,6 @@ def test_a_reader_never_sees_half_of_a_commit(path: Path) -> None:
                 other.ask("avg(x > 1)")
                 return cursor
 
-        with reading_by(store, Interleaved()):
+        with connected_by(store, Interleaved()):
             assert holdout.budget.asked == 0
         assert holdout.budget.asked == 1

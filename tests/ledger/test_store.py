@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sqlite3
 import subprocess
 import sys
 import textwrap
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument, LedgerBusy, LedgerTampered, LedgerUnavailable
-from holdfast.ledger.chain import link
+from holdfast.ledger.chain import link, seal
+from holdfast.ledger.records import Addition
 from holdfast.ledger.store import Store
 from tests.holdout.tables import made, opened, table
 from tests.ledger.reading import rows_of
 from tests.seam import (
-    INSERT_ENTRY,
     SYNC_FOLDER,
+    WRITE_ENTRIES,
     WRITE_SECRET,
+    connected_by,
     connection_of,
     real,
     store_of,
-    writing_by,
 )
 
 # What is in the file ---------------------------------------------------------------------------
@@ -121,6 +124,23 @@ def test_a_missing_secret_is_asked_for(ledger: Path) -> None:
         holdfast.open(table(), ledger=ledger, described="off")
 
 
+def test_the_secret_may_be_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "safe").mkdir()
+    hidden = tmp_path / "safe" / "of t"
+    table().write_parquet(tmp_path / "t.parquet")
+    said: dict[str, Any] = {"ledger": tmp_path / "t.ledger", "secret": hidden, "tolerance": 0.2}
+    with holdfast.open(tmp_path / "t.parquet", described="off", **said) as holdout:
+        answer = holdout.ask("avg(late)")
+        with pickle.loads(pickle.dumps(holdout)) as again:
+            assert again.ask("avg(late)").receipt == answer.receipt
+    assert hidden.stat().st_size == 32
+    assert not (tmp_path / "t.ledger-secret").exists()
+    with pytest.raises(LedgerUnavailable, match=r"secret .*t\.ledger-secret' .* is missing"):
+        holdfast.open(ledger=tmp_path / "t.ledger")
+    with holdfast.open(ledger=tmp_path / "t.ledger", secret=str(hidden)) as holdout:
+        assert holdout.ask("avg(late)").status == "repeated"
+
+
 def test_a_wrong_secret_is_noticed(ledger: Path) -> None:
     ledger.with_name("t.ledger-secret").write_bytes(b"x" * 32)
     with pytest.raises(LedgerTampered, match="its seal is of another entry, or of another secret"):
@@ -143,7 +163,7 @@ def test_a_removed_ledger_is_not_replaced_unasked(ledger: Path) -> None:
 # Making one, whole or not at all ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", [INSERT_ENTRY, WRITE_SECRET, SYNC_FOLDER])
+@pytest.mark.parametrize("step", [WRITE_ENTRIES, WRITE_SECRET, SYNC_FOLDER])
 def test_an_interrupted_making_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -216,7 +236,9 @@ def test_an_entry_that_is_nested_too_deeply_is_no_entry(ledger: Path) -> None:
     secret, head = ledger.with_name("t.ledger-secret").read_bytes(), rows_of(ledger)[-1][2]
     text = "[" * 200_000
     with closing(sqlite3.connect(ledger)) as connection:
-        real(INSERT_ENTRY)(connection, secret, (8, text, link(head, text)))
+        hashed = link(head, text)
+        addition = Addition(7, head, [(8, text, hashed)], seal(secret, 8, hashed))
+        real(WRITE_ENTRIES)(connection, addition)
         connection.commit()
     with pytest.raises(LedgerTampered, match="entry 8 of the ledger cannot be read"):
         holdfast.open(table(), ledger=ledger, described="off")
@@ -265,6 +287,9 @@ def test_a_commit_that_fails_leaves_no_transaction_open(ledger: Path) -> None:
                 raise error
             return self.real.execute(statement, *args)  # type: ignore[arg-type]
 
+        def executemany(self, statement: str, *args: object) -> sqlite3.Cursor:
+            return self.real.executemany(statement, *args)  # type: ignore[arg-type]
+
         @property
         def in_transaction(self) -> bool:
             return self.real.in_transaction
@@ -273,7 +298,7 @@ def test_a_commit_that_fails_leaves_no_transaction_open(ledger: Path) -> None:
         rows = store.news()
         head, failing = rows[-1][2], Failing(connection_of(store))
         refused = pytest.raises(LedgerUnavailable, match="disk is full")
-        with writing_by(store, failing), store.exclusive(1.0), refused:
+        with connected_by(store, failing), store.exclusive(1.0), refused:
             store.append([({"kind": "note/1"}, ())], 7, head)
         with other.exclusive(1.0):  # nothing is locked, and nothing was written
             assert other.append([({"kind": "note/1"}, ())], 7, head)[0][0] == 8

@@ -14,11 +14,11 @@ from holdfast.data.sampling import declared
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.guess_and_check import GuessAndCheck
+from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.concentration import BoundedMean
-from holdfast.theory.leakage.equal_width import bounded_noise_half_width, check_half_width
+from holdfast.theory.leakage.equal_width import bounded_noise_half_width, claims_half_width
 from tests.mechanisms import voting
 from tests.mechanisms.fake import (
     CONDITION,
@@ -57,12 +57,12 @@ def by_checking(session: Session, t: float, agreement: Signs) -> bool:
 
     Half of the guesses are refuted, so that every check gives one bit away: the worst analyst.
     """
-    mechanism, lies, weights = GuessAndCheck(), [], []
+    lies, weights = [], []
     for column in agreement.T:
-        (offer,) = mechanism.offer(session.terms, session.account, [claim(1.0, t)])
-        bound = TRUTH + said(offer.radius) - 2.0**-45
+        (offer,) = CHECKS.offer(session.terms, session.account, [claim(1.0, t)])
+        bound = TRUTH + session.terms.concentration.radius(said(offer.log_p)) + 2.0**-45
         offer = replace(offer, claim=(0.0, bound), guess=bound)
-        release = session.finish(mechanism, offer, CONDITION, agreeing(column))
+        release = session.finish(CHECKS, offer, CONDITION, agreeing(column))
         weights.append(-1 if release.status == "confirmed" else 1)
         lies.append(missed(release))
     vote = agreement @ np.array(weights)
@@ -92,7 +92,7 @@ def honest_width(analyst: Analyst, beta: float) -> float:
     if analyst is by_asking:
         return bounded_noise_half_width(profile, QUESTIONS, log_beta) * 1.001
     surprises = QUESTIONS // 2 + 30  # far more than half of the coins fall on one side
-    return 1.05 * check_half_width(profile, QUESTIONS, surprises, log_beta)
+    return 1.05 * claims_half_width(profile, QUESTIONS, surprises, log_beta)
 
 
 def careless_width(beta: float) -> float:
@@ -127,7 +127,7 @@ def test_with_charges_that_width_is_refused(analyst: Analyst, beta: float) -> No
     session = Session(terms_for(careless_width(beta), beta))
     with pytest.raises(BudgetExhausted):
         analyst(session, careless_width(beta), features(0))
-    assert 0 < session.account.asked < QUESTIONS
+    assert 0 < session.account.looks < QUESTIONS
 
 
 @pytest.mark.statistical
@@ -145,15 +145,18 @@ def test_plain_intervals_of_the_sample_fail(beta: float) -> None:
 # The step where `check` is tight: one fixed question, confirmed on the wrong side --------------
 
 
-def confirmed_counts(n: int, bound: float, log_p: float | None, beta: float) -> NDArray[np.bool_]:
-    """For every count of n, whether "at most `bound`" is confirmed; `log_p` sabotages the level."""
+def confirmed_counts(
+    n: int, bound: float, log_left: float | None, beta: float
+) -> NDArray[np.bool_]:
+    """For every count of n, whether "at most `bound`" is confirmed; `log_left` is sabotage."""
     terms = independent(n, tolerance=0.4, questions=1, confidence_level=1 - beta)
-    (offer,) = GuessAndCheck().offer(terms, Account(), [claim(bound, 0.4)])
-    if log_p is not None:
-        offer = replace(offer, log_p=log_p)
+    (offer,) = CHECKS.offer(terms, Account(), [claim(bound, 0.4)])
+    if log_left is not None:
+        standing = {**(offer.extra or {})["standing"], "log_left": log_left}
+        offer = replace(offer, extra={"standing": standing, "moment": None})
 
     def status(count: int) -> bool:
-        (symbol,) = GuessAndCheck().respond(
+        (symbol,) = CHECKS.respond(
             terms, [offer], [CONDITION], of_count(n, count), noise_of(SECRET)
         )
         return symbol == CONFIRMED
@@ -172,8 +175,8 @@ def test_a_false_claim_is_confirmed_no_more_often_than_promised(
     bound = truth - 1e-6  # the claim "at most this" is false
     table = confirmed_counts(n, bound, None, beta)
     failed = int(np.count_nonzero(table[counts]))
-    assert failed <= most_failures(trials, beta / 2)  # one of the two sides has half of the level
+    assert failed <= most_failures(trials, beta)
     assert failed > 0.1 * beta * trials  # and the instance is tight enough to tell
-    # Sabotage: half of the nats that the level should have.
+    # Sabotage: as if much more were left (half of the nats that the level should have).
     careless = confirmed_counts(n, bound, math.log(beta) / 2, beta)
     assert too_many(careless[counts], beta)

@@ -89,7 +89,7 @@ def played(name: str) -> Played:
         offers = mechanism.offer(terms, account, wishes_for(name, together, terms.half_width))
         batch = Batch(account, offers, list(together), [], [])
         symbols = respond(terms, mechanism, batch, SECRET)
-        releases = [mechanism.settle(o, s) for o, s in zip(offers, symbols, strict=True)]
+        releases = mechanism.settle(offers, symbols)
         batches.append(replace(batch, symbols=symbols, releases=releases))
         account = mechanism.advance(account, offers, releases)
     return Played(terms, mechanism, batches, account)
@@ -122,7 +122,7 @@ def test_the_ledger_alone_gives_the_same_offers_answers_and_account(name: str) -
         assert offers == batch.offers
         wishes = wishes_for(name, batch.questions, terms.half_width)
         assert mechanism.offer(terms, account, wishes) == offers
-        releases = [mechanism.settle(o, s) for o, s in zip(offers, batch.symbols, strict=True)]
+        releases = mechanism.settle(offers, batch.symbols)
         assert releases == batch.releases
         account = mechanism.advance(account, offers, releases)
     assert account == found.account

@@ -31,6 +31,7 @@ from tests.mechanisms.fake import (
     independent,
     noise_of,
     of_count,
+    settled,
 )
 from tests.statistics.asked import asked
 
@@ -89,7 +90,7 @@ def played(mechanism: Ladder, frame: pl.DataFrame) -> tuple[list[float], Account
         (offer,) = mechanism.offer(terms, account, [Wish(question, 0.5)])
         assert audited(mechanism, terms, account, [offer], [question]) is None
         (symbol,) = mechanism.respond(terms, [offer], [question], sample, noise_of(b""))
-        release = mechanism.settle(offer, symbol)
+        release = settled(mechanism, offer, symbol)
         assert (release.status, release.interval) == ("no promise", (0.0, 1.0))
         least = 2 if symbol == CONFIRMED else 2 * (offer.own_grid.last + 1)
         assert math.log(least) <= release.charge <= math.log(least) + 1e-9
@@ -137,9 +138,9 @@ def test_a_batch_is_compared_with_the_best_before_it() -> None:
     assert [offer.extra for offer in offers] == [None] * 3
     for beyond in (-1, 11):  # levels are 0, 0.1, ..., 1
         with pytest.raises(ValueError, match="outside the alphabet"):
-            mechanism.settle(offers[0], beyond)
+            settled(mechanism, offers[0], beyond)
     releases = [
-        mechanism.settle(offer, level) for offer, level in zip(offers, (5, 3, 4), strict=True)
+        settled(mechanism, offer, level) for offer, level in zip(offers, (5, 3, 4), strict=True)
     ]
     account = mechanism.advance(Account(), offers, releases)
     assert account.memory["ladder"]["best"] == 3
@@ -148,7 +149,7 @@ def test_a_batch_is_compared_with_the_best_before_it() -> None:
         terms, [after], [CONDITION], of_count(ROWS, 81), noise_of(b"")
     )  # 0.2025 is not below 0.3 - 0.1
     assert symbol == CONFIRMED
-    assert mechanism.settle(after, symbol).value == 0.3
+    assert settled(mechanism, after, symbol).value == 0.3
     tampered = replace(after, extra={"best": 4, "reached_by": "avg(b)"})
     assert audited(mechanism, terms, account, [tampered], [CONDITION]) == "way of answering"
 

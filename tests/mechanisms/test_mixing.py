@@ -23,12 +23,12 @@ from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.catalogue import CATALOGUE, checking
-from holdfast.mechanisms.guess_and_check import GuessAndCheck
-from holdfast.mechanisms.limited_checks import LimitedChecks
+from holdfast.mechanisms.catalogue import CATALOGUE, claiming
+from holdfast.mechanisms.claims import CHECKS, Claims
+from holdfast.mechanisms.limited_claims import LimitedClaims
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Symbol, Wish, about
 from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.transfer import LIMITED_CHECKS, Transfer, leaked_by_checks
+from holdfast.mechanisms.transfer import LIMITED_CLAIMS, Transfer, leaked_by_claims
 from holdfast.question.row import GRID, GRID_ERROR
 from tests.holdout.tables import BOUNDS, untouchable, watch
 from tests.mechanisms.fake import (
@@ -39,6 +39,7 @@ from tests.mechanisms.fake import (
     leaked,
     of_count,
     said,
+    settled,
 )
 from tests.mechanisms.sessions import TABLE
 from tests.mechanisms.transferring import every_law, opened, wanted
@@ -48,20 +49,25 @@ NATS = 10.0
 
 
 def mixed(
-    name: str, rows: int = 5_000, questions: int | None = 40, beta: float = 0.05, **options: Any
-) -> tuple[Terms, Transfer, LimitedChecks]:
+    name: str,
+    rows: int = 5_000,
+    questions: int | None = 40,
+    beta: float = 0.05,
+    claims: Claims = CHECKS,
+    **options: Any,
+) -> tuple[Terms, Transfer, LimitedClaims]:
     options = {"leakage_nats": NATS, **options}
     tolerance = 0.3 if questions is None else None
     terms, transfer = opened(name, rows, questions, tolerance, beta, **options)
     recorded = CATALOGUE[name].plan(wanted(rows, questions, tolerance, beta), options)
-    checker = checking({"name": name, "parameters": recorded.parameters}, terms)
-    assert isinstance(checker, LimitedChecks)
+    checker = claiming({"name": name, "parameters": recorded.parameters}, terms, claims)
+    assert isinstance(checker, LimitedClaims)
     return terms, transfer, checker
 
 
 def checked(nats: float) -> Account:
     """An account on which checks, and nothing else, leaked so much."""
-    return leaked(nats).remembering(LIMITED_CHECKS, nats)
+    return leaked(nats).remembering(LIMITED_CLAIMS, nats)
 
 
 # The levels -----------------------------------------------------------------------------------
@@ -81,12 +87,21 @@ def test_the_failure_probability_is_divided_in_advance(
     # The epoch runs at beta_T / Kbar.
     assert epoch.log_beta == pytest.approx(math.log((1 - share) * beta) - NATS, rel=1e-9)
     assert math.exp(epoch.log_beta + NATS) + leakage <= beta * (1 + 1e-12)
-    # Every question, of either kind, has its share of the leakage account.
+    # Every ask has its share of the leakage account, and of the epoch; a claim takes none.
     (ask,) = transfer.offer(terms, Account(), [Wish(NUMBER, terms.half_width)])
     (check,) = checker.offer(terms, Account(), [about(NUMBER, terms.half_width, 0.5)])
-    assert math.exp(said(check.log_share)) == pytest.approx(share * beta / 40, rel=1e-9)
+    assert check.log_share is None
     assert math.exp(said(ask.log_share)) == pytest.approx(beta / 40, rel=1e-9)
-    assert ask.log_p == pytest.approx(check.log_share, abs=1e-9)
+    assert math.exp(said(ask.log_p)) == pytest.approx(share * beta / 40, rel=1e-9)
+    # A claim has what asks left of the leakage account's own part, and nothing of the epoch's.
+    account = Account()
+    for asked in range(3):
+        (check,) = checker.offer(terms, account, [about(NUMBER, terms.half_width, 0.5)])
+        left = share * beta * (1 - asked / 40) * (1 - said(check.prior))
+        assert said(check.log_p) == pytest.approx(math.log(left) - account.nats, abs=1e-9)
+        assert said(check.log_p) <= math.log(left) - account.nats
+        (ask,) = transfer.offer(terms, account, [Wish(NUMBER, terms.half_width)])
+        account = transfer.advance(account, [ask], [settled(transfer, ask, 0)])
 
 
 @every_law
@@ -151,15 +166,17 @@ def test_checks_never_leak_more_than_was_set_aside(
             refused = True
             continue
         assert audited(mechanism, terms, account, [offer], [CONDITION]) is None
-        symbol: Symbol = CONFIRMED if is_check and not surprising else offer.own_grid.last // 2
-        release = mechanism.settle(offer, symbol)
+        silent: Symbol = "not confirmed" if surprising else CONFIRMED
+        symbol = silent if is_check else offer.own_grid.last // 2
+        release = settled(mechanism, offer, symbol)
         by_checks += release.charge if is_check else 0.0
         account = mechanism.advance(account, [offer], [release])
     assert by_checks <= NATS
-    assert leaked_by_checks(account) == pytest.approx(by_checks, abs=1e-9)
-    assert leaked_by_checks(account) >= by_checks * (1 - 1e-12)
+    assert leaked_by_claims(account) == pytest.approx(by_checks, abs=1e-9)
+    assert leaked_by_claims(account) >= by_checks * (1 - 1e-12)
     assert math.exp(account.leakage.log_beta_spent) <= 0.05 * (1 + 1e-9)
-    assert refused or account.asked == len(steps)
+    assert refused or account.looks == len(steps)
+    assert account.asked == sum(not is_check for is_check, _ in steps)
 
 
 MIXED = {name: mixed(name) for name in ("median noise", "gaussian")}
@@ -178,14 +195,14 @@ def test_a_check_says_what_is_missing(name: str) -> None:
     assert checker.surprises_left(terms, Account()) >= 2
     # A batch is refused when all of it together may be too much.
     sizes, own = range(1, 6), checker.beside.terms(terms)
-    worst = {m: sum(o.worst_charge for o in GuessAndCheck().offer(own, Account(), [wish] * m))
+    worst = {m: sum(o.worst_charge for o in CHECKS.offer(own, Account(), [wish] * m))
              for m in sizes}  # fmt: skip
     assert worst[1] <= NATS < worst[5]
     for m in sizes:
         if worst[m] <= NATS:
             assert len(checker.offer(terms, Account(), [wish] * m)) == m
         else:
-            with pytest.raises(BudgetExhausted, match="check fewer guesses at once"):
+            with pytest.raises(BudgetExhausted, match="claim less at once"):
                 checker.offer(terms, Account(), [wish] * m)
 
 
@@ -195,7 +212,7 @@ def test_an_audit_finds_checks_beyond_what_was_set_aside(name: str) -> None:
     (check,) = checker.offer(terms, Account(), [about(CONDITION, terms.half_width, 0.5)])
     assert audited(checker, terms, Account(), [check], [CONDITION]) is None
     found = audited(checker, terms, checked(NATS - 0.5), [check], [CONDITION]) or ""
-    assert "set aside for checks" in found
+    assert "set aside for claims" in found
     # The same nats are fine if they are the noisy answers' own.
     own = leaked(NATS + 0.1)
     (ask,) = transfer.offer(terms, own, [Wish(CONDITION, terms.half_width)])
@@ -245,10 +262,11 @@ def test_both_orders_on_one_ledger(tmp_path: Path, name: str) -> None:
         first = holdout.ask("avg(x)")
         assert (first.status, first.cost > 0) == ("answered", True)
         second = holdout.check("avg(x > 20)", guess=0.9)
-        assert second.status == "surprise"
+        assert second.status == "not confirmed"
         assert holdout.ask("avg(x < 3)").status == "answered"
         before = [holdout.ledger[place].charge for place in (0, 1)]
-        assert holdout.ledger[2].leaked == pytest.approx(sum(before))  # the noisy answer is carried
+        # The noisy answer is carried, and so is the claim that was refuted.
+        assert holdout.ledger[3].leaked > sum(before) + math.log(10)
         for bound in range(holdout.budget.surprises_left):
             holdout.check(f"avg(x > {bound}.5)", guess=1.0)
         watch(holdout, untouchable)
@@ -282,7 +300,7 @@ ROWS, FEATURES, TRIALS = 2_000, 120, 8
 
 
 def falsely_confirmed(
-    terms: Terms, transfer: Transfer, checker: LimitedChecks, trial: int, *, charging: bool
+    terms: Terms, transfer: Transfer, checker: LimitedClaims, trial: int, *, charging: bool
 ) -> bool | None:
     """Ask what every feature says, then check a claim about their vote. None: refused.
 

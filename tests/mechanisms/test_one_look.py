@@ -39,6 +39,7 @@ from tests.mechanisms.fake import (
     of_count,
     of_units,
     said,
+    settled,
 )
 from tests.theory.coverage import LEVELS, most_failures
 
@@ -55,7 +56,7 @@ def looked(terms: Terms, wishes: list[Wish], count: int) -> list[Release]:
         of_count(terms.rows, count),
         noise_of(b""),
     )
-    return [LOOK.settle(o, s) for o, s in zip(offers, symbols, strict=True)]
+    return LOOK.settle(offers, symbols)
 
 
 # What is rounded, and which rows are alike ------------------------------------------------------
@@ -67,7 +68,7 @@ def test_values_on_a_grid_widen_the_interval_by_its_error() -> None:
     (offer,) = LOOK.offer(terms, Account(), [Wish(NUMBER, 0.3)])
     hoeffding = BoundedMean(n).radius(said(offer.log_p))
     assert Fraction(said(offer.radius)) >= Fraction(hoeffding) + Fraction(GRID_ERROR)
-    low, high = LOOK.settle(offer, offer.own_grid.last // 10).interval
+    low, high = settled(LOOK, offer, offer.own_grid.last // 10).interval
     assert low <= chernoff(n, 0.1 - GRID_ERROR, said(offer.log_p))[0] + 1e-13
     assert high >= chernoff(n, 0.1 + GRID_ERROR, said(offer.log_p))[1] - 1e-13
 
@@ -194,7 +195,7 @@ def test_it_misses_no_more_often_than_promised(beta: float, trials: int, truth: 
     counts = np.random.default_rng(5).binomial(rows, truth, (trials, 2))
 
     def misses(offer: Offer) -> int:
-        ends = [LOOK.settle(offer, count).interval for count in range(rows + 1)]
+        ends = [settled(LOOK, offer, count).interval for count in range(rows + 1)]
         missed = np.array([not low <= truth <= high for low, high in ends])
         return int(np.count_nonzero(missed[counts].any(axis=1)))
 

@@ -17,10 +17,10 @@ from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.catalogue import CATALOGUE, methods
-from holdfast.mechanisms.guess_and_check import GuessAndCheck
+from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.mechanism import Mechanism, Wish, about
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
-from tests.mechanisms.fake import NUMBER, Session, of_count
+from tests.mechanisms.fake import NUMBER, Session, of_count, settled
 
 PROMISING = [kind for kind in CATALOGUE.values() if kind.theorem is not None]
 ROUNDED = 1_000  # some declare the next thousandth
@@ -116,7 +116,8 @@ def _runs(questions: int, surprises: int) -> list[list[bool]]:
 def _played(terms: Terms, run: Sequence[bool]) -> int:
     """How many of the checks of a run are answered; right guesses are .99 sigma off, and confirmed.
 
-    Half of the values are 0 and half are 1, so that no interval profits from a small variance.
+    What is refuted is asked. Half of the values are 0 and half are 1, so that no interval profits
+    from a small variance.
     """
     sample = of_count(terms.rows, terms.rows // 2)
     half, off = terms.rows // 2 / terms.rows, 0.99 * _sigma(terms.sampling, terms.rows)
@@ -124,16 +125,18 @@ def _played(terms: Terms, run: Sequence[bool]) -> int:
     for number, surprising in enumerate(run):
         wish = about(NUMBER, terms.half_width, 1.0 if surprising else half + off)
         try:
-            release = session.put(GuessAndCheck(), wish, sample)
+            release = session.put(CHECKS, wish, sample)
+            if surprising:
+                session.put(BOUNDED, Wish(NUMBER, terms.half_width), sample)
         except BudgetExhausted:
             return number
-        assert release.status == ("surprise" if surprising else "confirmed"), number
+        assert release.status == ("not confirmed" if surprising else "confirmed"), number
     return len(run)
 
 
 @every_sampling
 @pytest.mark.parametrize(
-    ("rows", "questions", "described"), [(1_000, 50, "exact"), (20_000, 200, "off")]
+    ("rows", "questions", "described"), [(1_000, 30, "exact"), (20_000, 100, "off")]
 )
 def test_planned_checks_are_all_answered(
     sampling: Sampling, rows: int, questions: int, described: Describing
@@ -152,7 +155,7 @@ def test_planned_checks_are_all_answered(
         if width is None:
             continue
         terms = _wanted(rows, width, questions, described, sampling, surprises)
-        for run in _runs(questions, surprises):
+        for run in _runs(questions, surprises)[: 3 if rows == 1_000 else 1]:
             assert _played(terms, run) == questions, surprises
         played += 1
     assert played >= 4
@@ -217,7 +220,7 @@ def _asked(mechanism: Mechanism, terms: Terms) -> int:
     try:
         for _ in range(terms.questions or 0):
             offers = mechanism.offer(terms, account, [Wish(NUMBER, terms.half_width)])
-            releases = [mechanism.settle(offer, offer.own_grid.last // 2) for offer in offers]
+            releases = [settled(mechanism, offer, offer.own_grid.last // 2) for offer in offers]
             account = mechanism.advance(account, offers, releases)
     except BudgetExhausted:
         pass

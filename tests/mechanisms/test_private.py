@@ -50,6 +50,7 @@ from tests.mechanisms.fake import (
     audited,
     independent,
     of_count,
+    settled,
 )
 from tests.mechanisms.unbounded import every_law, private
 from tests.mechanisms.voting import BETAS, QUESTIONS, ROWS, attacks
@@ -324,7 +325,7 @@ def test_the_symbol_is_the_sum_plus_noise(law: Law) -> None:
     assert isinstance(first, int)
     assert isinstance(second, int)
     assert second - first == GRID
-    release = mechanism.settle(offer, first)
+    release = settled(mechanism, offer, first)
     assert release.charge == 0.0
     assert release.interval.low <= release.told <= release.interval.high
     after = mechanism.advance(Account(), [offer], [release])
@@ -370,7 +371,7 @@ def test_two_neighbours_are_told_apart_no_better_than_promised(law: Law) -> None
             symbol = session.respond(mechanism, offer, CONSTANT, of_count(50, count))
             assert isinstance(symbol, int)
             hits += (symbol > middle) == (count == 26)
-    account = mechanism.advance(Account(), offers[:1], [mechanism.settle(offers[0], 0)])
+    account = mechanism.advance(Account(), offers[:1], [settled(mechanism, offers[0], 0)])
     spent = mechanism.privacy(account)
     assert spent is not None
     promised = spent.tv.distance

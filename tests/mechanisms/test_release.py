@@ -10,13 +10,15 @@ import pytest
 
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer
+from holdfast.mechanisms.claims import CHECKS, GATES, Claims
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol
 from holdfast.mechanisms.release import cell_of, released
 from tests.mechanisms.fake import (
     CONDITION,
-    every_mechanism,
+    every_claim,
     independent,
     reach_of,
+    settled,
     wish_for,
 )
 
@@ -26,14 +28,30 @@ def offered(mechanism: Mechanism) -> Offer:
     return offer
 
 
-@every_mechanism
-def test_the_alphabet_ends_where_the_noise_ends(mechanism: Mechanism) -> None:
-    offer = offered(mechanism)
+def test_the_alphabet_ends_where_the_noise_ends() -> None:
+    offer = offered(BOUNDED)
     ends = (-reach_of(offer), offer.own_grid.last + reach_of(offer))
-    assert [mechanism.settle(offer, end).value for end in ends] == [0.0, 1.0]
+    assert [settled(BOUNDED, offer, end).value for end in ends] == [0.0, 1.0]
     for beyond in (ends[0] - 1, ends[1] + 1):
         with pytest.raises(ValueError, match="outside the alphabet"):
-            mechanism.settle(offer, beyond)
+            settled(BOUNDED, offer, beyond)
+
+
+@every_claim
+def test_a_claim_has_two_symbols_and_no_other(claims: Claims) -> None:
+    offer = offered(claims)
+    other = GATES if claims == CHECKS else CHECKS
+    made, silent = (settled(claims, offer, symbol) for symbol in (claims.shown, claims.silent))
+    assert (made.status, silent.status) == (claims.shown, claims.silent)
+    assert offer.claim is not None
+    assert made.interval == (max(0.0, offer.claim[0]), min(1.0, offer.claim[1]))
+    assert made.value is not None
+    assert made.interval.low <= made.value <= made.interval.high
+    assert (silent.value, silent.interval) == (None, (0.0, 1.0)), "it claims nothing"
+    beyond: list[Symbol] = [0, 1, (1,), "answered", other.shown, other.silent]
+    for symbol in beyond:
+        with pytest.raises(ValueError, match="symbol of a claim"):
+            settled(claims, offer, symbol)
 
 
 def test_what_is_no_cell_has_no_value() -> None:
@@ -41,14 +59,13 @@ def test_what_is_no_cell_has_no_value() -> None:
         cell_of(offered(BOUNDED), CONFIRMED)
 
 
-@every_mechanism
-def test_intervals_are_rounded_outwards_and_not_far(mechanism: Mechanism) -> None:
-    offer = offered(mechanism)
+def test_intervals_are_rounded_outwards_and_not_far() -> None:
+    offer = offered(BOUNDED)
     assert offer.tolerance is not None
     tolerance = Fraction(offer.tolerance)
     for place in range(1, 200):
         symbol = offer.own_grid.last * place // 200
-        low, high = mechanism.settle(offer, symbol).interval
+        low, high = settled(BOUNDED, offer, symbol).interval
         answer = Fraction(symbol, offer.own_grid.last)
         least, most = max(Fraction(0), answer - tolerance), min(Fraction(1), answer + tolerance)
         assert Fraction(low) <= least <= Fraction(low) + 2 * Fraction(math.ulp(1.0))

@@ -30,6 +30,7 @@ from tests.mechanisms.fake import (
     of_count,
     of_units,
     said,
+    settled,
 )
 from tests.mechanisms.voting import BETAS, FEATURES, ROWS, TRIALS, by_asking, features
 from tests.theory.coverage import too_many
@@ -149,13 +150,13 @@ def test_without_charges_they_do_not(beta: float) -> None:
 def test_the_alphabet_is_the_cells_of_the_range() -> None:
     offer = offered(independent(900), Account())
     last = round(1 / pitch(offer))
-    assert [ROUNDED.settle(offer, cell).value for cell in (0, last)] == [
+    assert [settled(ROUNDED, offer, cell).value for cell in (0, last)] == [
         0.0,
         min(1.0, float(last * pitch(offer))),
     ]
     for beyond in (-1, last + 1):
         with pytest.raises(ValueError, match="outside the alphabet"):
-            ROUNDED.settle(offer, beyond)
+            settled(ROUNDED, offer, beyond)
 
 
 def test_refusals() -> None:

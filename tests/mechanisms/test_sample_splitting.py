@@ -41,6 +41,7 @@ from tests.mechanisms.fake import (
     leaked,
     noise_of,
     said,
+    settled,
 )
 from tests.statistics.asked import asked
 from tests.theory.coverage import LEVELS, most_failures, too_many
@@ -67,7 +68,7 @@ def test_the_planners_half_width_is_what_is_released(rows: int, questions: int) 
         assert Fraction(said(offer.radius)) >= Fraction(hoeffding) + Fraction(
             computing_error(question)
         )
-        half = [MECHANISM.settle(offer, cell).interval for cell in (0, offer.own_grid.last // 2)]
+        half = [settled(MECHANISM, offer, cell).interval for cell in (0, offer.own_grid.last // 2)]
         widths = [(high - low) / 2 for low, high in half]
         assert widths[0] < widths[1] <= said(offer.tolerance) <= tolerance
         # The worst value is as wide as is promised; Clopper and Pearson's is a little narrower.
@@ -119,7 +120,7 @@ def test_an_interval_misses_no_more_often_than_promised(
     counts = np.random.default_rng(11).binomial(rows, truth, trials)
 
     def misses(offer: Offer) -> int:
-        intervals = [MECHANISM.settle(offer, count).interval for count in range(rows + 1)]
+        intervals = [settled(MECHANISM, offer, count).interval for count in range(rows + 1)]
         table = np.array([not low <= truth <= high for low, high in intervals])
         return int(np.count_nonzero(table[counts]))
 
@@ -165,7 +166,7 @@ def attacked(mechanism: SampleSplitting, trial: int) -> dict[float, bool]:
             terms[BETAS[0]], offers[BETAS[0]], questions, sample, noise_of(secret)
         )
         for beta in BETAS:
-            releases = [mechanism.settle(*each) for each in zip(offers[beta], symbols, strict=True)]
+            releases = mechanism.settle(offers[beta], symbols)
             intervals = [release.interval for release in releases]
             found[beta] |= any(not low <= 0.5 <= high for low, high in intervals)
         return releases

@@ -32,6 +32,7 @@ from tests.mechanisms.fake import (
     leaked,
     noise_of,
     of_count,
+    settled,
 )
 from tests.theory.coverage import counts_refute
 
@@ -66,7 +67,7 @@ def test_the_decision_is_the_published_one(count: int) -> None:
             on_threshold, _, _ = laplaces(since)
             gap = abs(count / ROWS - 0.25)
             offer, symbol = answered(UNSURE, number, 0.25, count, since)
-            release = UNSURE.settle(offer, symbol)
+            release = settled(UNSURE, offer, symbol)
             if gap > 0.04 + 0.01 * (on_threshold + compared):
                 assert release.value == pytest.approx(
                     min(1.0, max(0.0, count / ROWS + 0.01 * shown)), abs=1e-6
@@ -89,7 +90,7 @@ def test_the_threshold_is_drawn_afresh_after_an_answer_over_it_and_not_before() 
         )
         assert (symbol != CONFIRMED) == over
         before = account
-        account = mechanism.advance(account, [offer], [mechanism.settle(offer, symbol)])
+        account = mechanism.advance(account, [offer], [settled(mechanism, offer, symbol)])
         after = [used + 1, offer.number] if over else [used, since]
         assert account.memory["thresholdout"] == after
         tampered = replace(offer, extra={"since": offer.number})
@@ -104,7 +105,7 @@ def test_answers_over_the_threshold_run_out() -> None:
     for left in (2, 1):
         assert mechanism.questions_left(TERMS, account) == left
         (offer,) = mechanism.offer(TERMS, account, [Wish(CONDITION, 0.5, guess=0.25)])
-        release = mechanism.settle(offer, offer.own_grid.last)
+        release = settled(mechanism, offer, offer.own_grid.last)
         account = mechanism.advance(account, [offer], [release])
     with pytest.raises(BudgetExhausted, match=r"requested 1 more; remaining 0 of the 2 .* 1\."):
         mechanism.offer(TERMS, account, [Wish(CONDITION, 0.5, guess=0.25)])
@@ -116,8 +117,8 @@ def test_no_answer_is_under_charged(place: float) -> None:
     offer, _ = answered(UNSURE, 1, 0.25, round(place * ROWS))
     cells = offer.own_grid.last
     at_most = 1 + cells * math.tanh(1 / (2 * RESOLUTION))
-    assert UNSURE.settle(offer, CONFIRMED).charge >= math.log(2)
-    worst = UNSURE.settle(offer, 7).charge
+    assert settled(UNSURE, offer, CONFIRMED).charge >= math.log(2)
+    worst = settled(UNSURE, offer, 7).charge
     assert math.log(2 * at_most) <= worst <= math.log(2 * at_most) + 1e-6
     assert worst == offer.worst_charge
 

@@ -46,6 +46,7 @@ from tests.mechanisms.fake import (
     of_units,
     reach_of,
     said,
+    settled,
 )
 from tests.mechanisms.sessions import TABLE
 from tests.mechanisms.transferring import NAMES, every_law, opened, wanted
@@ -201,7 +202,7 @@ def test_a_release_is_about_the_sum_of_the_rows(name: str, units: list[int], num
     assert isinstance(symbol, int)
     q, answer = Fraction(sum(units), 300 * GRID), Fraction(symbol, offer.own_grid.last)
     assert abs(answer - q) <= Fraction(2 * reach_of(offer) + 1, 2 * offer.own_grid.last)
-    release = mechanism.settle(offer, symbol)
+    release = settled(mechanism, offer, symbol)
     assert release.charge == offer.worst_charge == 0.0
     assert release.status == "answered"
     assert 0.0 <= release.interval.low <= release.told <= release.interval.high <= 1.0

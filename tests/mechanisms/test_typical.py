@@ -40,6 +40,7 @@ from tests.mechanisms.fake import (
     leaked,
     of_count,
     said,
+    settled,
 )
 from tests.mechanisms.unbounded import every_law
 from tests.mechanisms.voting import BETAS, QUESTIONS, ROWS, attack, attacks
@@ -229,7 +230,7 @@ def test_all_planned_questions_are_answered_at_the_planned_width(
         (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, tolerance)])
         assert said(offer.tolerance) <= tolerance
         assert audited(mechanism, terms, account, [offer], [NUMBER]) is None
-        account = mechanism.advance(account, [offer], [mechanism.settle(offer, 0)])
+        account = mechanism.advance(account, [offer], [settled(mechanism, offer, 0)])
     # And a width a hundredth smaller would not have been enough.
     tight = replace(terms, tolerance=tolerance - 0.001 - 0.01 * tolerance)
     assert mechanism.questions_left(tight, Account()) < 40
@@ -265,7 +266,7 @@ def test_the_planners_half_width_lasts_for_all_questions(
                 (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, tolerance)])
             except Refused:
                 return count
-            account = mechanism.advance(account, [offer], [mechanism.settle(offer, 0)])
+            account = mechanism.advance(account, [offer], [settled(mechanism, offer, 0)])
         return questions
 
     assert answered(planned) == questions

@@ -63,6 +63,7 @@ CALLS: dict[str, Any] = {
     "a verdict": lambda holdout: holdout.ask(holdfast.difference("late", "x > 0", better="higher")),
     "groups": lambda holdout: holdout.ask(holdfast.mean("late", by="origin")),
     "a distribution": lambda holdout: holdout.ask("distribution(x, 0, 50)"),
+    "a gate": lambda holdout: holdout.gate("avg(x > -100)", at_least=0.5, why="a gate"),
     "several": lambda holdout: holdout.ask_many(["avg(x > 2)", "avg(x > 3)"], why="both"),
     "none": lambda holdout: holdout.ask_many([]),
     "a cost": lambda holdout: holdout.cost("avg(x > 77)"),

@@ -17,7 +17,7 @@ from holdfast.errors import LedgerBusy, LedgerUnavailable
 from holdfast.ledger.store import Store
 from holdfast.service.served import Asking, Served
 from holdfast.service.service import Service
-from tests.seam import INSERT_ENTRY
+from tests.seam import WRITE_ENTRIES
 from tests.service.serving import (
     TABLE,
     bearer,
@@ -176,7 +176,7 @@ def test_a_disk_that_is_full_loses_nothing(
         raise LedgerUnavailable("the ledger '/tmp/canaryfolder/x' cannot be used (disk is full)")
 
     with monkeypatch.context() as patch:
-        patch.setattr(INSERT_ENTRY, full)
+        patch.setattr(WRITE_ENTRIES, full)
         reply = sent(client, b'{"question": "avg(late)"}', ada)
     assert reply.status_code == 503
     assert reply.json()["error"] == "LedgerUnavailable"

@@ -97,7 +97,26 @@ def test_a_batch_is_one_look_for_all(
     assert [len(each["items"]) for each in reserved] == [2, 2]
 
 
+def test_a_gate_is_shown_or_says_nothing(
+    service: Service, client: TestClient, ada: dict[str, str]
+) -> None:
+    cost = {"question": "avg(x > -100)", "at_least": 0.5, "gate": True}
+    assert client.post(f"{TABLE}/cost", json=cost, headers=ada).status_code == 200
+    shown = {"question": "avg(x > -100)", "at_least": 0.5, "why": "a gate"}
+    found = client.post(f"{TABLE}/gate", json=shown, headers=ada)
+    assert found.status_code == 200, found.text
+    assert found.json()["status"] == "shown"
+    said = {"question": "avg(x > 20)", "at_least": 0.9}
+    silent = client.post(f"{TABLE}/gate", json=said, headers=ada).json()
+    assert (silent["status"], silent["value"]) == ("not shown", None)
+    with holdfast.open(ledger=service.folder.ledger("flights")) as local:
+        assert [line.request.verb for line in local.ledger] == ["gate", "gate"]
+    for wrong in ({"question": LATE}, {"question": LATE, "at_least": 0, "at_most": 1}):
+        assert client.post(f"{TABLE}/gate", json=wrong, headers=ada).status_code == 422
+
+
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "gate": ("gate", {"question": "avg(x > 40)", "at_most": 0.9}),
     "ask": ("ask", {"question": "median(x)"}),
     "check": ("check", {"question": "avg(x > 40)", "guess": 0.1}),
     "groups": ("ask", {"question": LATE, "by": ["origin"]}),

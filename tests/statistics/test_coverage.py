@@ -232,8 +232,9 @@ SEVERAL = [
     "correlation(x, z)",
     "sum(z, 500)",
     "f1(new, y)",
+    "balanced_accuracy(new, y)",
     "difference(avg(x) where k > 4, avg(x) where k <= 4)",
-    "difference(avg(x), avg(z))",
+    "difference(avg(x), avg(z) where k > 4)",
 ]
 
 

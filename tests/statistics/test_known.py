@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from holdfast.data.design import NO_DESIGN
 from holdfast.data.sampling import Independent, m_dependent
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.guess_and_check import GuessAndCheck
-from holdfast.mechanisms.leakage import Leakage
+from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish, about
+from holdfast.mechanisms.showing import is_paired
 from holdfast.question import GRID
+from holdfast.question.row import RowValue
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import Paired, batches, is_derived, is_single
 from holdfast.statistics.known import KnownVariance, known_variance
@@ -28,9 +27,11 @@ from holdfast.theory.base.intervals import Interval
 from tests.mechanisms.fake import (
     ARMS,
     SECRET,
+    Session,
     Sums,
     independent,
     noise_of,
+    of_count,
     said,
 )
 from tests.statistics.zoo import KINDS, SCHEMA, public
@@ -89,21 +90,17 @@ def test_a_declared_variance_is_in_the_unit_of_the_value() -> None:
 
 
 @pytest.mark.parametrize("variance", [0.0, 1e-4, 0.02, 0.1, 0.2, 0.25])
-@pytest.mark.parametrize("mechanism", [BOUNDED, GuessAndCheck()], ids=lambda each: each.name)
-def test_what_is_known_never_makes_an_answer_wider_or_dearer(
-    mechanism: Leakage | GuessAndCheck, variance: float
-) -> None:
-    """The exact interval of a check has a level of its own only where the radius did get smaller;
-    where the rows are not independent, what is known changes nothing at all."""
+def test_what_is_known_never_makes_an_answer_wider_or_dearer(variance: float) -> None:
+    """Where the rows are not independent, what is known changes nothing at all."""
     assert is_derived(RESIDUAL)
     for question in (CONDITION, RESIDUAL.stages[1][0]):
         assert is_single(question)
         for sampling, rows in ((Independent(), 2_000), (m_dependent(3), 8_000)):
             terms = replace(independent(rows, tolerance=0.1, questions=5), sampling=sampling)
-            wish = about(question, 0.1, 0.5)
+            wish = Wish(question, 0.1)
             informed = replace(wish, variance=KnownVariance(variance))
             plain, known, fixed = (
-                mechanism.offer(terms, Account(), [each])[0]
+                BOUNDED.offer(terms, Account(), [each])[0]
                 for each in (wish, replace(informed, narrow=True), informed)
             )
             assert known.worst_charge <= plain.worst_charge
@@ -152,63 +149,26 @@ def test_the_residual_of_a_small_group_is_covered(beta: float, trials: int) -> N
         assert too_many(np.abs(values - 0.5) > offer.radius, beta) is fails
 
 
-def false_confirmations(
-    question: Statistic, wish: Wish, truth: float, samples: Sequence[Sums], beta: float
-) -> NDArray[np.bool_]:
-    """Whether "it is less than the truth" was confirmed, in each sample."""
-    terms = independent(samples[0].n, tolerance=0.3, questions=1, confidence_level=1 - beta)
-    mechanism = GuessAndCheck()
-    (offer,) = mechanism.offer(terms, Account(), [wish])
-    below = math.nextafter(truth, 0.0)
-    offer = replace(offer, claim=(0.0, below), guess=below)
-    known: dict[tuple[int, int], bool] = {}
-    found = []
-    for sample in samples:
-        key = sample.total(question.row)  # type: ignore[arg-type]
-        if key not in known:
-            symbols = mechanism.respond(terms, [offer], [question], sample, noise_of(SECRET))
-            known[key] = symbols == [CONFIRMED]
-        found.append(known[key])
-    return np.array(found)
+def test_a_paired_difference_is_checked_from_its_own_counts() -> None:
+    """Two models that rarely differ: what is confirmed is far narrower than for any difference.
 
-
-def test_a_check_with_a_known_variance_confirms_no_more_lies_than_its_level() -> None:
-    """Inside a check the exact interval has a level of its own beside the narrower radius."""
-    assert is_single(CONDITION)
-    beta, trials = 0.05, 20_000
-    counts = np.random.default_rng(15).binomial(N, RARE, trials).tolist()
-    samples = [Sums(N, lambda _, c=count: (c * GRID, c * GRID**2)) for count in counts]  # type: ignore[misc]
-    for part, fails in ((1.0, False), (1 / 30, True)):
-        known = KnownVariance(RARE * (1 - RARE) * part)
-        wish = Wish(CONDITION, 0.3, (0.0, 0.3), 0.3, variance=known)
-        lies = false_confirmations(CONDITION, wish, RARE, samples, beta)
-        assert too_many(lies, beta) is fails
-
-
-def test_a_paired_difference_is_checked_by_its_own_variance() -> None:
-    """Two models that rarely differ; the twin's squares say that they never do."""
+    That false claims are confirmed no more often than allowed is counted in `test_showing`.
+    """
     paired = bind("difference(new = y, old = y)", public(KINDS, []))
     assert isinstance(paired, Paired)
     ((question,),) = batches(paired, numbers=True)
-    beta, trials, n = 0.05, 1_000, 200_000
-    better, worse = 0.03, 0.01
-    truth = 0.5 + (better - worse) / 2  # as a fraction of [-1, 1]
-    rng = np.random.default_rng(16)
-    counts = rng.multinomial(n, [better, worse, 1 - better - worse], trials).tolist()
+    assert is_paired(question)
+    n, up, down = 2_000, 60, 20
+    terms, truth = independent(n, tolerance=0.3, questions=1), 0.5 + (up - down) / n / 2
+    hoeffding = terms.concentration.radius(math.log(0.05))
 
-    def samples(spread: int) -> list[Sums]:
-        found = []
-        for up, _, same in counts:
-            total = up * GRID + same * (GRID // 2)
-            squares = up * GRID**2 + same * (GRID // 2) ** 2
-            if not spread:
-                squares = -(-total * total // n)
-            found.append(Sums(n, lambda _, m=(total, squares): m))  # type: ignore[misc]
-        return found
+    def total(row: RowValue) -> tuple[int, int]:
+        count = down if row.text.endswith("= -1") else up
+        return count * GRID, count * GRID**2
 
-    wish = Wish(question, 0.3, (0.0, 0.3), 0.3)
-    assert not too_many(false_confirmations(question, wish, truth, samples(1), beta), beta)
-    assert too_many(false_confirmations(question, wish, truth, samples(0), beta), beta)
+    for half, status in ((0.3 * hoeffding, "confirmed"), (0.1 * hoeffding, "not confirmed")):
+        wish = about(question, half, truth)
+        assert Session(terms).put(CHECKS, wish, Sums(n, total)).status == status
 
 
 def test_models_that_mostly_agree_are_told_apart_by_narrow_intervals() -> None:
@@ -236,29 +196,26 @@ def test_models_that_mostly_agree_are_told_apart_by_narrow_intervals() -> None:
 
 
 def test_with_a_design_rows_are_not_taken_for_alike() -> None:
-    """The exact binomial and the empirical Bernstein interval need rows that are alike; KL none."""
+    """The exact binomial interval needs rows that are alike; Chernoff's and bets do not."""
     assert is_single(CONDITION)
     n = 1_000
     number = bind("avg(x)", Table(SCHEMA))
     assert is_single(number)
-    mechanism = GuessAndCheck()
+    mechanism = CHECKS
 
-    def largest_confirmed(question: Statistic, design: bool, spread: bool) -> int:
+    def largest_confirmed(question: Statistic, design: bool) -> int:
         """The largest count of which it is confirmed that the share is at most 0.1."""
         terms = replace(independent(n, tolerance=0.3), design=ARMS if design else NO_DESIGN)
-        wish = Wish(question, 0.3, (0.0, 0.1), 0.1)
-        (offer,) = mechanism.offer(terms, Account(), [wish])
-        best = -1
-        for count in range(n // 10):
-            squares = count * GRID**2 if spread else -(-count * count * GRID**2 // n)
-            sample = Sums(n, lambda _, m=(count * GRID, squares): m)  # type: ignore[misc]
-            if mechanism.respond(terms, [offer], [question], sample, noise_of(SECRET)) == [
-                CONFIRMED
-            ]:
-                best = count
-        return best
+        (offer,) = mechanism.offer(terms, Account(), [Wish(question, 0.3, (0.0, 0.1), 0.1)])
 
-    assert largest_confirmed(CONDITION, True, True) < largest_confirmed(CONDITION, False, True)
-    # Without any spread among the rows the empirical variance is 0, and only a design ignores it.
-    assert largest_confirmed(number, True, False) < largest_confirmed(number, False, False)
-    assert largest_confirmed(number, True, False) == largest_confirmed(number, True, True)
+        def confirmed(count: int) -> bool:
+            sample = of_count(n, count)
+            symbols = mechanism.respond(terms, [offer], [question], sample, noise_of(SECRET))
+            return symbols == [CONFIRMED]
+
+        return max((count for count in range(n // 10) if confirmed(count)), default=-1)
+
+    alike = largest_confirmed(CONDITION, False)
+    assert largest_confirmed(CONDITION, True) <= alike
+    # Bets and Chernoff's interval hold for unlike rows too: a number is shown as it is.
+    assert largest_confirmed(number, True) == largest_confirmed(number, False) < alike

@@ -171,6 +171,15 @@ def f1(rows: Sequence[Row]) -> float:
     return 2 * hits / sum((row["new"] is True) + (row["y"] is True) for row in rows)
 
 
+def balanced_accuracy(rows: Sequence[Row]) -> float:
+    classes = [[row for row in rows if (row["y"] is True) is label] for label in (True, False)]
+    shares = [
+        average([float((row["new"] is True) is label) for row in own])
+        for own, label in zip(classes, (True, False), strict=True)
+    ]
+    return average(shares)
+
+
 def right(column: str) -> Callable[[Row], bool]:
     return lambda row: row[column] is not None and row[column] == row["y"]
 
@@ -256,6 +265,7 @@ CASES = [
     Case("brier(p, y)", brier),
     Case("brier(p, y) where arm = 'A'", among(in_arm("A"), brier)),
     Case("f1(new, y)", f1),
+    Case("balanced_accuracy(new, y)", balanced_accuracy),
 ]
 
 QUANTILES = [

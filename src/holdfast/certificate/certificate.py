@@ -18,7 +18,7 @@ from holdfast.ledger.chain import Row, canonical, now
 from holdfast.ledger.transcript import Transcript
 from holdfast.wording import plural
 
-__all__ = ["KIND", "ReuseCertificate", "certified", "digest_of", "written"]
+__all__ = ["KIND", "ReuseCertificate", "certificate_digest", "certified", "written"]
 
 KIND = "holdfast certificate/1"
 _ENDINGS = (".html", ".json")
@@ -66,7 +66,7 @@ class ReuseCertificate:
                 {"seq": seq, "text": text, "hash": hashed} for seq, text, hashed in self.entries
             ],
         }
-        return {**facts, "digest": digest_of(facts)}
+        return {**facts, "digest": certificate_digest(facts)}
 
     def to_json(self) -> str:
         """The text of the JSON file: `holdfast audit` verifies it alone."""
@@ -135,7 +135,7 @@ def _require_target(path: object) -> Path:
     return target
 
 
-def digest_of(facts: Mapping[str, Any]) -> str:
+def certificate_digest(facts: Mapping[str, Any]) -> str:
     """What tells these facts from all others."""
     return sha256(canonical(dict(facts)).encode()).hexdigest()
 

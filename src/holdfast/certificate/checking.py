@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from holdfast.certificate.certificate import KIND, ReuseCertificate, digest_of, written
+from holdfast.certificate.certificate import KIND, ReuseCertificate, certificate_digest, written
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
 from holdfast.ledger.alike import alike
 from holdfast.ledger.audit import retrace
@@ -82,7 +82,7 @@ def _file(text: str, facts: Mapping[str, Any]) -> Finding:
     """Whether the file is, letter by letter, as it was written, and has its own digest."""
     try:
         again = written(facts)
-        digest = digest_of({name: facts[name] for name in facts if name != "digest"})
+        digest = certificate_digest({name: facts[name] for name in facts if name != "digest"})
     except (HoldfastError, ValueError) as error:
         return Finding("file", False, f"it holds what no certificate does: {error}")
     if text != again:

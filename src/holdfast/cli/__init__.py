@@ -1,7 +1,8 @@
 """The command line. Human text on a terminal, `--json` everywhere; every text ends with what to do
 next.
 
-Exit codes: 0 ok, 2 usage, 3 refused, 4 audit failed, or the ledger was tampered with.
+Exit codes: 0 ok (of a gate: shown), 2 usage, 3 refused, 4 audit failed, or the ledger was tampered
+with, 5 not shown.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ def whole_app() -> Typer:
 
     for module in (
         "holdout",
+        "verbs",
         "columns",
         "service",
         "records",

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+from contextvars import ContextVar
 from typing import Annotated, Any
 
 import typer
 
 from holdfast.errors import InvalidArgument
 
-__all__ = ["Json", "app", "plan", "read_bounds", "read_number", "sampling_of_text", "show_json"]
+__all__ = [
+    "Json",
+    "app",
+    "plan",
+    "read_bounds",
+    "read_number",
+    "sampling_of_text",
+    "secret_file",
+    "show_json",
+]
 
 app = typer.Typer(
     name="holdfast",
@@ -21,6 +31,8 @@ app = typer.Typer(
     "together.\n\nSee it: holdfast demo\n\nPlan: holdfast plan --rows 20000 --questions 500\n\n"
     "Protect a table: holdfast init hold.parquet --name flights --questions 500",
 )
+
+_SECRET: ContextVar[str | None] = ContextVar("secret", default=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
@@ -35,11 +47,24 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
-    version: Annotated[
+    secret: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            envvar="HOLDFAST_SECRET",
+            help="The ledger's secret, if it is not beside the ledger.",
+        ),
+    ] = None,
+    version: Annotated[  # noqa: ARG001 - its callback prints it
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    _SECRET.set(secret)
+
+
+def secret_file() -> str | None:
+    """The file that `holdfast --secret FILE` names; None if the secret is beside the ledger."""
+    return _SECRET.get()
 
 
 def read_number(name: str, text: str | None) -> float | int | None:

@@ -1,4 +1,4 @@
-"""The commands for columns that arrive later: attach, columns."""
+"""The commands for columns that arrive later: attach, promote, columns."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from holdfast.cli.app import Json, app, read_bounds, show_json
-from holdfast.cli.ledgers import Data, Name, TableName, looked_at, opened
+from holdfast.cli.ledgers import Data, Name, TableName, looked_at, opened, resumed
 from holdfast.question.text import identifier
 
-__all__ = ["attach", "columns"]
+__all__ = ["attach", "columns", "promote"]
 
 
 @app.command(epilog="Example: holdfast attach reviews v7 predictions.csv --value predicted")
@@ -37,20 +37,33 @@ def attach(
         str,
         typer.Option(metavar="HOW", help="Keys without a value: refuse, or null."),
     ] = "refuse",
+    digest: Annotated[
+        str | None,
+        typer.Option(metavar="D", help="Of what made values with protected columns: a model, say."),
+    ] = None,
     by: Annotated[str | None, typer.Option(metavar="TEXT", help="Who attaches it.")] = None,
     data: Data = None,
     table: TableName = None,
     as_json: Json = False,
 ) -> None:
-    """Attach values that were made without protected columns, such as predictions.
+    """Attach values that arrive later, such as predictions or scores.
 
     Each belongs to the row with its key, the column named by --key at init. A name is written once;
-    the same values under another name are the same column.
+    the same values under another name are the same column. Values that were made with protected
+    columns, such as scores of labels, have a --digest of what made them and --bounds: they are
+    known by it, and never by their content.
     """
     declared = read_bounds(bounds)
     holdout = opened(name, data, table, None)
     found = holdout.attach(
-        column, file, key=key, value=value, bounds=declared, missing=missing, by=by
+        column,
+        file,
+        key=key,
+        value=value,
+        bounds=declared,
+        missing=missing,
+        digest=digest,
+        by=by,
     )
     if as_json:
         show_json(found.to_dict())
@@ -60,16 +73,40 @@ def attach(
     typer.echo(f"\nNext: holdfast ask {quote(name)} {quote(question)}, or about its values")
 
 
+@app.command(epilog="Example: holdfast promote reviews v7 --why 'shown to be better'")
+def promote(
+    name: Name,
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column that is there.")],
+    why: Annotated[str | None, typer.Option(metavar="TEXT", help="Why it is promoted.")] = None,
+    by: Annotated[str | None, typer.Option(metavar="TEXT", help="Who promotes it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Name the incumbent: the column that others are compared with from now on.
+
+    It is an entry of the ledger, costs nothing and changes no answer.
+    """
+    with resumed(name) as holdout:
+        found = holdout.promote(column, why=why, by=by)
+    if as_json:
+        show_json(found.to_dict())
+        return
+    typer.echo(f"The incumbent is {found}.")
+    typer.echo(f"\nNext: holdfast columns {quote(name)}")
+
+
 @app.command(epilog="Example: holdfast columns reviews")
 def columns(name: Name, as_json: Json = False) -> None:
-    """The columns that were attached."""
+    """The columns that were attached, and which one is the incumbent."""
     with looked_at(name) as transcript:
-        found = list(transcript.attached)
+        found, incumbent = list(transcript.attached), transcript.attached.incumbent
     if as_json:
-        show_json([column.to_dict() for column in found])
+        last = None if incumbent is None else incumbent.to_dict()
+        show_json({"columns": [column.to_dict() for column in found], "incumbent": last})
         return
     for column in found:
         typer.echo(str(column))
     if not found:
         typer.echo("No column has been attached.")
+    if incumbent is not None:
+        typer.echo(f"The incumbent is {incumbent}.")
     typer.echo(f"\nNext: holdfast attach {quote(name)} COLUMN FILE")

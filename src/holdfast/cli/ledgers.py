@@ -12,36 +12,59 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast import require
+from holdfast.cli.app import secret_file
+from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from holdfast.holdout.holdout import Holdout
     from holdfast.ledger.reader import Reader
+    from holdfast.ledger.records import LedgerHome
     from holdfast.ledger.transcript import Transcript
 
 __all__ = [
     "Data",
+    "LedgerAddress",
     "Name",
     "TableName",
+    "home_named",
+    "known_table",
     "ledger_path",
     "looked_at",
+    "new_ledger",
     "opened",
     "resumed",
     "where_the_data_is",
+    "without_password",
 ]
 
-Name = Annotated[str, typer.Argument(help="The holdout's name (NAME.ledger) or its ledger file.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="The holdout's name (NAME.ledger), its ledger file, or the ledger's address in a "
+        "database: postgresql://USER@HOST/DATABASE?ledger=NAME."
+    ),
+]
+LedgerAddress = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Keep the ledger in a database: postgresql://USER@HOST/DATABASE?ledger=NAME.",
+    ),
+]
 Data = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="The data, if it is not where it was at init."),
 ]
 TableName = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The table in a DuckDB file with several.")
+    str | None, typer.Option(metavar="NAME", help="The table in a database with several.")
 ]
 
 
-def ledger_path(name: str) -> Path:
-    """The ledger of a name, or the file itself; refused if there is none."""
+def ledger_path(name: str) -> str | Path:
+    """The ledger of a name, the file itself or its address; refused if there is no such file."""
+    if is_database_url(name):
+        return without_password("name", name)
     for path in (require.file("name", name), require.file("name", f"{name}.ledger")):
         if path.is_file():
             return path
@@ -53,13 +76,51 @@ def ledger_path(name: str) -> Path:
     )
 
 
+def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | Path, str]:
+    """Where a new ledger will be, and what commands call it; refused if there is one."""
+    from holdfast.ledger.homes import home_of
+
+    if is_database_url(data):
+        without_password("data", data)
+        if name is None and address is None:
+            raise InvalidArgument("the ledger of a database's table needs a name: --name NAME.")
+    if address is None:
+        name = name or Path(data).stem
+        where: str | Path = require.file("name", f"{name}.ledger")
+    else:
+        where = name = without_password("ledger", address)
+    if home_of(where, secret_file()).is_there():
+        raise InvalidArgument(
+            f"there is already a ledger {str(where)!r}; ask it (holdfast budget {quote(name)}), or "
+            "choose another --name."
+        )
+    return where, name
+
+
+def without_password(what: str, address: str) -> str:
+    """The address of a database; refused with a password, which everybody on the machine sees."""
+    if DatabaseUrl.read(what, address).open_secret:
+        raise InvalidArgument(
+            f"{what} holds a password, and others can read what is typed here; leave it out, and "
+            "keep it in ~/.pgpass or PGPASSWORD."
+        )
+    return address
+
+
+def home_named(name: str) -> LedgerHome:
+    """Where the ledger of a name is, and where its secret is."""
+    from holdfast.ledger.homes import home_of
+
+    return home_of(ledger_path(name), secret_file())
+
+
 @contextmanager
 def looked_at(name: str) -> Iterator[Transcript]:
     """The ledger as it stands, on read-only media too; what was not compared is said."""
     from holdfast.ledger.reader import look
     from holdfast.ledger.transcript import Transcript
 
-    with look(ledger_path(name)) as reader:
+    with look(home_named(name)) as reader:
         transcript = Transcript.resumed(reader)
         if reader.unchecked is not None:
             typer.echo(f"Not checked: the seal; {reader.unchecked}", err=True)
@@ -70,7 +131,8 @@ def resumed(name: str, train: str | None = None, guesser: str | None = None) -> 
     """The holdout without its rows: nothing new can be asked of it."""
     from holdfast.holdout.open import open as open_holdout
 
-    return open_holdout(ledger=ledger_path(name), train=train, guesser=guesser)
+    path = ledger_path(name)
+    return open_holdout(ledger=path, secret=secret_file(), train=train, guesser=guesser)
 
 
 def opened(
@@ -85,13 +147,27 @@ def opened(
     from holdfast.ledger.reader import look
 
     path = ledger_path(name)  # first of all: a name that is misspelt makes no new ledger
-    found = data
+    found, secret = data, secret_file()
+    if is_database_url(data):
+        found = without_password("data", str(data))
     if found is None:
-        with look(path) as reader:
+        with look(home_named(name)) as reader:
             found, missing = where_the_data_is(reader)
         if missing is not None:
             raise InvalidArgument(f"{missing} Nothing was spent.")
-    return open_holdout(found, ledger=path, table=table, train=train, guesser=guesser)
+    return open_holdout(
+        found, ledger=path, secret=secret, table=table, train=train, guesser=guesser
+    )
+
+
+def known_table(home: LedgerHome, source: str | None) -> str | None:
+    """Which table of a database the protected one was, if it was in this one."""
+    from holdfast.ledger.reader import look
+    from holdfast.ledger.whereabouts import recall
+
+    with look(home) as reader:
+        known = None if reader.secret is None else recall(reader.home, reader.secret)
+    return known.table if known is not None and known.source == source else None
 
 
 def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
@@ -101,11 +177,11 @@ def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
 
     if reader.secret is None:
         return None, "without the secret nobody can tell whether a table is the protected one."
-    known = recall(reader.path, reader.secret)
+    known = recall(reader.home, reader.secret)
     if known is None:
         return None, "the ledger was opened for a table in memory; give the table: --data FILE."
     try:
-        files_of(known.source)
+        files_of(known.source)  # a database is looked for when it is read
     except InvalidArgument:
         return None, f"the data was {known.source!r} and is not there now; say where: --data FILE."
     return known.source, None

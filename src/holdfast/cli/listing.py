@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from holdfast.cli.app import Json, app, show_json
 from holdfast.cli.records import AUDIT_FAILED
 from holdfast.errors import HoldfastError, LedgerTampered
+
+if TYPE_CHECKING:
+    from holdfast.ledger.records import LedgerHome
 
 __all__ = ["list"]
 
@@ -21,7 +24,7 @@ def list(as_json: Json = False) -> None:
     """The ledgers of this folder, and those that were opened elsewhere."""
     from holdfast.ledger.reach import in_reach
 
-    found = [_facts(path) for path in in_reach(Path())]
+    found = [_facts(ledger) for ledger in in_reach(Path())]
     if as_json:
         show_json(found)
     elif found:
@@ -35,22 +38,22 @@ def list(as_json: Json = False) -> None:
         sys.exit(AUDIT_FAILED)
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _facts(ledger: LedgerHome) -> dict[str, Any]:
     """What a ledger is about; or why that cannot be said. It is looked at, and needs no secret."""
     from holdfast.holdout.budget import budget_of
     from holdfast.ledger.reader import look
     from holdfast.ledger.transcript import Transcript
 
     try:
-        with look(path) as reader:
+        with look(ledger) as reader:
             transcript = Transcript.resumed(reader)
             name, facts = transcript.opening.name, budget_of(transcript).to_dict()
     except LedgerTampered as error:
-        return {"ledger": str(path), "error": str(error), "tampered": True}
+        return {"ledger": str(ledger), "error": str(error), "tampered": True}
     except HoldfastError as error:
-        return {"ledger": str(path), "error": str(error)}
+        return {"ledger": str(ledger), "error": str(error)}
     known = {what: facts[what] for what in ("rows", "asked", "questions_left")}
-    return {"ledger": str(path), "name": name, **known}
+    return {"ledger": str(ledger), "name": name, **known}
 
 
 def _told(facts: dict[str, Any]) -> str:

@@ -44,7 +44,7 @@ def mcp(
     path = ledger_path(name)
     if as_json:
         words = {"--train": train, "--by": by, "--data": data, "--table": table}
-        show_json(_configuration(path, words))
+        show_json(_configuration(Path(path), words))
         return
     with require.installed("servers for agents", "mcp"):
         from holdfast.agents.server import server_of

@@ -15,11 +15,18 @@ if TYPE_CHECKING:
 
 __all__ = ["protected"]
 
-_NUMBERS = ("questions", "surprises", "tolerance", "confidence_level", "described_share")
+_NUMBERS = (
+    "questions",
+    "surprises",
+    "candidates",
+    "tolerance",
+    "confidence_level",
+    "described_share",
+)
 
 
 def protected(
-    path: Path,
+    ledger: str | Path,
     data: str,
     *,
     sampling: str,
@@ -35,7 +42,7 @@ def protected(
     numbers = {name: read_number(name, said.pop(name)) for name in _NUMBERS}
     return open_holdout(
         data,
-        ledger=path,
+        ledger=ledger,
         sampling=sampling_of_text(sampling),
         schema=_with_learnt_bounds(schema, train) if learn_bounds else schema,
         train=train,

@@ -12,11 +12,24 @@ import typer
 
 from holdfast import require
 from holdfast.cli.app import Json, app, show_json
-from holdfast.cli.ledgers import Data, Name, TableName, ledger_path, looked_at, where_the_data_is
+from holdfast.cli.ledgers import (
+    Data,
+    Name,
+    TableName,
+    home_named,
+    known_table,
+    ledger_path,
+    looked_at,
+    where_the_data_is,
+    without_password,
+)
 from holdfast.cli.progress import progress
+from holdfast.data.database import is_database_url
 from holdfast.errors import InvalidArgument, LedgerTampered
 
 if TYPE_CHECKING:
+    from holdfast.data.sample import Sample
+    from holdfast.ledger.records import LedgerHome
     from holdfast.ledger.retraced import Finding
 
 __all__ = ["AUDIT_FAILED", "audit", "budget", "certificate", "ledger"]
@@ -40,6 +53,13 @@ def budget(name: Name, as_json: Json = False) -> None:
 @app.command(epilog="Example: holdfast ledger flights --output answers.csv")
 def ledger(
     name: Name,
+    onward: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE TARGET]",
+            help="After the word move: the ledger to move, and where to (a file or an address).",
+        ),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="How every interval came about.")
     ] = False,
@@ -53,10 +73,17 @@ def ledger(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Everything that was asked and answered so far."""
+    """Everything that was asked and answered so far.
+
+    `holdfast ledger move SOURCE TARGET` takes a ledger elsewhere: it is copied with its columns and
+    its secret, the copy is verified, and nothing more is asked of the source.
+    """
     from holdfast.holdout.budget import budget_of
     from holdfast.ledger.view import explanation, view_of
 
+    if onward:
+        _move(name, onward, as_json)
+        return
     with looked_at(name) as transcript:
         view = view_of(transcript, budget_of(transcript).together)
         text = explanation(transcript) if explain else view.to_text(parts=parts)
@@ -67,6 +94,24 @@ def ledger(
         return
     typer.echo(text)
     typer.echo(f"\nWritten to {output}." if output else f"\nNext: holdfast audit {quote(name)}")
+
+
+def _move(word: str, places: Sequence[str], as_json: bool) -> None:
+    from holdfast.ledger.moving import move
+
+    if word != "move" or len(places) != 2:
+        raise InvalidArgument(
+            "ledger takes the name of one ledger; to move one: holdfast ledger move SOURCE TARGET."
+        )
+    source, target = ledger_path(places[0]), places[1]
+    if is_database_url(target):
+        without_password("target", target)
+    entries = move(home_named(places[0]), target)
+    if as_json:
+        show_json({"ledger": target, "entries": entries})
+        return
+    typer.echo(f"Moved {entries:,} entries to {target}; nothing more is asked of {source}.")
+    typer.echo(f"\nNext: holdfast audit {quote(target)}")
 
 
 def _write(frame: Any, path: Path) -> None:
@@ -107,8 +152,11 @@ def audit(
     from holdfast.certificate.checking import is_certificate
 
     path = ledger_path(name)
-    copied = is_certificate(path)
-    findings, passed_over = _of_certificate(path, data) if copied else _of_ledger(path, data, table)
+    copied = isinstance(path, Path) and is_certificate(path)
+    if isinstance(path, Path) and copied:
+        findings, passed_over = _of_certificate(path, data)
+    else:
+        findings, passed_over = _of_ledger(name, data, table)
     fine = all(finding.fine for finding in findings)
     skipped = [what for what, why in passed_over.items() if why is not None]
     if as_json:
@@ -128,16 +176,21 @@ def audit(
 
 
 def _of_ledger(
-    path: Path, data: str | None, table: str | None
+    name: str, data: str | None, table: str | None
 ) -> tuple[list[Finding], dict[str, str | None]]:
     """What the audit of a ledger finds, and why it does not look at its seal or its data."""
     from holdfast.data.source import open_sample
     from holdfast.ledger.audit import audit as run_audit
 
-    source, skipped, unsealed = _known_of(path, data)
+    home = home_named(name)
+    source, skipped, unsealed = _known_of(home, data)
+
+    def rows() -> Sample:
+        return open_sample(source, table=table or known_table(home, source))
+
     findings = run_audit(
-        path,
-        None if source is None else lambda: open_sample(source, table=table),
+        home,
+        None if source is None else rows,
         progress("entries audited"),
     )
     return findings, {"seal": unsealed, "data": skipped}
@@ -175,12 +228,12 @@ def _verdict(findings: Sequence[Finding], passed_over: Sequence[str], what: str)
     return f"The {what} is intact; not looked at: {' and '.join(passed_over)}."
 
 
-def _known_of(path: Path, data: str | None) -> tuple[str | None, str | None, str | None]:
+def _known_of(home: LedgerHome, data: str | None) -> tuple[str | None, str | None, str | None]:
     """Where the data is, or why it cannot be read; and why the seal cannot be compared."""
     from holdfast.ledger.reader import look
 
     try:
-        with look(path) as reader:
+        with look(home) as reader:
             found, missing = where_the_data_is(reader)
     except LedgerTampered:
         return data, None, None  # the audit itself will say what is wrong

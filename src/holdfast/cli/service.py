@@ -93,12 +93,11 @@ def publish(name: str | None, data: str, folder: str, as_json: bool, **said: Any
     leaves more for everything else. A table has one ledger: it is not published twice.
     """
     from holdfast.cli.opening import protected
-    from holdfast.ledger.naming import is_there
     from holdfast.service.folder import Folder
 
     served = Folder.made(Path(folder))
     path = served.ledger(Path(data).stem if name is None else name)
-    if is_there(path):
+    if path.exists():
         raise InvalidArgument(f"{path.stem!r} is published already; choose another --name.")
     if said["described"] is None and not said["private"] and said["mechanism"] is None:
         said["described"] = "rounded"
@@ -124,6 +123,7 @@ def publish(name: str | None, data: str, folder: str, as_json: bool, **said: Any
 def _as_init() -> None:
     """Publish takes what init takes, and the folder: an option of one is an option of both."""
     taken = dict(inspect.signature(init, eval_str=True).parameters)
+    del taken["ledger"]  # it is in the folder
     taken["folder"] = inspect.Parameter(
         "folder", inspect.Parameter.KEYWORD_ONLY, default=_FOLDER, annotation=_Folder
     )

@@ -1,8 +1,9 @@
-"""Columns computed from protected rows: once, behind the door, by a function that was named before.
+"""Columns computed from protected rows, known by what was declared and never by their content.
 
-What such a column holds is protected, and so is whether two of them are the same. Its identity is
+What such a column holds is protected, and so is whether two of them hold the same. Its identity is
 the declared digest (of a model, say), or the column's name where there is none: public before data
-is touched, whatever the values are.
+is touched, whatever the values are. They are numbers in bounds that were declared too, so that not
+even their type says anything of them.
 """
 
 from __future__ import annotations
@@ -17,10 +18,16 @@ from holdfast import require
 from holdfast.data.attached import ColumnValues
 from holdfast.data.keys import KeyOrder
 from holdfast.data.sample import Sample, plain_frames, values_of_batch
+from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
+from holdfast.question.columns import bounds_pair
+from holdfast.question.expression import ValueKind
 from holdfast.question.functions import RowFunction, row_function
 
-__all__ = ["Computed", "computed", "computed_values"]
+__all__ = ["Computed", "computed", "computed_values", "declared_digest", "scores_in"]
+
+_LONGEST_DIGEST = 200
+_NUMBERS = (ValueKind.NUMBER, ValueKind.BOOLEAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +40,9 @@ class Computed:
     digest: str | None = None
 
     def named(self, name: str) -> RowFunction:
-        """The function under its public identity: the declared digest, or else this name."""
+        """The function of the column with this name."""
         return row_function(
-            self.function,
-            columns=self.columns,
-            bounds=self.bounds,
-            name=self.digest or name,
-            version="1",
+            self.function, columns=self.columns, bounds=self.bounds, name=name, version="1"
         )
 
 
@@ -52,17 +55,26 @@ def computed(
 ) -> Computed:
     """A column to attach: a Python function of a batch of protected rows, such as `model.predict`.
 
-    It is given a Polars frame with these columns and returns one number for each row, as
-    `row_function` says. It is run once. A row it fails on, NaN or an infinity is NULL in the
-    column, a number outside `bounds` is the nearest bound. `digest` names what it computes (the
+    It is given a Polars frame with these columns and returns one number for each row, from that row
+    alone, as `row_function` says. It is run once. A row it fails on, NaN or an infinity is NULL in
+    the column, a number outside `bounds` is the nearest bound. `digest` names what it computes (the
     digest of a model's file); without it, the column's name does.
     """
     if digest is not None:
-        require.text("digest", digest)
-    checked = row_function(
-        function, columns=columns, bounds=bounds, name=digest or "computed", version="1"
-    )
+        declared_digest(digest)
+    checked = row_function(function, columns=columns, bounds=bounds, name="computed", version="1")
     return Computed(function, checked.columns, checked.bounds, digest)
+
+
+def declared_digest(digest: str) -> str:
+    """The text by which people know what computes a column."""
+    require.text("digest", digest)
+    if len(digest) > _LONGEST_DIGEST or not digest.isprintable():
+        raise InvalidArgument(
+            f"digest has {len(digest):,} characters; it must be printable text of at most "
+            f"{_LONGEST_DIGEST}, such as 'sha256:...' of a model's file."
+        )
+    return digest
 
 
 def computed_values(sample: Sample, order: KeyOrder, function: RowFunction) -> ColumnValues:
@@ -77,3 +89,19 @@ def computed_values(sample: Sample, order: KeyOrder, function: RowFunction) -> C
         found.append(pl.Series(known, nan_to_null=True))
     places = order.places.among(pl.concat(keys))
     return ColumnValues(order, pl.concat(found).gather(places))
+
+
+def scores_in(bounds: tuple[float, float] | None, brought: ColumnValues) -> ColumnValues:
+    """Values that somebody brings and made with protected columns, as numbers in their bounds."""
+    if bounds is None:
+        raise InvalidArgument(
+            "values come with a digest and without bounds; numbers made with protected columns "
+            "must have declared ones: bounds=(0, 1) (--bounds 0 1)."
+        )
+    if brought.type.kind not in _NUMBERS:
+        raise InvalidArgument(
+            f"values are {brought.type}; what was made with protected columns must be numbers, or "
+            "booleans, which count as 0 and 1."
+        )
+    low, high = bounds_pair(bounds)
+    return ColumnValues(brought.order, brought.values.cast(pl.Float64).clip(low, high))

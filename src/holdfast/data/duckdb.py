@@ -21,10 +21,10 @@ from holdfast.data.sample import (
     Sample,
     check_names,
     complete,
+    moments_of_sums,
     prepare,
     reading,
     row_moments,
-    split_squares,
 )
 from holdfast.errors import InvalidArgument
 from holdfast.question.expression import ColumnType, Expression
@@ -231,17 +231,13 @@ class DuckDBSample:
 
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         wanted: list[str] = []
-        for place in range(len(rows)):
+        for place, (row, _) in enumerate(rows):
             steps = f"k{place}"
             high, low = f"({steps} >> 16)", f"({steps} & 65535)"
             wanted.append(f"sum({steps})")
-            wanted += [f"sum({a} * {b})" for a, b in ((high, high), (high, low), (low, low))]
-        found = iter(self._run(rows, wanted))
-        totals: list[Moments] = []
-        for _ in rows:
-            total, *parts = (next(found) for _ in range(4))
-            totals.append((total, split_squares(*parts)))
-        return totals
+            if not row.is_condition:
+                wanted += [f"sum({a} * {b})" for a, b in ((high, high), (high, low), (low, low))]
+        return moments_of_sums([row for row, _ in rows], self._run(rows, wanted))
 
     def _run(self, rows: Sequence[tuple[RowValue, Expression]], aggregates: list[str]) -> list[int]:
         """One scan: aggregates over the steps k0, k1, ... of every row value."""

@@ -64,7 +64,7 @@ def _steps(row: RowValue, values: pl.Series) -> NDArray[np.int64]:
         return values.fill_null(value=False).cast(int).to_numpy()
     grid = row.grid
     numbers = values.cast(float).fill_null(row.missing).to_numpy()
-    return np.rint((numbers - grid.origin) / grid.step).astype(np.int64) - grid.first
+    return (numbers - grid.origin + grid.shift).view(np.int64) - grid.code_of_low
 
 
 def _of_batch(row: RowValue, frame: pl.DataFrame) -> NDArray[np.int64]:

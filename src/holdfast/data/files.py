@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from holdfast.data.histogram import Histogram
 from holdfast.data.sample import Moments, Sample
@@ -121,7 +121,14 @@ class FileSample:
             self.require_unchanged()
 
 
+@runtime_checkable
+class _Watched(Protocol):
+    """A table that is not our own copy, and can say whether it is another one now."""
+
+    def require_unchanged(self) -> None: ...
+
+
 def require_unchanged(sample: Sample) -> None:
-    """Refuse a table whose files have changed; one in memory is our own copy and cannot."""
-    if isinstance(sample, FileSample):
+    """Refuse a table that was seen to change; one in memory is our own copy and cannot."""
+    if isinstance(sample, _Watched):
         sample.require_unchanged()

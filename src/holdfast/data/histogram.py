@@ -34,12 +34,14 @@ class Histogram:
     """The rows in each bin, from the lowest to the highest.
 
     The value of every row of a bin, clipped and with missing ones replaced, surely lies between the
-    bin's `low` and `high`; these are fractions of the range, and public.
+    bin's `low` and `high`; these are fractions of the range, and public. `total` is the exact sum
+    of their grid units.
     """
 
     counts: NDArray[np.int64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    total: int
 
     @property
     def rows(self) -> int:
@@ -71,15 +73,20 @@ def histograms(
     rows = {_identity(row): row for pair in wanted for row in pair if row is not None}
     columns = sorted({column for row in rows.values() for column in row.columns})
     counts = [np.zeros(_bins(value), dtype=np.int64) for value, _ in wanted]
+    totals = [0] * len(wanted)
     for frame in sample.frames(columns):
         steps = dict(zip(rows, steps_of_frame(frame, list(rows.values())), strict=True))
         for place, (value, condition) in enumerate(wanted):
-            bins, size = steps[_identity(value)] >> _shift(value), counts[place].size
+            own, size = steps[_identity(value)], counts[place].size
+            bins = own >> _shift(value)
             if condition is not None:  # rows outside are counted too, in a bin that is dropped
-                bins = np.where(steps[_identity(condition)] == 1, bins, size)
+                inside = steps[_identity(condition)] == 1
+                bins, own = np.where(inside, bins, size), own * inside
             counts[place] += np.bincount(bins, minlength=size + 1)[:size]
+            totals[place] += int(own.sum())
     return [
-        Histogram(total, *_ends(value)) for total, (value, _) in zip(counts, asked, strict=True)
+        Histogram(found, *_ends(value), value.grid.moments(total, 0)[0])
+        for found, total, (value, _) in zip(counts, totals, asked, strict=True)
     ]
 
 

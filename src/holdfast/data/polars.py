@@ -11,7 +11,6 @@ is n times the constant for "low" plus the sum of all steps from low; the latter
 from __future__ import annotations
 
 import copy
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,13 +26,13 @@ from holdfast.data.sample import (
     Moments,
     check_names,
     complete,
+    moments_of_sums,
     prepare,
     reading,
     row_moments,
-    split_squares,
 )
 from holdfast.question.expression import ColumnType, Expression
-from holdfast.question.row import Lattice, RowValue
+from holdfast.question.row import RowValue
 from holdfast.question.writing import Writer
 
 __all__ = ["PolarsSample"]
@@ -154,21 +153,20 @@ class PolarsSample:
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         frame, codes = self._codes(rows)
         frame = frame.select(
-            code.cast(pl.UInt64) - pl.lit(_code_of_low(row), dtype=pl.UInt64)
+            code
+            if row.is_condition
+            else code.cast(pl.UInt64) - pl.lit(_code_of_low(row), dtype=pl.UInt64)
             for (row, _), code in zip(rows, codes, strict=True)
         )
         wanted = [_ROWS]
-        for place in range(len(rows)):
+        for place, (row, _) in enumerate(rows):
             steps = pl.col(f"k{place}")
             high, low = steps // 2**16, steps % 2**16
             parts = {"": steps, "hh": high * high, "hl": high * low, "ll": low * low}
+            if row.is_condition:
+                parts = {"": steps}
             wanted += [part.sum().alias(f"k{place}{name}") for name, part in parts.items()]
-        found = iter(self._collected(frame.select(wanted)))
-        totals: list[Moments] = []
-        for _ in rows:
-            total, *squares = (next(found) for _ in range(4))
-            totals.append((total, split_squares(*squares)))
-        return totals
+        return moments_of_sums([row for row, _ in rows], self._collected(frame.select(wanted)))
 
     def _codes(
         self, rows: Sequence[tuple[RowValue, Expression]]
@@ -218,15 +216,8 @@ def _code(row: RowValue, value: pl.Expr) -> pl.Expr:
     grid = row.grid
     value = value.fill_null(row.missing)
     shifted = value - grid.origin if grid.origin else value
-    return (shifted + _shift(grid)).reinterpret(dtype=pl.UInt64)
+    return (shifted + grid.shift).reinterpret(dtype=pl.UInt64)
 
 
 def _code_of_low(row: RowValue) -> int:
-    if row.is_condition:
-        return 0
-    (bits,) = struct.unpack("<Q", struct.pack("<d", _shift(row.grid)))
-    return int(bits) + row.grid.first
-
-
-def _shift(grid: Lattice) -> float:
-    return 1.5 * 2.0**52 * grid.step
+    return 0 if row.is_condition else row.grid.code_of_low

@@ -35,6 +35,11 @@ class PolarsLanguage:
         """A cleaned column."""
         return pl.col(self.names[name])
 
+    @property
+    def named_operands(self) -> frozenset[Op]:
+        """None: Polars mentions no operand twice, and computes both sides of a condition."""
+        return frozenset()
+
     def named(self, name: str) -> pl.Expr:
         """A value of an earlier stage."""
         return pl.col(name)

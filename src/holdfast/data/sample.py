@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
@@ -29,6 +30,7 @@ __all__ = [
     "added",
     "check_names",
     "complete",
+    "moments_of_sums",
     "plain_frames",
     "prepare",
     "reading",
@@ -162,6 +164,20 @@ def complete(frames: Iterable[pl.DataFrame], n: int) -> Iterator[pl.DataFrame]:
 def split_squares(high_high: int, high_low: int, low_low: int) -> int:
     """Sum of k^2 from sums over k = 2^16 high + low: each fits 64 bits for fewer than 2^32 rows."""
     return (high_high << 32) + (high_low << 17) + low_low
+
+
+def moments_of_sums(rows: Sequence[RowValue], sums: Iterable[int]) -> list[Moments]:
+    """Moments of steps from an engine's sums, in order: the steps, then the parts of their squares.
+
+    A condition is 0 or 1 and its own square: of it there is the one sum.
+    """
+    found = iter(sums)
+    moments: list[Moments] = []
+    for row in rows:
+        total = next(found)
+        squares = total if row.is_condition else split_squares(*islice(found, 3))
+        moments.append((total, squares))
+    return moments
 
 
 def row_moments(

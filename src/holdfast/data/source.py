@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from holdfast.data.database import is_database_url
 from holdfast.data.files import FileSample, FileStamp, file_stamps
 from holdfast.data.sample import Sample, reading
 from holdfast.errors import HoldfastError, InvalidArgument
@@ -35,7 +36,8 @@ def open_sample(data: object, *, table: str | None = None, recall: _Recall = _no
     """The table as a sample that does not change: a copy, or files that are watched.
 
     `data` is a pandas, Polars (eager or lazy) or pyarrow table, a DuckDB relation, or a path or
-    glob of Parquet or CSV files or of a DuckDB database file (with `table`, if it holds several).
+    glob of Parquet or CSV files or of a DuckDB database file (with `table`, if it holds several),
+    or the address of a PostgreSQL database (with `table`), which is watched.
     Tables in memory are copied, lazy frames and relations collected, once. CSV files are read
     through once to find their columns' types, unless `recall` has them.
     """
@@ -56,15 +58,19 @@ def open_sample(data: object, *, table: str | None = None, recall: _Recall = _no
 def is_query(data: object, sample: Sample) -> bool:
     """Whether the sample holds what a query gave, which may give other rows another time."""
     lazy = type(data).__name__ in ("DuckDBPyRelation", "LazyFrame")
-    return lazy or (isinstance(data, str | Path) and not isinstance(sample, FileSample))
+    file = isinstance(data, str | Path) and not is_database_url(data)
+    return lazy or (file and not isinstance(sample, FileSample))
 
 
 def files_of(data: object) -> list[Path]:
-    """The files that a path or glob names, sorted; none for data in memory."""
-    if not isinstance(data, str | Path):
+    """The files that a path or glob names, sorted; none for data in memory or in a database."""
+    if not isinstance(data, str | Path) or is_database_url(data):
         return []
     if "://" in str(data):
-        raise InvalidArgument(f"data is {str(data)!r}; only files on this machine are read.")
+        raise InvalidArgument(
+            f"data is {str(data)!r}; only files on this machine are read, "
+            "and tables of postgresql:// databases."
+        )
     path = Path(data)
     try:
         # Resolved at once: neither another working folder nor a link changes which files they are.
@@ -108,6 +114,10 @@ def frame_of(data: Any) -> pl.DataFrame | None:
 
 
 def _opened(data: object, table: str | None, recall: _Recall) -> Sample:
+    if isinstance(data, str) and is_database_url(data):
+        from holdfast.data.postgres import open_database_table
+
+        return open_database_table(data, table)
     files = files_of(data)
     if files and {file.suffix.lower() for file in files} <= _DUCKDB:
         if len(files) > 1:
@@ -116,7 +126,7 @@ def _opened(data: object, table: str | None, recall: _Recall) -> Sample:
 
         return open_table(files[0], table)
     if table is not None:
-        raise InvalidArgument("table is only for DuckDB database files.")
+        raise InvalidArgument("table is only for databases: DuckDB files and PostgreSQL.")
     if files:
         return _in_files(files, recall)
     return _relation(data) or _in_memory(data)

@@ -16,6 +16,7 @@ from holdfast import require
 from holdfast.data.ranking import class_scores
 from holdfast.data.units import unit_sums
 from holdfast.data.values import distinct_unit_values, unit_values_of
+from holdfast.described.rounded import RoundedSize
 from holdfast.described.rule import UNKNOWN, Evidence, Look, Symbols, Told, within
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID_ERROR, RowValue, condition_row
@@ -43,7 +44,11 @@ from holdfast.theory.direct.units import (
     m_dependent_mean_interval,
     unit_mean_interval,
 )
-from holdfast.theory.length.coexistence import count_symbols, whole_grid_symbols
+from holdfast.theory.length.coexistence import (
+    ROUNDED_SYMBOLS,
+    count_symbols,
+    whole_grid_symbols,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,8 +74,8 @@ __all__ = [
 class Gridded:
     """Three places on `points` points of the range; of what, and at which level, `by` says.
 
-    With `log_share`, the level of a group's size, that size is a symbol too. `squared`: the places
-    are those of a standard deviation, and its square is told.
+    With `log_share`, the level of a group's size, that size is a symbol too, exact or `rounded`.
+    `squared`: the places are those of a standard deviation, and its square is told.
     """
 
     by: str
@@ -80,23 +85,38 @@ class Gridded:
     log_share: float | None = None
     points: int = POINTS
     squared: bool = False
+    rounded: bool = False
 
     @property
     def symbols(self) -> int:
-        sizes = 1
-        if self.log_share is not None:
-            sizes = count_symbols(self.rows, BoundedMean(self.rows).radius(self.log_share))
-        return sizes * whole_grid_symbols(self.points)
+        return self._size_symbols * whole_grid_symbols(self.points)
 
     def found(self, symbols: Symbols) -> Told:
-        size, *places = symbols if self.log_share is not None else (self.rows, *symbols)
-        size = require.integer_between("size", size, 0, self.rows)
+        rows, places = self._rows_of(symbols)
         value, interval = grid_answer(GridSymbol(*places), UNKNOWN, self.points)
         if self.squared:
             low, high = (end * end for end in interval)
             value = value * value
             interval = Interval(max(0.0, round_down(low)), min(1.0, round_up(high)))
-        return Told(value if size else None, interval, (size, size))
+        return Told(value if rows[1] else None, interval, rows)
+
+    @property
+    def _size_symbols(self) -> int:
+        if self.log_share is None:
+            return 1
+        if self.rounded:
+            return ROUNDED_SYMBOLS
+        return count_symbols(self.rows, BoundedMean(self.rows).radius(self.log_share))
+
+    def _rows_of(self, symbols: Symbols) -> tuple[tuple[int, int], Symbols]:
+        """The least and the greatest number of rows it may be about, and the three places."""
+        if self.log_share is None:
+            return (self.rows, self.rows), symbols
+        told, *places = symbols
+        if self.rounded:
+            return RoundedSize(self.rows, self.log_share).sizes(told), tuple(places)
+        size = require.integer_between("size", told, 0, self.rows)
+        return (size, size), tuple(places)
 
     def seen(self, size: int, value: float | None, interval: Interval) -> Symbols:
         """The symbols of a value with its interval, both as fractions of the range.
@@ -107,7 +127,10 @@ class Gridded:
             value, interval = 0.5, UNKNOWN
         wider = Interval(interval.low - GRID_ERROR, interval.high + GRID_ERROR)
         places = grid_symbol(value, wider, UNKNOWN, self.points)
-        return tuple(places) if self.log_share is None else (size, *places)
+        if self.log_share is None:
+            return tuple(places)
+        told = RoundedSize(self.rows, self.log_share).cell(size) if self.rounded else size
+        return (told, *places)
 
 
 def quantile_look(

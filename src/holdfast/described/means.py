@@ -16,7 +16,6 @@ from holdfast import require
 from holdfast.described.rule import UNKNOWN, Look, Symbols, Told
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, GRID_ERROR, RowValue
-from holdfast.statistics.mean import within_group
 from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
@@ -105,10 +104,10 @@ class MeanRule:
     def found(self, symbols: Symbols) -> Told:
         return self.window.found(symbols, self.rows)
 
-    def seen(self, total: int, histogram: Histogram) -> Symbols:
-        """The symbols of rows with this sum of grid units and this histogram."""
+    def seen(self, histogram: Histogram) -> Symbols:
+        """The symbols of rows with this histogram."""
         interval = _by_bets(histogram, contained_levels(self.log_p)[0])
-        return self.window.seen(Fraction(total, self.rows * GRID), interval)
+        return self.window.seen(Fraction(histogram.total, self.rows * GRID), interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +129,11 @@ class GroupMeanRule:
             return Told(None, UNKNOWN, (0, 0))
         return MeanRule(size, self.log_p).found(tuple(rest))
 
-    def seen(self, total: int, histogram: Histogram) -> Symbols:
+    def seen(self, histogram: Histogram) -> Symbols:
         size = histogram.rows
         if size == 0:
             return (0, 0, 0, 0)
-        return (size, *MeanRule(size, self.log_p).seen(total, histogram))
+        return (size, *MeanRule(size, self.log_p).seen(histogram))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +161,13 @@ class Contrast:
             return Told(None, UNKNOWN, (0, 0))
         return self.window(*sizes).found(tuple(rest), sum(sizes))
 
-    def seen(self, totals: tuple[int, int], groups: tuple[Histogram, Histogram]) -> Symbols:
+    def seen(self, groups: tuple[Histogram, Histogram]) -> Symbols:
         sizes = tuple(group.rows for group in groups)
         if 0 in sizes:
             return (*sizes, 0, 0, 0)
-        means = [Fraction(total, size * GRID) for total, size in zip(totals, sizes, strict=True)]
+        first, second = (Fraction(group.total, group.rows * GRID) for group in groups)
         interval = self._interval(groups, contained_levels(self.log_p)[0])
-        place = (means[0] - means[1] + 1) / 2
+        place = (first - second + 1) / 2
         return (*sizes, *self.window(*sizes).seen(place, _halved(interval)))
 
     def window(self, first: int, second: int) -> StepWindow:
@@ -241,13 +240,7 @@ def _halved(interval: Interval) -> Interval:
 
 def mean_look(value: RowValue, where: Expression | None, rule: MeanRule | GroupMeanRule) -> Look:
     """The mean of a value, of all rows or among those where a condition holds."""
-    summed = value if where is None else within_group(value, where)
-    return Look(
-        rule,
-        lambda found: rule.seen(found.sums[0], found.histograms[0]),
-        (summed,),
-        ((value, where),),
-    )
+    return Look(rule, lambda found: rule.seen(found.histograms[0]), histograms=((value, where),))
 
 
 def contrast_look(value: RowValue, groups: tuple[Expression, Expression], rule: Contrast) -> Look:
@@ -255,11 +248,8 @@ def contrast_look(value: RowValue, groups: tuple[Expression, Expression], rule: 
     first, second = groups
     return Look(
         rule,
-        lambda found: rule.seen(
-            (found.sums[0], found.sums[1]), (found.histograms[0], found.histograms[1])
-        ),
-        (within_group(value, first), within_group(value, second)),
-        ((value, first), (value, second)),
+        lambda found: rule.seen((found.histograms[0], found.histograms[1])),
+        histograms=((value, first), (value, second)),
     )
 
 

@@ -27,7 +27,12 @@ from holdfast.described.gridded import (
     unit_look,
     unlike_group_look,
 )
-from holdfast.described.rounded import RoundedGroupMean, RoundedMean
+from holdfast.described.rounded import (
+    RoundedContrast,
+    RoundedGroupMean,
+    RoundedMean,
+    RoundedOverlap,
+)
 from holdfast.described.rule import Look, Rule
 from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.question import build
@@ -37,6 +42,7 @@ from holdfast.statistics.derived import Conditional, as_counted
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean, within_group
 from holdfast.statistics.moments import Variance
+from holdfast.statistics.scores import other_class
 from holdfast.statistics.statistic import Measured
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.direct.symbols import POINTS
@@ -254,7 +260,18 @@ def _contrast(question: Any, part: Part, free: tuple[float, ...], ground: Ground
         (ground.log_share(first), ground.log_share(second)),
         are_disjoint(first, second),
     )
-    return means.contrast_look(row_value(tree), (first, second), rule)
+    return _of_groups(row_value(tree), (first, second), rule, ground)
+
+
+def _of_groups(
+    value: RowValue, groups: tuple[Expression, Expression], rule: means.Contrast, ground: Ground
+) -> Look:
+    """How much larger a mean is in one group than in the other."""
+    if not ground.rounded:
+        return means.contrast_look(value, groups, rule)
+    rounded = RoundedContrast(rule.rows, rule.log_p, rule.log_shares, rule.disjoint)
+    sums = (within_group(value, group) for group in groups)
+    return Look(rounded, rounded.seen, (*sums, *map(row_value, groups)))
 
 
 def _paired(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
@@ -298,6 +315,7 @@ def _gridded(by: str, part: Part, ground: Ground, **more: Any) -> Gridded:
         ground.log_level(part),
         log_share=share,
         points=ground.points,
+        rounded=ground.rounded,
         **more,
     )
 
@@ -328,18 +346,37 @@ def _auc(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> 
         ground.log_level(part),
         log_share=ground.log_share(positive),
         points=ground.points,
+        rounded=ground.rounded,
     )
     return auc_look(score, positive, rule)
 
 
 def _ratio(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
-    if not ground.alike or part.form != "f1":
-        return None
+    make = {"f1": _f1, "balanced_accuracy": _balanced}.get(part.form)
+    return None if make is None or not ground.alike else make(part, ground)
+
+
+def _balanced(part: Part, ground: Ground) -> Look:
+    """Balanced accuracy, a part of [0, 1], is the difference of both rates as a part of [-1, 1].
+
+    The size of one class follows from that of the other, and so does how far it may be off.
+    """
+    predicted, positive = part.trees
+    sizes = ground.log_share(positive)
+    rule = means.Contrast(ground.rows, ground.log_level(part), (sizes, sizes), disjoint=True)
+    return _of_groups(row_value(predicted), (positive, other_class(positive)), rule, ground)
+
+
+def _f1(part: Part, ground: Ground) -> Look:
     first, second = part.trees
     either = build.disjunction([first, second])
     within = either if part.where is None else build.conjunction([part.where, either])
-    rule = shares.Overlap(ground.rows, ground.log_level(part), ground.log_share(within))
-    return shares.overlap_look(row_value(first), row_value(second), part.where, rule)
+    levels = ground.log_level(part), ground.log_share(within)
+    sides = row_value(first), row_value(second)
+    if ground.rounded:
+        rounded = RoundedOverlap(ground.rows, *levels)
+        return Look(rounded, rounded.seen, shares.overlap_counts(*sides, part.where))
+    return shares.overlap_look(*sides, part.where, shares.Overlap(ground.rows, *levels))
 
 
 _LOOKS: dict[str, _Maker] = {

@@ -14,12 +14,47 @@ from fractions import Fraction
 from holdfast import require
 from holdfast.described.rule import UNKNOWN, Evidence, Symbols, Told
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.base.bets import level_share
+from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below, round_up
+from holdfast.theory.direct.ratio import f1_of_share
 from holdfast.theory.length.coexistence import ROUNDED_SYMBOLS, rounded_half_width
 
-__all__ = ["RoundedGroupMean", "RoundedMean"]
+__all__ = [
+    "RoundedContrast",
+    "RoundedGroupMean",
+    "RoundedMean",
+    "RoundedOverlap",
+    "RoundedSize",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedSize:
+    """How many of `rows` alike rows are in a group, told by one of five symbols."""
+
+    rows: int
+    log_p: float
+
+    def cell(self, size: int) -> int:
+        """The symbol of a size."""
+        return _cell(Fraction(size, self.rows), self._alpha)
+
+    def sizes(self, cell: int) -> tuple[int, int]:
+        """The least and the greatest size that a symbol may stand for."""
+        half = Fraction(self._alpha) / 4
+        middle = 2 * require.integer_between("size", cell, 0, math.ceil(1 / half)) * half
+        least, most = ((middle - half) * self.rows, (middle + half) * self.rows)
+        return max(0, math.ceil(least)), min(self.rows, math.floor(most))
+
+    def least(self, cell: int) -> int:
+        """The smallest group that a symbol may stand for."""
+        return self.sizes(cell)[0]
+
+    @property
+    def _alpha(self) -> float:
+        return _radius(self.rows, self.log_p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +79,8 @@ class RoundedMean:
         return Told(value, interval, (self.rows, self.rows))
 
     def seen(self, found: Evidence) -> Symbols:
-        return (_cell(Fraction(found.sums[0], self.rows * GRID), self.rows, self.log_p),)
+        mean = Fraction(found.sums[0], self.rows * GRID)
+        return (_cell(mean, _radius(self.rows, self.log_p)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +97,7 @@ class RoundedGroupMean:
 
     def found(self, symbols: Symbols) -> Told:
         size, cell = symbols
-        least, most = self._sizes(size)
+        least, most = self._size.sizes(size)
         if least == 0:
             return Told(None, UNKNOWN, (least, most))
         value, interval = _told(cell, _radius(least, self.log_p))
@@ -69,27 +105,113 @@ class RoundedGroupMean:
 
     def seen(self, found: Evidence) -> Symbols:
         total, size = found.sums[0], found.sums[1] // GRID
-        told = _cell(Fraction(size, self.rows), self.rows, self.log_share)
-        least, _ = self._sizes(told)
+        told = self._size.cell(size)
+        least = self._size.least(told)
         if least == 0:
             return (told, 0)
-        return (told, _cell(Fraction(total, size * GRID), least, self.log_p))
+        return (told, _cell(Fraction(total, size * GRID), _radius(least, self.log_p)))
 
-    def _sizes(self, cell: int) -> tuple[int, int]:
-        """The sizes that a symbol of the size may stand for."""
-        half = Fraction(_radius(self.rows, self.log_share)) / 4
-        middle = 2 * require.integer_between("size", cell, 0, math.ceil(1 / half)) * half
-        least, most = ((middle - half) * self.rows, (middle + half) * self.rows)
-        return max(0, math.ceil(least)), min(self.rows, math.floor(most))
+    @property
+    def _size(self) -> RoundedSize:
+        return RoundedSize(self.rows, self.log_share)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedOverlap:
+    """F1: the rounded share of rows where both conditions hold among those where either does."""
+
+    rows: int
+    log_p: float
+    log_share: float
+
+    @property
+    def symbols(self) -> int:
+        return self._share.symbols
+
+    def found(self, symbols: Symbols) -> Told:
+        share = self._share.found(symbols)
+        if share.value is None:
+            return share
+        return Told(2 * share.value / (1 + share.value), f1_of_share(share.interval), share.rows)
+
+    def seen(self, found: Evidence) -> Symbols:
+        either, both = found.sums
+        return self._share.seen(Evidence((both, either), (), found.sample, found.key))
+
+    @property
+    def _share(self) -> RoundedGroupMean:
+        return RoundedGroupMean(self.rows, self.log_p, self.log_share)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedContrast:
+    """The difference of one value's means in two groups of alike rows, as a part of [-1, 1].
+
+    Given who is in them, means of `disjoint` groups are independent and their variances add; of
+    others each has half the level.
+    """
+
+    rows: int
+    log_p: float
+    log_shares: tuple[float, float]
+    disjoint: bool
+
+    @property
+    def symbols(self) -> int:
+        return ROUNDED_SYMBOLS**3
+
+    def found(self, symbols: Symbols) -> Told:
+        first, second, cell = symbols
+        told = [size.sizes(each) for size, each in zip(self._sizes, (first, second), strict=True)]
+        least, most = (sum(ends) for ends in zip(*told, strict=True))
+        most = min(most, self.rows) if self.disjoint else most
+        alpha = self._radius([low for low, _ in told])
+        if alpha is None:
+            return Told(None, UNKNOWN, (least, most))
+        value, interval = _told(cell, alpha)
+        return Told(value, interval, (least, most))
+
+    def seen(self, found: Evidence) -> Symbols:
+        """The symbols of both groups' sums and sizes, in this order."""
+        totals, sizes = found.sums[:2], [each // GRID for each in found.sums[2:]]
+        told = [size.cell(rows) for size, rows in zip(self._sizes, sizes, strict=True)]
+        least = [size.least(cell) for size, cell in zip(self._sizes, told, strict=True)]
+        alpha = self._radius(least)
+        if alpha is None:
+            return (*told, 0)
+        first, second = (
+            Fraction(total, size * GRID) for total, size in zip(totals, sizes, strict=True)
+        )
+        return (*told, _cell((first - second + 1) / 2, alpha))
+
+    @property
+    def _sizes(self) -> tuple[RoundedSize, RoundedSize]:
+        first, second = self.log_shares
+        return RoundedSize(self.rows, first), RoundedSize(self.rows, second)
+
+    def _radius(self, sizes: list[int]) -> float | None:
+        """How far the difference may be from the truth; None if a group may be empty."""
+        if 0 in sizes:
+            return None
+        if self.disjoint:
+            sigma = math.hypot(*(BoundedMean(size).sigma for size in sizes))
+            return _gridded(SubGaussian(round_up(sigma)).radius(self.log_p) / 2)
+        half = level_share(self.log_p, 0.5)
+        return _gridded(sum(BoundedMean(size).radius(half) for size in sizes) / 2)
 
 
 def _radius(rows: int, log_p: float) -> float:
-    """How far a mean of so many rows may be from the truth, the grid's rounding counted."""
-    return min(1.0, round_up(BoundedMean(rows).radius(log_p) + GRID_ERROR))
+    """How far a mean of so many rows may be from the truth."""
+    return _gridded(BoundedMean(rows).radius(log_p))
 
 
-def _cell(value: Fraction, rows: int, log_p: float) -> int:
-    return round(value / (Fraction(_radius(rows, log_p)) / 2))
+def _gridded(radius: float) -> float:
+    """A radius with the rounding of rows to their grid, within the range."""
+    return min(1.0, round_up(radius + GRID_ERROR))
+
+
+def _cell(value: Fraction, alpha: float) -> int:
+    return round(value / (Fraction(alpha) / 2))
 
 
 def _told(cell: int, alpha: float) -> tuple[float, Interval]:

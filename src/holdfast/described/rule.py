@@ -75,6 +75,8 @@ class Rule(Protocol):
         """What the symbols stand for; refused where they are not of the alphabet."""
         ...
 
+    def __hash__(self) -> int: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

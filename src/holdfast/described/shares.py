@@ -23,7 +23,15 @@ from holdfast.theory.direct.quantile import threshold_interval
 from holdfast.theory.direct.ratio import f1_interval
 from holdfast.theory.length.coexistence import count_symbols, group_symbols
 
-__all__ = ["GroupShare", "Overlap", "Share", "group_share_look", "overlap_look", "share_look"]
+__all__ = [
+    "GroupShare",
+    "Overlap",
+    "Share",
+    "group_share_look",
+    "overlap_counts",
+    "overlap_look",
+    "share_look",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +127,19 @@ def group_share_look(condition: RowValue, where: Expression, rule: Rule) -> Look
 
 
 def overlap_look(first: RowValue, second: RowValue, where: Expression | None, rule: Rule) -> Look:
+    """How many rows have either of two conditions, and how many both."""
+    return _two_counts(*overlap_counts(first, second, where), rule)
+
+
+def overlap_counts(
+    first: RowValue, second: RowValue, where: Expression | None
+) -> tuple[RowValue, RowValue]:
     """The rows where either of two conditions holds, and where both do."""
     sides = [expression_of(first), expression_of(second)]
     inside = [] if where is None else [where]
-    return _two_counts(
+    return (
         row_value(build.conjunction([*inside, build.disjunction(sides)])),
         row_value(build.conjunction([*inside, *sides])),
-        rule,
     )
 
 

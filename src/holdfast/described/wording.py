@@ -10,7 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from holdfast.described.gridded import Gridded
 from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
-from holdfast.described.rounded import RoundedGroupMean, RoundedMean
+from holdfast.described.rounded import (
+    RoundedContrast,
+    RoundedGroupMean,
+    RoundedMean,
+    RoundedOverlap,
+)
 from holdfast.described.rule import Rule, Told
 from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.theory.base.concentration import BoundedMean
@@ -28,6 +33,8 @@ _METHODS: Mapping[type[Rule], str] = {
     PairedRule: "the rows in which the two conditions differ",
     RoundedMean: "Hoeffding's interval, rounded",
     RoundedGroupMean: "Hoeffding's interval of the group's rows, rounded",
+    RoundedContrast: "Hoeffding's interval of both groups' rows, rounded",
+    RoundedOverlap: "Hoeffding's interval of the rows where either holds, rounded",
 }
 _GRIDDED_METHODS = {
     "quantile": "order statistics",

@@ -15,15 +15,13 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.entries import Recorded
-from holdfast.mechanisms.mechanism import Wish
+from holdfast.mechanisms.mechanism import Claim, Wish
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Claim", "Grounds", "Guesser", "Guessing", "Lesson", "around", "lesson_of"]
-
-Claim = tuple[float, float]
+__all__ = ["Grounds", "Guesser", "Guessing", "Lesson", "around", "lesson_of"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from types import MappingProxyType
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.guessers.guesser import Claim, Grounds, Lesson
+from holdfast.guessers.guesser import Grounds, Lesson
+from holdfast.mechanisms.mechanism import Claim
 from holdfast.statistics.named import Better
 from holdfast.statistics.statistic import Statistic
 

@@ -25,7 +25,8 @@ from scipy import special
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.domain import DeclaredValues, Domain, Face, domain_of
-from holdfast.guessers.guesser import Claim, Grounds, Lesson, around
+from holdfast.guessers.guesser import Grounds, Lesson, around
+from holdfast.mechanisms.mechanism import Claim
 from holdfast.statistics.statistic import Statistic, averaged
 from holdfast.theory.base.bets import Array
 from holdfast.theory.field.median_mechanism import (

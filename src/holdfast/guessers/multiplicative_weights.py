@@ -26,7 +26,8 @@ from holdfast.guessers.domain import (
     Face,
     domain_of,
 )
-from holdfast.guessers.guesser import Claim, Grounds, Lesson, around
+from holdfast.guessers.guesser import Grounds, Lesson, around
+from holdfast.mechanisms.mechanism import Claim
 from holdfast.statistics.statistic import Statistic, averaged
 from holdfast.theory.base.bets import Array
 from holdfast.theory.base.intervals import Interval

@@ -18,9 +18,10 @@ from hashlib import sha256
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
-from holdfast.guessers.guesser import Claim, Grounds, Lesson, around
+from holdfast.guessers.guesser import Grounds, Lesson, around
 from holdfast.holdout.guess import averages
 from holdfast.mechanisms.laws.normal import NORMAL
+from holdfast.mechanisms.mechanism import Claim
 from holdfast.mechanisms.noise import Noise
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.whole import columns_of

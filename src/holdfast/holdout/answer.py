@@ -26,12 +26,13 @@ _TIGHTER = "a tighter declared range of its values would help more than more row
 class Answer(float):
     """The released value. Behaves as a float; everything else is an attribute.
 
-    `status` is answered, confirmed, surprise, no promise, says nothing or repeated; `cost` is in
-    nats (0 for a repeat), and `bits` is the length of a described question, None for others; `n` is
-    how many rows it is about, or of a group whose size is rounded the least and the most; `left` is
-    the budget after this answer; `number` is its line of the ledger, and `receipt` the hash of the
-    entry that tells it; `parts` are the looks that it follows from, if it is no look itself. One
-    that says nothing has no `value`: it calculates as NaN, and `float()` of it is refused.
+    `status` is answered, confirmed, not confirmed, shown, not shown, no promise, says nothing or
+    repeated; `bound` is what a one-sided claim is about; `cost` is in nats (0 for a repeat), and
+    `bits` is the length of a described question, None for others; `n` is how many rows it is about,
+    or of a group whose size is rounded the least and the most; `left` is the budget after this
+    answer, for more questions like it; `number` is its line of the ledger, and `receipt` the hash
+    of the entry that tells it; `parts` are the looks that it follows from, if it is no look itself.
+    One that says nothing has no `value`: it calculates as NaN, and `float()` of it is refused.
     """
 
     __slots__ = ("better", "left", "parts", "recorded", "repeated")
@@ -51,7 +52,7 @@ class Answer(float):
     ) -> Answer:
         answer = super().__new__(cls, math.nan if recorded.value is None else recorded.value)
         answer.recorded = recorded
-        answer.left = left
+        answer.left = left.for_more_like([recorded, *parts])
         answer.repeated = repeated
         answer.parts = tuple(parts) if recorded.parts else ()
         answer.better = None
@@ -64,10 +65,11 @@ class Answer(float):
 
     def __float__(self) -> float:
         if self.value is None:
+            status = self.recorded.status
+            what = status if status == "says nothing" else f"is {status}"
             raise SaysNothing(
-                f"the answer to {self.question} says nothing: its interval {self.interval} is the "
-                "whole range, and there is no value. Ask with a smaller tolerance=, or use its "
-                ".interval."
+                f"the answer to {self.question} {what}: its interval {self.interval} is the whole "
+                "range, and there is no value. Ask with a smaller tolerance=, or use its .interval."
             )
         return self.value
 
@@ -93,6 +95,11 @@ class Answer(float):
     @property
     def half_width(self) -> float:
         return self.recorded.half_width
+
+    @property
+    def bound(self) -> float | None:
+        """What was claimed to be beyond, or not to be: of a gate and of a one-sided check."""
+        return None if self.recorded.request.side is None else self.recorded.guess
 
     @property
     def bits(self) -> float | None:
@@ -154,6 +161,7 @@ class Answer(float):
             "confidence_level": self.left.terms.confidence_level,
             "simultaneous": self.left.terms.simultaneous,
             "guess": self.guess,
+            "bound": self.bound,
             "why": self.why,
             "cost": self.cost,
             "receipt": self.receipt,
@@ -179,9 +187,15 @@ class Answer(float):
             self.left.together,
             among_rows(self._rows, self.left.terms.rows),
             f"question {self.number:,}",
-            "any number of such questions" if described else self.left.remaining,
+            "any number of such questions" if described else self._remaining,
             *([_TIGHTER] if advice else []),
         ]
+
+    @property
+    def _remaining(self) -> str:
+        """What is left for others like it."""
+        gated = self.recorded.request.verb == "gate"
+        return self.left.more_candidates if gated else self.left.remaining
 
     @property
     def _said(self) -> str:
@@ -191,6 +205,8 @@ class Answer(float):
     @property
     def _found(self) -> str:
         """What is known: value and interval, one side, or that it is nothing."""
+        if self.value is None and self.recorded.claimed is not None:
+            return self.recorded.claimed
         if self.value is None:
             return f"{self.interval}, the whole range"
         if self.recorded.side is not None:

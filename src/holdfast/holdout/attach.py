@@ -1,75 +1,191 @@
-"""Columns that arrive later: values that somebody brings for the rows of a holdout, by its key.
+"""Columns that arrive later: values for the rows of a holdout, by its key.
 
-They were made without protected columns, so that their content is public and is who they are. The
-file is on the disk before the entry that names it; whoever attaches the same again gets the column
-that is there.
+*Submitted* values were made without protected columns, so that their content is public and is who
+they are. The file is on the disk before the entry that names it; whoever attaches the same again
+gets the column that is there.
+
+*Computed* values were made with protected columns: by a function behind the door, or elsewhere.
+Who they are is declared, and durable before anything is computed; then the values are kept, and a
+second entry says so. In between the column has a name and no values: whoever attaches it again
+computes them, and until then no question about it is asked. Their content is never compared with
+anything, nor with what is brought again under the same digest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from holdfast import require
 from holdfast.data.attached import ColumnValues, column_values, share_differing
 from holdfast.data.brought import Fields
+from holdfast.data.computed import Computed, computed_values, declared_digest, scores_in
 from holdfast.data.sample import check_names
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.wishes import Body
-from holdfast.ledger.attachments import AttachedColumn
+from holdfast.ledger.attachments import AttachedColumn, Promotion
 from holdfast.ledger.chain import now
 from holdfast.question.bounds import Range
 from holdfast.question.columns import bounds_pair, no_column
-from holdfast.question.expression import ValueKind
+from holdfast.question.expression import ColumnType, ValueKind
+from holdfast.question.functions import bind_function
+from holdfast.question.text import identifier
 
-__all__ = ["attach_submitted", "differing"]
+__all__ = ["Bringing", "attach_column", "differing", "promote_column"]
 
 _LONGEST_NAME = 200
 
 
-def attach_submitted(
-    desk: Desk,
-    fields: Fields,
-    values: Any,
-    bounds: tuple[float, float] | None,
-    missing: str,
-    by: str | None,
-) -> AttachedColumn:
+@dataclass(frozen=True, slots=True)
+class Bringing:
+    """How values are brought: where they are in a table or file, and what is declared of them."""
+
+    fields: Fields
+    bounds: tuple[float, float] | None = None
+    missing: str = "refuse"
+    digest: str | None = None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing is said beside the name."""
+        return self == Bringing(Fields(self.fields.name))
+
+
+def attach_column(desk: Desk, values: Any, how: Bringing, by: str | None) -> AttachedColumn:
     """The column of these values under a name; written unless it is there already."""
-    name = _checked_name(fields.name)
+    name = _checked_name(how.fields.name)
     if by is not None:
         require.text("by", by)
-    found = column_values(values, desk.protected.order, fields, missing=missing)
-    declared = _declared(name, found, bounds)
-    digest = found.digest()
+    if isinstance(values, Computed):
+        if not how.is_bare:
+            raise InvalidArgument(
+                "attach is told key, value, bounds, missing or digest of what holdfast.computed "
+                "computes; say bounds and digest there, and leave the others out."
+            )
+        return _attach_function(desk, name, values, by)
+    if callable(values):
+        raise InvalidArgument(
+            "values is a function; say which columns it reads and its bounds: "
+            "holdfast.computed(function, columns=[...], bounds=(low, high), digest=...)."
+        )
+    if how.digest is not None:
+        declared_digest(how.digest)
+    found = column_values(values, desk.protected.order, how.fields, missing=how.missing)
+    if how.digest is None:
+        return _attach_submitted(desk, name, found, how.bounds, by)
+    scores = scores_in(how.bounds, found)
+    new = _new_computed(name, how.digest, bounds_pair(how.bounds), by)
+    return _attach_computed(desk, new, lambda: scores)
+
+
+def _attach_submitted(
+    desk: Desk,
+    name: str,
+    found: ColumnValues,
+    bounds: tuple[float, float] | None,
+    by: str | None,
+) -> AttachedColumn:
+    declared, digest = _declared(name, found, bounds), found.digest()
+    new = AttachedColumn(name, name, "submitted", digest, found.type, declared, now(), by)
+    return _entered(desk, new, lambda: desk.protected.keep(digest, found))
+
+
+def _attach_function(desk: Desk, name: str, asked: Computed, by: str | None) -> AttachedColumn:
+    """A column that a function computes; tried on invented rows before there is an entry."""
     desk.refresh()
-    desk.transcript.account.require_in_use()
-    known = _known(desk, name, found, digest, declared)
-    if known is not None:
-        return known
+    function, order = asked.named(name), desk.protected.order
+    bind_function(function, desk.table.schema)
+    rows = partial(desk.protected.needed, desk.transcript.attached.among(function.columns))
+    rows()  # columns that it reads, and that are not there, are named before there is an entry
+    new = _new_computed(name, asked.digest, asked.bounds, by)
+    return _attach_computed(desk, new, lambda: computed_values(rows(), order, function))
+
+
+def _new_computed(
+    name: str, digest: str | None, bounds: Range | None, by: str | None
+) -> AttachedColumn:
+    return AttachedColumn(name, name, "computed", digest, ColumnType.FLOAT, bounds, now(), by)
+
+
+def _attach_computed(
+    desk: Desk, new: AttachedColumn, values: Callable[[], ColumnValues]
+) -> AttachedColumn:
+    """First who it is, durably; then its values, unless they are there."""
+    column = _entered(desk, new).column
+
+    def kept() -> list[Body]:
+        if desk.transcript.attached.columns[column].ready:
+            return []  # another process was as quick
+        return [desk.protected.keep_computed(column, values()).body(column)]
+
+    if not desk.transcript.attached.columns[column].ready:
+        desk.tell(kept)
+    return desk.transcript.attached.columns[new.name]
+
+
+def _entered(
+    desk: Desk, new: AttachedColumn, keep: Callable[[], None] = lambda: None
+) -> AttachedColumn:
+    """The column as the ledger has it; entered, after `keep`, unless it was there."""
 
     def entry() -> list[Body]:
-        if _known(desk, name, found, digest, declared) is not None:
+        wanted = _wanted(desk, new)
+        if wanted is None:
             return []  # another process was as quick
-        first = desk.transcript.attached.first_of(digest)
-        column = name if first is None else first.name
-        range_ = declared if first is None else first.bounds
-        desk.protected.keep(digest, found)
-        new = AttachedColumn(name, column, "submitted", digest, found.type, range_, now(), by)
-        return [new.body()]
+        keep()
+        return [wanted.body()]
+
+    desk.refresh()
+    desk.transcript.account.require_in_use()
+    if _wanted(desk, new) is not None:
+        desk.tell(entry)
+    return desk.transcript.attached.columns[new.name]
+
+
+def promote_column(desk: Desk, name: str, why: str | None, by: str | None) -> Promotion:
+    """The column that others are compared with from now on: any of the table, or attached."""
+    for what, text in (("why", why), ("by", by)):
+        if text is not None:
+            require.text(what, text)
+    desk.refresh()
+    require.text("name", name)
+    schema = desk.table.schema
+    attached = desk.transcript.attached.columns.get(name)
+    if name not in (*schema.types, *schema.aliases):
+        raise InvalidArgument(f"promote names {no_column(name, (*schema.types, *schema.aliases))}")
+    if attached is not None and not attached.ready:
+        raise InvalidArgument(
+            f"column {name!r} has no values yet, so that nothing can have been shown of it; attach "
+            "it again in the same way first."
+        )
+    column = name if attached is None else attached.column
+    new = Promotion(name, column, why, by, now())
+
+    def entry() -> list[Body]:
+        last = desk.transcript.attached.incumbent
+        return [] if last is not None and last.name == name else [new.body()]
 
     desk.tell(entry)
-    return desk.transcript.attached.columns[name]
+    return desk.transcript.attached.promotions[-1]
 
 
 def differing(desk: Desk, one: str, other: str) -> float:
-    """The share of rows in which two attached columns differ: public, since both are."""
+    """The share of rows in which two submitted columns differ: public, since both are."""
     desk.refresh()
     attached = desk.transcript.attached.columns
     for name in (one, other):
         if name not in attached:
             what = no_column(name, attached) if attached else f"{name!r}, and nothing is attached."
             raise InvalidArgument(f"differing names {what}")
+        if attached[name].is_computed:
+            raise InvalidArgument(
+                f"differing names {name!r}, which was computed from protected rows: in how many it "
+                "differs is an answer about them. Ask for it, as for any other: "
+                f"avg({identifier(one)} != {identifier(other)})."
+            )
     return share_differing(*(desk.protected.values(attached[name]) for name in (one, other)))
 
 
@@ -95,24 +211,43 @@ def _declared(name: str, values: ColumnValues, bounds: tuple[float, float] | Non
     return bounds_pair(bounds)
 
 
-def _known(
-    desk: Desk, name: str, values: ColumnValues, digest: str, bounds: Range | None
-) -> AttachedColumn | None:
-    """The column, if it is attached under this name already; refused if the name is another's."""
+def _wanted(desk: Desk, new: AttachedColumn) -> AttachedColumn | None:
+    """What is to be entered; None if it is there, refused if the name or the bounds are others'."""
     attached = desk.transcript.attached
-    taken = attached.taken(name, desk.opening.schema.types)
-    same = attached.columns.get(name)
-    if taken is not None and (same is None or same.digest != digest):
-        what = "attached with other values" if same else "a column of the holdout"
+    taken = attached.taken(new.name, desk.opening.schema.types)
+    same, first = attached.columns.get(new.name), attached.first_of(new.identity)
+    if taken is not None and not _is_again(same, new):
+        what = "a column of the holdout" if same is None else _otherwise(same, new)
         raise InvalidArgument(
-            f"the name {name!r} is taken: {taken!r} is {what}, and a name never means others; "
-            f"choose another one for this {values.type} column."
+            f"the name {new.name!r} is taken: {taken!r} is {what}, and a name never means others; "
+            f"choose another one for this {new.type} column."
         )
-    first = attached.first_of(digest)
-    if first is not None and bounds is not None and bounds != first.bounds:
+    if first is not None and new.bounds is not None and new.bounds != first.bounds:
         said = "none" if first.bounds is None else f"{tuple(first.bounds)}"
         raise InvalidArgument(
-            f"bounds is {tuple(bounds)}, and the same values were attached as {first.name!r} with "
-            f"{said}; leave bounds out, or give them in the question."
+            f"bounds is {tuple(new.bounds)}, and the same column was attached as {first.name!r} "
+            f"with {said}; declare those, or give others in the question."
         )
-    return same
+    if same is not None:
+        return None
+    return new if first is None else replace(new, column=first.name, bounds=first.bounds)
+
+
+def _is_again(same: AttachedColumn | None, new: AttachedColumn) -> bool:
+    """Whether it is the column that has the name.
+
+    A function that is known by its name alone cannot be told from another one: once it has values,
+    the name is taken.
+    """
+    if same is None or same.identity != new.identity:
+        return False
+    return same.digest is not None or not same.ready
+
+
+def _otherwise(same: AttachedColumn, new: AttachedColumn) -> str:
+    """How a column that has the name differs from one that is to be attached."""
+    if same.identity == new.identity:
+        return "attached without a digest, so that nobody can tell it from this one"
+    if same.is_computed or new.is_computed:
+        return f"attached as another one ({same.origin}, {same.known_by})"
+    return "attached with other values"

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.privacy import Privacy
+from holdfast.mechanisms.profile import profile_of_record
 from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import Transfer
+from holdfast.theory.base.concentration import Concentration
 from holdfast.wording import percent, plural
 
-__all__ = ["Budget", "Cost", "budget_of"]
+__all__ = ["Budget", "Cost", "LastBudget", "budget_of"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Budget:
     """A view of the account. `questions_left` and `surprises_left` are rounded down.
 
     `checker` is what checks guesses, None where they are refused; `why` says why the mechanism was
-    chosen, where it was not named.
+    chosen, where it was not named. Questions that are left are means of all rows, or like those of
+    other `profiles`, which may need more.
     """
 
     terms: Terms
@@ -32,10 +37,20 @@ class Budget:
     mechanism: Mechanism
     checker: Checker | None
     why: str | None = None
+    profiles: tuple[Concentration, ...] = ()
+    _counted: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+
+    def for_more_like(self, answers: Iterable[Recorded]) -> Budget:
+        """What is left for questions that concentrate as these do, where that is another number."""
+        found = [each.profile for each in answers if each.profile and "sigma" in each.profile]
+        if not found:
+            return self
+        profiles = dict.fromkeys(profile_of_record(each, self.terms) for each in found)
+        return replace(self, profiles=tuple(profiles), _counted={})
 
     @property
     def asked(self) -> int:
-        """Questions answered so far; repeats are not counted."""
+        """Questions asked without a description so far; repeats and claims are not counted."""
         return self.account.asked
 
     @property
@@ -43,19 +58,47 @@ class Budget:
         """ln K: the leakage so far."""
         return self.account.nats
 
-    @cached_property
+    @property
     def questions_left(self) -> int:
         """How many more questions can surely be asked at the declared tolerance."""
         if self.account.closed is not None:
             return 0
-        return self.mechanism.questions_left(self.terms, self.account)
+        return self._once("questions", self._count_questions)
 
-    @cached_property
+    def _count_questions(self) -> int:
+        means = self.mechanism.questions_left(self.terms, self.account)
+        if not isinstance(self.mechanism, Leakage):
+            return means
+        like = partial(self.mechanism.questions_like, terms=self.terms, account=self.account)
+        return min([means, *map(like, self.profiles)])
+
+    def _once(self, what: str, count: Callable[[], int]) -> int:
+        """A number that takes as long to count as an answer does: not twice."""
+        if what not in self._counted:
+            self._counted[what] = count()
+        return self._counted[what]
+
+    @property
     def surprises_left(self) -> int:
         """How many guesses in a row may be refuted before the tolerance is out of reach."""
-        if self.checker is None or self.account.closed is not None:
+        checker = self.checker
+        if checker is None or self.account.closed is not None:
             return 0
-        return self.checker.surprises_left(self.terms, self.account)
+        count = partial(checker.surprises_left, self.terms, self.account)
+        return self._once("surprises", count)
+
+    @property
+    def candidates_left(self) -> int | None:
+        """How many more may be gated; None where no number was declared."""
+        if self.terms.candidates is None:
+            return None
+        return 0 if self.account.closed is not None else self.terms.candidates - self.account.gates
+
+    @property
+    def more_candidates(self) -> str:
+        """The same in words."""
+        left = self.candidates_left
+        return "any number of candidates" if left is None else f"{plural(left, 'candidate')} left"
 
     @property
     def privacy(self) -> Privacy | None:
@@ -119,6 +162,10 @@ class Budget:
             "checks": self.account.checks,
             "surprises": self.account.surprises,
             "surprises_left": self.surprises_left,
+            "gates": self.account.gates,
+            "shown": self.account.shown,
+            "candidates": self.terms.candidates,
+            "candidates_left": self.candidates_left,
             "tolerance": self.terms.tolerance,
             "confidence_level": self.terms.confidence_level,
             "described_share": self.terms.described_share,
@@ -144,6 +191,7 @@ class Budget:
                 f"Budget: {self._described}{plural(self.asked, self._other)} answered{declared}, "
                 f"{plural(self.account.surprises, 'surprise')} in "
                 f"{plural(self.account.checks, 'check')}",
+                *self._gated,
                 f"  left{width}: {self._left}",
                 f"  promised: {self.promise}",
                 *pots,
@@ -154,6 +202,14 @@ class Budget:
         )
 
     __repr__ = __str__
+
+    @property
+    def _gated(self) -> list[str]:
+        """What became of candidates, where there are any."""
+        if self.account.gates == 0 and self.terms.candidates is None:
+            return []
+        tried = f"{self.account.shown:,} of {plural(self.account.gates, 'candidate')} shown"
+        return [f"  gates: {tried}; {self.more_candidates}"]
 
     @property
     def _described(self) -> str:
@@ -173,6 +229,19 @@ class Budget:
             return ""
         more = "; more if guesses are confirmed" if self.questions_left else ""
         return f", or {plural(self.surprises_left, 'surprise')} in a row{more}"
+
+
+@dataclass(slots=True)
+class LastBudget:
+    """What is left, as it was last told: it is the same until the account is another."""
+
+    _last: Budget | None = None
+
+    def of(self, transcript: Transcript) -> Budget:
+        """What is left after all that the ledger says."""
+        if self._last is None or self._last.account != transcript.committed:
+            self._last = budget_of(transcript)
+        return self._last
 
 
 def budget_of(transcript: Transcript) -> Budget:
@@ -198,7 +267,8 @@ class Cost:
     A described question has `bits` and takes no budget; its half-width is the one that is sure.
     What it costs are nats to those that come later without a description. `left` is how many of
     those can be asked now, `left_after` how many if all guesses are confirmed, and at worst. With
-    `closes`, asks and checks end with it, for good.
+    `closes`, asks and checks end with it, for good. A gate costs `least` if nothing is shown, and
+    one of the `candidates` that are left, in words.
     """
 
     question: str
@@ -211,6 +281,7 @@ class Cost:
     left: int = 0
     left_after: tuple[int, int] = (0, 0)
     closes: bool = False
+    candidates: str | None = None
 
     @property
     def repeated(self) -> bool:
@@ -252,6 +323,11 @@ class Cost:
             )
         if self.repeated:
             return f"{self.question}: asked before, so repeating it is free"
+        if self.candidates is not None:
+            return (
+                f"{self.question}: takes one candidate, with {self.candidates} now; costs "
+                f"{self.least:.3g} nats if it is not shown and {self.most:.3g} if it is"
+            )
         if self.bits is None:
             return f"{self.question}: {self._width}; costs {self._price}"
         later = f"; of later questions without a description it takes {self._price}"

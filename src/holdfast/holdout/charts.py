@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,6 +26,7 @@ __all__ = [
     "answers_chart",
     "distribution_chart",
     "drawing_library",
+    "ledger_chart",
     "plan_chart",
     "require_file",
     "save",
@@ -37,7 +39,7 @@ _COLOURS = {kind.name: kind.colour for kind in CATALOGUE.values()}
 _STATUS_COLOURS: dict[Status | Literal["says nothing"], str] = {
     "answered": "#1f77b4",
     "confirmed": "#0b6e4f",
-    "surprise": "#d62728",
+    "not confirmed": "#d62728",
     "no promise": "#808080",
     "says nothing": "#c0c0c0",
 }
@@ -123,32 +125,41 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
     )
 
 
-def answers_chart(transcript: Transcript, path: str | None = None) -> altair.VConcatChart:
-    """What was asked with its interval, line by line; saved if a path is given.
+def ledger_chart(transcript: Transcript, path: str | None) -> altair.VConcatChart:
+    """Everything that a ledger has answered; saved if a path is given."""
+    if path is not None:
+        require_file(path)  # before it is drawn, not after
+    terms = transcript.terms
+    level = terms.confidence_level if terms.simultaneous else None
+    picture = answers_chart(transcript.opening.name, transcript.lines, level)
+    if path is not None:
+        save(picture, path)
+    return picture
+
+
+def answers_chart(
+    name: str, lines: Sequence[Recorded], confidence_level: float | None
+) -> altair.VConcatChart:
+    """What was asked with its interval, line by line; without a level nothing is promised.
 
     There is a panel for each range of values.
     """
-    if path is not None:
-        require_file(path)  # before it is drawn, not after
-    alt, lines, terms = drawing_library(), transcript.lines, transcript.terms
+    alt = drawing_library()
     if not lines:
         raise InvalidArgument("no question has been answered yet, so there is nothing to draw.")
     panels: dict[str, list[Recorded]] = {}
     for line in lines:
         title = f"value with its interval, range {line.range.low:g} to {line.range.high:g}"
         panels.setdefault(title, []).append(line)
-    picture: altair.VConcatChart = alt.vconcat(
+    return alt.vconcat(  # type: ignore[no-any-return]
         *(_answers_panel(alt, title, shown) for title, shown in panels.items()),
         title=alt.Title(
-            f"{transcript.opening.name}: {len(lines):,} answers",
-            subtitle=f"simultaneous {percent(terms.confidence_level)}: all intervals together"
-            if terms.simultaneous
-            else "no promise: every interval is the whole range",
+            f"{name}: {len(lines):,} answers",
+            subtitle="no promise: every interval is the whole range"
+            if confidence_level is None
+            else f"simultaneous {percent(confidence_level)}: all intervals together",
         ),
     )
-    if path is not None:
-        save(picture, path)
-    return picture
 
 
 def _answers_panel(alt: Any, title: str, shown: list[Recorded]) -> Any:

@@ -18,17 +18,18 @@ __all__ = ["described_question", "is_describable", "ruled"]
 
 
 def described_question(
-    desk: Desk, question: Question, *, together: bool = False
+    desk: Desk, question: Question, text: str | None = None, *, together: bool = False
 ) -> DescribedQuestion | None:
     """The question with the rule that answers it exactly; None if it goes to the ledger.
 
-    One that is asked `together` with others on one event does not: the ledger would take each.
+    `text` is what it was read from, if it was. One that is asked `together` with others on one
+    event does not go to the ledger, which would take each.
     """
     if desk.ground is None:
         return None
     try:
         found = desk.ground.prior.read(question)
-        return ruled(desk, found, was_read=question == found.text, together=together)
+        return ruled(desk, found, was_read=text == found.text, together=together)
     except InvalidQuestion:
         return None  # what is wrong with it is said where it is bound to the table
 

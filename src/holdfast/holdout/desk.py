@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -18,9 +19,9 @@ from typing import Any
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.described.question import described_again
-from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
-from holdfast.holdout.budget import Budget, budget_of
+from holdfast.holdout.answering import mechanism_for
+from holdfast.holdout.budget import Budget, LastBudget
 from holdfast.holdout.guess import other_rows
 from holdfast.holdout.protected import ProtectedRows
 from holdfast.holdout.repeats import fulfilling
@@ -34,6 +35,7 @@ from holdfast.holdout.wishes import (
     by_mechanism,
     is_by_name,
     is_described,
+    looks_found,
     order_of,
     rows_of,
 )
@@ -59,7 +61,7 @@ from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish
 from holdfast.mechanisms.walk import Answered, answer
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.known import known_variance
@@ -92,8 +94,9 @@ class Desk:
         self.store = store
         self.transcript = transcript
         self.train = train
-        self.protected = ProtectedRows(sample, transcript.opening, ColumnStore(store.path))
-        self._timeout = timeout
+        columns = ColumnStore(store, store.secret)
+        self.protected = ProtectedRows(sample, transcript.opening, columns)
+        self._timeout, self._left = timeout, LastBudget()
         self._written: set[str] = set()  # what was seen to be readable again
         # Guessers may have noise of their own, and never learn the noise of answers.
         secret = hmac.digest(store.secret, b"holdfast guessers/1", sha256)
@@ -119,7 +122,7 @@ class Desk:
     @property
     def source(self) -> str | None:
         """Where the data was when it was last opened from files."""
-        found = recall(self.store.path, self.store.secret)
+        found = recall(self.store.home, self.store.secret)
         return None if found is None else found.source
 
     @property
@@ -132,26 +135,26 @@ class Desk:
         protected = partial(is_protected, self.opening, self.store.secret)
         return other_rows(data, self.opening.name, protected)
 
-    def require_checks(self) -> Checker:
-        """What checks guesses beside the ledger's mechanism; refused where nothing can."""
-        checker = self.transcript.checker
-        if checker is None:
-            kind = kind_of(self.opening.mechanism["name"])
-            raise InvalidArgument(
-                f"this ledger answers by {kind.name} and checks no guesses: {kind.refuses_checks} "
-                "Use ask, or another ledger."
-            )
-        return checker
-
     def refresh(self) -> None:
         """Read what others have written since."""
+        with self.reading():
+            pass
+
+    @contextmanager
+    def reading(self) -> Iterator[Transcript]:
+        """All that was written so far, which stays as it is while it is looked at.
+
+        Nobody's scan is waited for; who asks meanwhile waits to write.
+        """
         with self.store.guard:
             transcript = self.transcript
             transcript.apply(self.store.news(transcript.count, transcript.head))
+            yield transcript
 
     def budget(self) -> Budget:
         """What is left, as of the last reading."""
-        return budget_of(self.transcript)
+        with self.store.guard:  # between two entries, not in the middle of one
+            return self._left.of(self.transcript)
 
     def half_width(self, tolerance: float | None) -> float:
         """The half-width wanted, as a part of the range."""
@@ -187,8 +190,7 @@ class Desk:
             replace(wish, variance=known_variance(wish.question, transcript.by_question))
             for wish in wishes
         ]
-        asks = wishes[0].claim is None
-        mechanism = transcript.mechanism if asks else self.require_checks()
+        mechanism = mechanism_for(transcript, wishes[0])
         return mechanism, mechanism.offer(transcript.terms, account, informed)
 
     def was_read(self, text: str) -> None:
@@ -216,7 +218,7 @@ class Desk:
         unknown = partial(self._unknown, wanted)
 
         def found(fresh: Mapping[Key, Recorded]) -> list[LookFound]:
-            return self._found(keys, wishes, fresh)
+            return looks_found(keys, wishes, fresh, self.stored)
 
         if not unknown():
             self.refresh()
@@ -228,17 +230,6 @@ class Desk:
             return found(
                 self._ask_afresh(unknown(), requests, lambda fresh: conclude(found(fresh)))
             )
-
-    def _found(
-        self, keys: Sequence[Key], wishes: Sequence[Wish], fresh: Mapping[Key, Recorded]
-    ) -> list[LookFound]:
-        found = []
-        for key, wish in zip(keys, wishes, strict=True):
-            look = fresh.get(key) or self.stored(wish)
-            if look is None:
-                raise LedgerTampered("the ledger has lost an answer; open it again.")
-            found.append(LookFound(look, key in fresh))
-        return found
 
     def tell(self, compose: Callable[[], Sequence[Body]]) -> None:
         """Write what follows from looks that were taken before."""
@@ -290,25 +281,34 @@ class Desk:
         conclude: Concluding | None,
     ) -> Sequence[Recorded]:
         mechanism, offers = self.offers(wishes, self.transcript.account)
+        self._require_answers(wishes, offers)
         questions = [wish.question for wish in wishes]
         rows = [row for question in questions for row in rows_of(question)]
         # What the engine cannot take is not paid for.
-        self.protected.needed(self._attached_of(questions)).prepare(rows)
+        self.protected.needed(self.attached_of(questions)).prepare(rows)
         asked = [
             Asked(
                 offer,
-                question.low,
-                question.high,
+                wish.question.low,
+                wish.question.high,
                 requests[offer.question],
-                self._nonce(question),
+                self._nonce(wish.question),
+                wish.follows,
             )
-            for offer, question in zip(offers, questions, strict=True)
+            for offer, wish in zip(offers, wishes, strict=True)
         ]
         self._write(reservation(now(), mechanism.name, asked))
         pending = self.transcript.pending
         if pending is not None and not self._settle(pending, lambda: questions, conclude):
             raise given_up(pending)
         return self.transcript.newest(len(wishes))
+
+    def _require_answers(self, wishes: Sequence[Wish], offers: Sequence[Offer]) -> None:
+        """Refuse claims that must be answered if they are refuted, where that would be refused."""
+        asks = [replace(wish, claim=None) for wish in wishes if wish.claim and not wish.stated]
+        if asks:
+            worst = [offer.worst_charge for offer in offers]
+            self.offers(asks, charged(self.transcript.account, offers, worst))
 
     def _settle(
         self,
@@ -342,10 +342,10 @@ class Desk:
         offers = [each.offer for each in asked]
         noise = noise_of_batch(self.store.secret, self.opening.fingerprint, mechanism.name, asked)
         found = questions()
-        sample = self.protected.needed(self._attached_of(found))
+        sample = self.protected.needed(self.attached_of(found))
         return answer(mechanism, self.transcript.terms, offers, found, sample, noise)
 
-    def _attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
+    def attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
         """The attached columns that some questions are about."""
         columns = [column for question in questions for column in columns_of(question)]
         return self.transcript.attached.among(columns)
@@ -354,7 +354,7 @@ class Desk:
         """What the text does not say of a question, and its noise must depend on."""
         if is_by_name(question):
             return secrets.token_hex(16)
-        return self.transcript.attached.print_of(columns_of(question))
+        return self.transcript.attached.nonce_of(columns_of(question))
 
     def _write_settled(
         self, pending: Pending, found: Answered, conclude: Concluding | None
@@ -366,7 +366,7 @@ class Desk:
             self._write(entry)
             return
         ((_, _, receipt),) = chained([entry], transcript.count, transcript.head)
-        looks = transcript.answered(pending, found.releases, at, receipt)
+        looks = transcript.answered(pending, found, at, receipt)
         self._write(entry, *conclude(looks))
 
     def _finish_pending(self, wanted: Mapping[str, Wish]) -> None:
@@ -389,9 +389,10 @@ class Desk:
     def _write(self, *bodies: Body) -> None:
         """Entries in one commit."""
         transcript = self.transcript
-        kept = transcript.checkpoint()
-        entries = [(body, transcript.filing(body)) for body in bodies]
-        rows = self.store.append(entries, transcript.count, transcript.head, kept)
-        if kept is not None:
-            transcript.checkpointed()
-        transcript.apply(rows)
+        with self.store.guard:  # who reads finds them written and folded, or neither
+            kept = transcript.checkpoint()
+            entries = [(body, transcript.filing(body)) for body in bodies]
+            rows = self.store.append(entries, transcript.count, transcript.head, kept)
+            if kept is not None:
+                transcript.checkpointed()
+            transcript.apply(rows)

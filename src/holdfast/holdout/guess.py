@@ -11,20 +11,18 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
-from holdfast.ledger.entries import Verb
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.mean import GroupMean
-from holdfast.statistics.playing import Side
+from holdfast.statistics.playing import Side, Verb
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import columns_of
-from holdfast.wording import plural
 
 __all__ = [
     "Guess",
     "averages",
     "guess_of",
-    "guesses_of",
+    "guessed_number",
     "other_rows",
     "require_one_claim",
 ]
@@ -34,17 +32,22 @@ __all__ = [
 class Guess:
     """What the analyst guesses: a number for each question, every part from other rows, or nothing.
 
-    With a `side` the number is a bound that is claimed. Read once: a table to guess from is opened
-    once, whatever it is used for.
+    With a `side` the number is a bound that is claimed, and what is `gated` is to be shown beyond
+    it; `differing` is the share of rows that are said to differ. Read once: a table to guess from
+    is opened once, whatever it is used for.
     """
 
     numbers: tuple[float, ...] | None = None
     rows: Sample | None = None
     side: Side | None = None
+    gated: bool = False
+    differing: float | None = None
 
     @property
     def verb(self) -> Verb:
         """What is done with it."""
+        if self.gated:
+            return "gate"
         return "ask" if self.numbers is None and self.rows is None else "check"
 
     def each(self, count: int) -> Guess:
@@ -122,30 +125,19 @@ def guess_of(
     if guess is None:
         return Guess()
     if isinstance(guess, Real):
-        return Guess((_number(guess),))
+        return Guess((guessed_number(guess),))
     return Guess(rows=other_rows(guess))
 
 
-def guesses_of(other_rows: Callable[[Any], Sample], guesses: Any, count: int) -> Guess:
-    """A number for each of so many questions, or other rows to guess them from."""
-    if guesses is None:
-        raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
-    if not isinstance(guesses, Sequence) or isinstance(guesses, str):
-        return guess_of(other_rows, guesses, None, None).each(count)
-    if len(guesses) != count:
-        raise InvalidArgument(
-            f"there are {plural(count, 'question')} and "
-            f"{plural(len(guesses), 'guess', 'guesses')}; give one for each question."
-        )
-    return Guess(tuple(_number(each) for each in guesses))
-
-
-def require_one_claim(guess: Any, at_most: float | None, at_least: float | None) -> None:
-    """Refuse a check of nothing, or of several claims at once."""
+def require_one_claim(
+    verb: Verb, guess: Any, at_most: float | None, at_least: float | None
+) -> None:
+    """Refuse a claim of nothing, or several claims at once."""
     if [guess is None, at_most is None, at_least is None].count(False) != 1:
-        raise InvalidArgument("check takes one of guess=, at_most= and at_least=.")
+        taken = "guess=, at_most= and at_least=" if verb == "check" else "at_most= and at_least="
+        raise InvalidArgument(f"{verb} takes one of {taken}.")
 
 
-def _number(guess: object) -> float:
+def guessed_number(guess: object) -> float:
     """A guess that must be a number."""
     return require.finite("guess", guess)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import require
+from holdfast.data.database import is_database_url
 from holdfast.data.design import design_of
 from holdfast.data.keys import key_order
 from holdfast.data.learning import learnt_values
@@ -19,20 +20,23 @@ from holdfast.data.sampling import Independent, Sampling, measured, sampling_of,
 from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.guessers.catalogue import guessers_of
 from holdfast.guessers.guesser import Guesser
+from holdfast.holdout.answering import require_claims
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.entries import Opening
+from holdfast.ledger.homes import home_of
 from holdfast.ledger.identity import is_protected, keyed_print
-from holdfast.ledger.naming import is_there
 from holdfast.ledger.reach import note_ledger, others_over
+from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.rows import Rows
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.auto import AUTO, Choice, choose
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
-from holdfast.mechanisms.catalogue import checking, kind_of
+from holdfast.mechanisms.catalogue import claiming, kind_of
+from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.described_only import DESCRIBED_ONLY
 from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
@@ -48,9 +52,11 @@ def open(
     *,
     name: str | None = None,
     ledger: str | Path | None = None,
+    secret: str | Path | None = None,
     tolerance: float | None = None,
     questions: int | None = None,
     surprises: int | None = None,
+    candidates: int | None = None,
     confidence_level: float | None = None,
     sampling: str | Sampling | None = None,
     schema: Any = None,
@@ -69,15 +75,19 @@ def open(
 ) -> Holdout:
     """Protect a table: every interval given for it stays true, all together.
 
-    `data` is a pandas, Polars or pyarrow table, a path or glob of CSV or Parquet files, or a DuckDB
-    relation or file (with `table`). An existing `ledger` (default: NAME.ledger) is resumed, with
-    the same data or, to look at it, with none. For a new one:
+    `data` is a pandas, Polars or pyarrow table, a path or glob of CSV or Parquet files, a DuckDB
+    relation or file (with `table`), or the address of a PostgreSQL database (with `table`). The
+    `ledger` is a file (default: NAME.ledger), or rows of such a database, by an address such as
+    postgresql://USER@HOST/DATABASE?ledger=NAME. An existing one is resumed, with the same data or,
+    to look at it, with none; `secret` is the file of its secret, if that is elsewhere. For a new
+    one:
 
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
       the mechanism allows for so many `questions`, or 0.05);
     * `questions`: how many will be asked (default: open-ended);
     * `surprises`: how many of them, at most, you expect to be refuted guesses; it sets what checks
       cost, as `plan` says, and no promise rests on it (default: a prior that learns);
+    * `candidates`: how many will be gated, at most (default: open-ended);
     * `confidence_level`: the probability that all intervals are true together (default 0.95);
     * `sampling`: how the rows came about (default: independent);
     * `schema`: the bounds of columns, {name: (low, high)}, and perhaps their values and weights,
@@ -106,9 +116,7 @@ def open(
     text columns that were not declared, writes them down, and depends on neither beside that.
     """
     name = None if name is None else require.text("name", name)
-    named = _ledger_path(data, name, ledger)
-    there = is_there(named)
-    path = Path(os.path.abspath(named))  # it stays there, wherever one works later
+    home = _home(data, name, ledger, secret)
     timeout = require.between("timeout", timeout, 0.0, 1e6)
     said = _Said(
         name,
@@ -123,6 +131,7 @@ def open(
             described_share,
             key,
             None if public is None else tuple(require.texts("public", public)),
+            candidates,
         ),
         schema,
         None if mechanism is None else require.text("mechanism", mechanism),
@@ -130,28 +139,35 @@ def open(
         require.flag("private", private),
     )
     guessers = guessers_of(guesser, with_training=train is not None)
-    made = None if there else _made(path, said, data, table, train, timeout)
-    store = Store.open(path)
+    made = None if home.is_there() else _made(home, said, data, table, train, timeout)
+    store = Store.open(home)
     try:
         transcript = Transcript.resumed(store)
         rows, training = made or (None, None)
         if rows is None and data is not None:
             rows = Rows.of_ledger(store, data, table)
         sample = None if rows is None else rows.sample
-        _same_declarations(path, transcript.opening, said, sample)
+        _same_declarations(home, transcript.opening, said, sample)
         if rows is not None:
             rows.require_protected(store, transcript.opening)
-            note_ledger(path)
+            note_ledger(home)
         if training is None and train is not None:
             protected = partial(is_protected, transcript.opening, store.secret)
             training = other_rows(train, transcript.opening.name, protected)
         desk = Desk(store, transcript, sample, training, timeout, guessers)
         if guesser is not None and guessers:
-            desk.require_checks()
+            require_claims(desk.transcript)
     except BaseException:
         store.close()
         raise
-    again = {"data": data, "ledger": path, "train": train, "guesser": guesser, "table": table}
+    again = {
+        "data": data,
+        "ledger": home.address,
+        "secret": secret,
+        "train": train,
+        "guesser": guesser,
+        "table": table,
+    }
     return Holdout(desk, type(data).__module__.partition(".")[0], _by_path(again, timeout))
 
 
@@ -165,19 +181,21 @@ def _by_path(how: dict[str, Any], timeout: float) -> dict[str, Any] | None:
     kept = {what: given for what, given in how.items() if given is not None}
     if not all(isinstance(given, str | Path) for given in kept.values()):
         return None
-    files = {"data", "ledger", "train"} & kept.keys()
-    whole = {what: os.path.abspath(kept[what]) for what in files}
+    files = {"data", "secret", "train"} & kept.keys()
+    whole = {what: os.path.abspath(kept[what]) for what in files if not is_database_url(kept[what])}
     return {**kept, **whole, "timeout": timeout}
 
 
-def _ledger_path(data: Any, name: str | None, ledger: str | Path | None) -> Path:
+def _home(
+    data: Any, name: str | None, ledger: str | Path | None, secret: str | Path | None
+) -> LedgerHome:
     if ledger is not None:
-        return require.file("ledger", ledger)
-    if name is None and isinstance(data, str | Path):
+        return home_of(ledger, secret)
+    if name is None and isinstance(data, str | Path) and not is_database_url(data):
         name = Path(data).stem.strip("*") or None
     if name is None:
         raise InvalidArgument("open needs a name= or a ledger=: where its record is kept.")
-    return require.file("name", f"{name}.ledger")
+    return home_of(require.file("name", f"{name}.ledger"), secret)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,24 +211,24 @@ class _Said:
 
 
 def _made(
-    path: Path, said: _Said, data: Any, table: str | None, train: Any, timeout: float
+    home: LedgerHome, said: _Said, data: Any, table: str | None, train: Any, timeout: float
 ) -> tuple[Rows, Sample | None]:
     """Make the ledger of a table; the rows, with their fingerprint, and the training rows."""
     if data is None:
         raise InvalidArgument(
-            f"there is no ledger {str(path)!r} yet, and open was given no data to make one for."
+            f"there is no ledger {str(home)!r} yet, and open was given no data to make one for."
         )
     rows = Rows.of_data(data, table)
-    training = None if train is None else other_rows(train, said.name or path.stem, rows.are)
-    opening = _opening(path, said, rows.sample, training)
-    for other in others_over(rows.content, path):
+    training = None if train is None else other_rows(train, said.name or home.stem, rows.are)
+    opening = _opening(home, said, rows.sample, training)
+    for other in others_over(rows.content, home):
         warnings.warn(
             f"the ledger {str(other)!r} protects the same table: two ledgers have two budgets, and "
             "the promise of each holds only for what is asked of it alone. Use that one instead.",
             SecondLedger,
             stacklevel=3,
         )
-    Store.create(path, lambda secret: _keyed(opening, secret, rows.content).body(), timeout)
+    Store.create(home, lambda secret: _keyed(opening, secret, rows.content).body(), timeout)
     return rows, training
 
 
@@ -218,7 +236,7 @@ def _keyed(opening: Opening, secret: bytes, content: str) -> Opening:
     return replace(opening, fingerprint=keyed_print(secret, content))
 
 
-def _opening(path: Path, said: _Said, sample: Sample, training: Sample | None) -> Opening:
+def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | None) -> Opening:
     """The first entry of a new ledger, but for the fingerprint, which needs the secret."""
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
@@ -236,14 +254,14 @@ def _opening(path: Path, said: _Said, sample: Sample, training: Sample | None) -
     mechanism: dict[str, Any] = {"name": kind.name, "parameters": planned.parameters}
     if said.options:
         mechanism["options"] = dict(said.options)
-    if terms.surprises is not None and checking(mechanism, terms) is None:
+    if terms.surprises is not None and claiming(mechanism, terms, CHECKS) is None:
         raise InvalidArgument(
             f"surprises is {terms.surprises:,}, and {kind.name} checks no guesses: "
             f"{kind.refuses_checks} Leave surprises out, or choose another mechanism."
         )
     if why is not None:
         mechanism["why"] = why
-    opening = Opening(now(), said.name or path.stem, terms, schema, mechanism, fingerprint="")
+    opening = Opening(now(), said.name or home.stem, terms, schema, mechanism, fingerprint="")
     # What cannot be read again must not be written.
     Transcript().apply([(1, canonical(opening.body()), "")])
     return opening
@@ -320,14 +338,16 @@ def _not_private(name: str) -> InvalidArgument:
     )
 
 
-def _same_declarations(path: Path, opening: Opening, said: _Said, sample: Sample | None) -> None:
+def _same_declarations(
+    home: LedgerHome, opening: Opening, said: _Said, sample: Sample | None
+) -> None:
     """Refuse what is said otherwise than when the ledger was opened."""
     if said.private and not kind_of(opening.mechanism["name"]).private:
         raise _not_private(opening.mechanism["name"])
     for what, value, stored in _comparable(opening, said, sample):
         if value is not None and value != stored:
             raise InvalidArgument(
-                f"{what} is {value!r}, and the ledger {str(path)!r} was opened with {stored!r}; "
+                f"{what} is {value!r}, and the ledger {str(home)!r} was opened with {stored!r}; "
                 "leave it out, or use another ledger."
             )
 
@@ -344,6 +364,7 @@ def _comparable(
     yield "tolerance", declared.tolerance, terms.tolerance
     yield "questions", declared.questions, terms.questions
     yield "surprises", declared.surprises, terms.surprises
+    yield "candidates", declared.candidates, terms.candidates
     yield "confidence_level", declared.confidence_level, terms.confidence_level
     yield "described", declared.described, terms.described
     yield "described_share", declared.described_share, terms.described_share

@@ -14,6 +14,7 @@ from itertools import count
 from holdfast.errors import LedgerTampered, Refused
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
+from holdfast.holdout.claiming import ClaimGrounds, claim_grounds, claimed, plays_of
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.retelling import by_key, left_after, retold
@@ -23,32 +24,14 @@ from holdfast.ledger.alike import alike
 from holdfast.ledger.chain import now
 from holdfast.ledger.entries import Recorded, Request, telling
 from holdfast.ledger.wholes import Followed, read_whole, whole
-from holdfast.mechanisms.mechanism import Wish, about
+from holdfast.mechanisms.mechanism import Refuted, Wish, about
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.play import Subquestion
-from holdfast.statistics.playing import Due, Plays, play_of
+from holdfast.statistics.playing import Due, Plays
 from holdfast.statistics.statistic import Statistic
 
-__all__ = ["answered", "claimed", "wish_of"]
-
-
-def _wishes_of(
-    desk: Desk, parts: Sequence[Subquestion], guess: Guess, tolerance: float | None
-) -> list[Wish]:
-    """What is put to the desk: the analyst's own claims, and for other parts asks or guesses."""
-    t = desk.half_width(tolerance)
-    plain = [part.statistic for part in parts if part.guess is None]
-    others = iter(wishes_for(desk, plain, guess.rows, tolerance) if plain else ())
-    return [next(others) if part.guess is None else claimed(part, t, tolerance) for part in parts]
-
-
-def claimed(part: Subquestion, t: float, tolerance: float | None) -> Wish:
-    """What the analyst claims of a part: that it is about a guess, or on one side of it."""
-    if part.claim is not None:
-        return Wish(part.statistic, t, part.claim, part.guess, stated=True)
-    wish = about(part.statistic, t, part.guess or 0.0)
-    return replace(wish, narrow=tolerance is None, stated=True)
+__all__ = ["answered", "wish_of"]
 
 
 def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | None) -> Wish:
@@ -83,6 +66,7 @@ class _Call:
     guess: Guess
     tolerance: float | None
     silent: Callable[[int], bool]  # whether a question would say nothing, whatever comes
+    claims: Sequence[ClaimGrounds]
     running: Plays
     taken: list[_Taken]
     is_told: bool = False
@@ -110,7 +94,7 @@ class _Call:
         return self.desk.stored(wish) is not None
 
     def _put(self, batch: Due) -> None:
-        parts, stepped = [part for _, part in batch], False
+        stepped = False
 
         def conclude(found: Sequence[LookFound]) -> Sequence[Body]:
             nonlocal stepped
@@ -119,10 +103,41 @@ class _Call:
             self.is_told = not self.running.going
             return self._telling() if self.is_told else ()
 
-        wishes = _wishes_of(self.desk, parts, self.guess, self.tolerance)
-        found = self.desk.answer(wishes, self._requests_of(batch), conclude)
+        found = self.desk.answer(self._wishes_of(batch), self._requests_of(batch), conclude)
         if not stepped:
             self._take(batch, found)
+
+    def _wishes_of(self, batch: Due) -> list[Wish]:
+        """What is put to the desk: the analyst's own claims, and for other parts asks or guesses.
+
+        After a claim that was refuted it is asked what is true.
+        """
+        desk, tolerance = self.desk, self.tolerance
+        t = desk.half_width(tolerance)
+        plain = [part.statistic for _, part in batch if part.guess is None and not part.refuted]
+        others = iter(wishes_for(desk, plain, self.guess.rows, tolerance) if plain else ())
+        wishes = []
+        for place, part in batch:
+            if part.refuted:
+                most = max(t, desk.transcript.terms.half_width)  # of a claim it may be narrower
+                wish = Wish(
+                    part.statistic,
+                    most,
+                    narrow=True,
+                    follows=self._refuted(place, part.statistic.text),
+                )
+            elif part.guess is None:
+                wish = next(others)
+            else:
+                wish = self.claims[place].of(claimed(part, t, tolerance))
+            wishes.append(wish)
+        return wishes
+
+    def _refuted(self, place: int, text: str) -> Refuted | None:
+        """The last claim of a part that was not confirmed, or of any part of its question."""
+        looks = [each for each in self.taken[place].looks if each.refuted is not None]
+        own = [each for each in looks if each.question == text] or looks
+        return own[-1].refuted if own else None
 
     def _requests_of(self, batch: Due) -> dict[str, Request]:
         """What each part is asked for: itself, if it is, or the first question that needs it."""
@@ -162,8 +177,8 @@ class _Call:
         """One question's line: one that is there already, or what follows now."""
         question, request, taken = self.questions[place], self.requests[place], self.taken[place]
         transcript, fresh = self.desk.transcript, any(each.fresh for each in taken.found)
-        look = taken.looks[0]
-        if is_single(question) and look.number is not None:
+        look, gated = taken.looks[0], request.verb == "gate"
+        if is_single(question) and look.number is not None and (look.is_gate or not gated):
             repeated = not fresh or look.number in told
             told[look.number] = look
             return self._there(place, look, repeated=repeated)
@@ -172,7 +187,8 @@ class _Call:
         followed = Followed(self.running.results[place], taken.looks, taken.parts)
         facts = whole(request, question, followed, earlier, transcript.terms)
         for line in reversed(now_told if fresh else earlier):
-            if alike(list(line.interval), facts["interval"]):
+            same = not (fresh or gated) or line.status == facts["status"]
+            if same and alike(list(line.interval), facts["interval"]):
                 return self._there(place, line, repeated=True)
         number = next(numbers)
         body = {"line": number, "repeated": False, "request": request.body(), **facts}
@@ -218,13 +234,10 @@ def answered(
 
     One that would say nothing, whatever comes, is not followed up.
     """
-    t, once = desk.half_width(tolerance), desk.once
-    plays = [
-        play_of(each, guess.of(place), t, once=once, side=guess.side)
-        for place, each in enumerate(questions)
-    ]
+    claims = [claim_grounds(desk, each, guess) for each in questions]
+    plays = plays_of(desk, questions, guess, tolerance, claims)
     taken = [_Taken() for _ in questions]
-    call = _Call(desk, questions, requests, guess, tolerance, silent, Plays(plays), taken)
+    call = _Call(desk, questions, requests, guess, tolerance, silent, claims, Plays(plays), taken)
     call.run()
     called = by_key(requests)
     left = left_after(desk, [key for key in called if key is not None])

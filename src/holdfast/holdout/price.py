@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from holdfast.described.wording import sure_half_width
 from holdfast.errors import BudgetExhausted, Refused, Shortfall
 from holdfast.holdout.budget import Cost
+from holdfast.holdout.claiming import ClaimGrounds, claim_grounds, claimed, plays_of
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
-from holdfast.holdout.plays import claimed, wish_of
+from holdfast.holdout.plays import wish_of
 from holdfast.holdout.wishes import by_mechanism, is_described
 from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Release, Status, Wish
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
 from holdfast.statistics.play import Estimate, Subquestion
-from holdfast.statistics.playing import Due, play_of, played
+from holdfast.statistics.playing import Due, played
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer
 
 __all__ = ["Worst", "cost_of", "require_covered", "require_groups_covered"]
+
+
+# What is expected of a check and of a gate, and what is not.
+_OUTCOMES: Mapping[bool, tuple[Status, Status]] = {
+    False: ("confirmed", "not confirmed"),
+    True: ("not shown", "shown"),
+}
 
 
 @dataclass(slots=True)
@@ -45,16 +53,14 @@ class _Rehearsal:
     tolerance: float | None
     surprised: bool
     batches: list[list[Wish]] = field(default_factory=list)
+    _claims: list[ClaimGrounds] = field(default_factory=list)
     _seen: set[object] = field(default_factory=set)
     _unsure: set[int] = field(default_factory=set)  # plays in which something was a stand-in
 
     def run(self) -> list[list[Wish]]:
         """The new questions, batch by batch."""
-        t, once = self.desk.half_width(self.tolerance), self.desk.once
-        plays = [
-            play_of(each, self.guess.of(n), t, once=once, side=self.guess.side)
-            for n, each in enumerate(self.questions)
-        ]
+        self._claims = [claim_grounds(self.desk, each, self.guess) for each in self.questions]
+        plays = plays_of(self.desk, self.questions, self.guess, self.tolerance, self._claims)
         played(plays, self._put)
         return self.batches
 
@@ -66,8 +72,12 @@ class _Rehearsal:
 
     def _found(self, place: int, part: Subquestion, fresh: list[Wish]) -> Estimate:
         statistic, claims = part.statistic, part.guess is not None
+        t = self.desk.half_width(self.tolerance)
         if claims:
-            wish = claimed(part, self.desk.half_width(self.tolerance), self.tolerance)
+            wish = self._claims[place].of(claimed(part, t, self.tolerance))
+        elif part.refuted:
+            most = max(t, self.desk.transcript.terms.half_width)
+            wish = Wish(statistic, most, narrow=True)
         else:
             wish = wish_of(self.desk, statistic, self.guess, self.tolerance)
         # In a search, and of what is claimed, which part it is follows from the answers before.
@@ -77,12 +87,17 @@ class _Rehearsal:
         if look is not None:
             return look.estimate
         self._unsure.add(place)
-        key = (place if unsure else None, statistic.text, wish.claim if claims else None)
+        claim = wish.claim if claims else wish.claim is None  # a guess is one, whatever it is
+        key = (place if unsure else None, statistic.text, claim)
         if key not in self._seen:
             self._seen.add(key)
             fresh.append(wish)
-        confirmed = wish.claim is not None and claims and not self.surprised
-        return _stand_in(statistic, wish.claim if confirmed else None)
+        if wish.claim is None:
+            return _stand_in(statistic, None)
+        # What is claimed to ask for it is as if it were refuted: then nothing is known of it.
+        confirmed = claims and not self.surprised
+        found = _stand_in(statistic, wish.claim if confirmed else None)
+        return replace(found, refuted=self.surprised and not wish.gated)
 
 
 def _stand_in(statistic: Statistic, claim: tuple[float, float] | None) -> Estimate:
@@ -132,9 +147,10 @@ class Worst:
                 charged(self.most_surprised, more, charges),
             )
         else:
+            expected, unexpected = _OUTCOMES[wishes[0].gated]
             later = Worst(
-                _checked(mechanism, self.least_surprised, fewer, charges, "confirmed"),
-                _checked(mechanism, self.most_surprised, more, charges, "surprise"),
+                _checked(mechanism, self.least_surprised, fewer, charges, expected),
+                _checked(mechanism, self.most_surprised, more, charges, unexpected),
             )
         return later, sum(charges)
 
@@ -174,6 +190,7 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
         max(bits) if len(bits) == len(members) else None,
         _left(desk, desk.transcript.committed),
         price.left_after,
+        candidates=desk.budget().more_candidates if guess.gated else None,
     )
 
 
@@ -224,7 +241,8 @@ def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Accoun
             charges = [offer.worst_charge for offer in offers]
             account = charged(account, offers, charges)
         else:
-            releases = [mechanism.settle(offer, CONFIRMED) for offer in offers]
+            expected, _ = _OUTCOMES[wishes[0].gated]
+            releases = mechanism.settle(offers, [expected] * len(offers))
             charges = [release.charge for release in releases]
             account = mechanism.advance(account, offers, releases)
         nats, part = nats + sum(charges), offers[-1].tolerance or 0.0

@@ -9,7 +9,7 @@ from holdfast.data.files import require_unchanged
 from holdfast.data.keys import KeyOrder, key_order
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
-from holdfast.ledger.attachments import AttachedColumn
+from holdfast.ledger.attachments import AttachedColumn, ValuesKept
 from holdfast.ledger.columns import ColumnStore, submitted_file
 from holdfast.ledger.entries import Opening
 
@@ -23,7 +23,7 @@ class ProtectedRows:
         self._opening = opening
         self._columns = columns
         self._order: KeyOrder | None = None
-        self._held: dict[str, ColumnValues] = {}  # by digest: what was read, or brought, here
+        self._held: dict[tuple[str, str], ColumnValues] = {}  # what was read, or brought, here
         self.put(sample)
 
     def put(self, sample: Sample | None) -> None:
@@ -66,12 +66,15 @@ class ProtectedRows:
 
     def values(self, column: AttachedColumn) -> ColumnValues:
         """What was attached, from beside the ledger; refused if that was changed."""
-        if column.digest not in self._held:
-            file = submitted_file(column.digest)
-            self._held[column.digest] = self._columns.read(file, self.key, column.digest)
-        return self._held[column.digest]
+        if column.identity not in self._held:
+            self._held[column.identity] = self._columns.values(column, self.key)
+        return self._held[column.identity]
 
     def keep(self, digest: str, values: ColumnValues) -> None:
-        """Write what is to be attached, durably when this returns."""
+        """Write what is to be submitted, durably when this returns."""
         self._columns.write(submitted_file(digest), values)
-        self._held[digest] = values
+        self._held["submitted", digest] = values
+
+    def keep_computed(self, column: str, values: ColumnValues) -> ValuesKept:
+        """Write the values of a computed column, durably when this returns what marks them."""
+        return self._columns.keep_computed(column, values)

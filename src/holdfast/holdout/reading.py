@@ -45,14 +45,18 @@ def _bound(
         together = call.name == "distribution"
         bound = partial(_one_bound, desk, describe=describe, together=together)
         return labelled(call, desk.table, groups, bound)
-    found = _one_bound(desk, call, describe=describe)
+    found = _one_bound(
+        desk, call, question if isinstance(question, str) else None, describe=describe
+    )
     if found.text == question:
         desk.was_read(found.text)
     return found
 
 
-def _one_bound(desk: Desk, call: Question, *, describe: bool, together: bool = False) -> Bound:
-    known = described_question(desk, call, together=together) if describe else None
+def _one_bound(
+    desk: Desk, call: Question, text: str | None = None, *, describe: bool, together: bool = False
+) -> Bound:
+    known = described_question(desk, call, text, together=together) if describe else None
     return bind(call, desk.table) if known is None else known
 
 

@@ -30,33 +30,37 @@ def fulfilling(looks: Iterable[Recorded], wish: Wish) -> Recorded | None:
 def _fulfils(look: Recorded, wish: Wish) -> bool:
     if look.status == "no promise" or look.range.low == look.range.high:
         return True  # there is nothing more to be told
+    if look.value is None and look.claim is not None:
+        return _is_known_not_to_hold(look, wish)
     if isinstance(wish.question, DescribedQuestion):
         return look.bits is not None  # it has one answer
     inside = look.part_of_range
-    if wish.claim is not None:
-        if _same_claim(look, wish) or lies_in(inside, wish.claim):
-            return True
-        if wish.stated:
-            return _beside(inside, wish.claim)
+    implied = wish.claim is not None and lies_in(inside, wish.claim)
+    if wish.claim is not None and (implied or wish.stated):
+        return implied or _beside(inside, wish.claim)
     if wish.narrow and not _one_sided(look):
         return True  # no half-width was named
     return (inside.high - inside.low) / 2 <= wish.tolerance + _ROUNDING
 
 
+def _is_known_not_to_hold(look: Recorded, wish: Wish) -> bool:
+    """Whether the same claim was made before in vain; of anything else that says nothing."""
+    silent = "not shown" if wish.gated else "not confirmed"
+    return look.status == silent and _same_claim(look, wish)
+
+
 def _one_sided(look: Recorded) -> bool:
     """Whether it is a claim that binds one end only."""
-    if look.status != "confirmed" or look.claim is None:
+    if look.claim is None:
         return False
     return look.claim[0] <= 0.0 or look.claim[1] >= 1.0
 
 
 def _same_claim(look: Recorded, wish: Wish) -> bool:
-    """Whether this was claimed before; a known variance may have made the claim narrower."""
-    if look.claim is None or wish.claim is None or look.guess is None or wish.guess is None:
+    """Whether this was claimed before."""
+    if look.claim is None or wish.claim is None:
         return False
-    low, high = look.range
-    guess = (look.guess - low) / (high - low)
-    return abs(guess - wish.guess) <= _ROUNDING and lies_in(Interval(*look.claim), wish.claim)
+    return all(abs(a - b) <= _ROUNDING for a, b in zip(look.claim, wish.claim, strict=True))
 
 
 def _beside(interval: Interval, claim: tuple[float, float]) -> bool:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.errors import HoldfastError, ToleranceTooLoose
+from holdfast.holdout.claiming import claimed
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
-from holdfast.holdout.plays import claimed, wish_of
+from holdfast.holdout.plays import wish_of
 from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
 from holdfast.statistics.derived import Derived, batches, is_derived, staged
@@ -132,16 +133,18 @@ def _answered(value: float, part: Statistic, offered: tuple[Mechanism, Offer] | 
     place = (value - part.low) / width if width else 0.0
     if offer.claim is None:
         cell = offer.own_grid.cell(*place.as_integer_ratio())
-        return _in_unit(part, *mechanism.settle(offer, cell).interval)
+        (release,) = mechanism.settle([offer], [cell])
+        return _in_unit(part, *release.interval)
     if offer.tolerance is None:
         raise TypeError(f"a check of {part.text} promises a half-width")
     return _in_unit(part, place - offer.tolerance, place + offer.tolerance)
 
 
 def _confirmed(desk: Desk, wish: Wish) -> Estimate:
-    """What the analyst claims, as if confirmed; a known variance may make the claim narrower."""
+    """What the analyst claims, as if confirmed."""
     mechanism, offer = _offered(desk, wish)
-    return _in_unit(wish.question, *mechanism.settle(offer, CONFIRMED).interval)
+    (release,) = mechanism.settle([offer], [CONFIRMED])
+    return _in_unit(wish.question, *release.interval)
 
 
 def _in_unit(part: Statistic, low: float, high: float) -> Estimate:

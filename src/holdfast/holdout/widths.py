@@ -9,8 +9,9 @@ from fractions import Fraction
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.entries import Opening
-from holdfast.statistics.derived import is_single
+from holdfast.statistics.derived import Difference, Paired, Total, is_single
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.scores import BalancedAccuracy
 from holdfast.theory.base.safeside import float_below
 
 __all__ = ["NamedWidth", "width_in_units"]
@@ -43,11 +44,11 @@ class NamedWidth:
         if self.half_width is None:
             return self.tolerance
         for question in questions:
-            if not is_single(question):
+            if not _is_scaled(question):
                 raise InvalidArgument(
-                    f"half_width is {self.half_width:g}, and the one of {question.text} follows "
-                    "from several answers; give tolerance=, the half-width of each as a part of "
-                    "its range."
+                    f"half_width is {self.half_width:g}, and how wide {question.text} is depends "
+                    "on what its parts come to; give tolerance=, the half-width of each as a part "
+                    "of its range."
                 )
         ranges = {question.high - question.low for question in questions}
         if len(ranges) > 1:
@@ -62,6 +63,21 @@ class NamedWidth:
                 f"{whole:g}; a half-width must be below {whole / 2:g} to say something."
             )
         return float_below(Fraction(self.half_width) / Fraction(whole))
+
+
+def _is_scaled(question: Bound) -> bool:
+    """Whether parts that are each known to a part of their ranges make it known to that of its own.
+
+    So it is where the parts are added up; not where they are divided, multiplied or searched for.
+    """
+    match question:
+        case Total() | Paired():
+            return True
+        case Difference(first, second):
+            return is_single(first) and is_single(second)
+        case BalancedAccuracy():
+            return _is_scaled(question.rates)
+    return is_single(question)
 
 
 def width_in_units(opening: Opening) -> str:

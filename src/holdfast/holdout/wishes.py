@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from holdfast.described.question import DescribedQuestion
+from holdfast.errors import LedgerTampered
 from holdfast.ledger.entries import Recorded
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.row import RowValue
@@ -21,6 +22,7 @@ __all__ = [
     "by_mechanism",
     "is_by_name",
     "is_described",
+    "looks_found",
     "order_of",
     "rows_of",
 ]
@@ -43,8 +45,8 @@ Concluding: TypeAlias = Callable[[Sequence[Recorded]], Sequence[Body]]
 
 
 def by_mechanism(wishes: Sequence[Wish]) -> list[list[Wish]]:
-    """Those that claim something, those that do not, and those that are described."""
-    groups: list[list[Wish]] = [[], [], []]
+    """Those to be checked, to be gated, to be asked, and those that are described."""
+    groups: list[list[Wish]] = [[], [], [], []]
     for wish in wishes:
         groups[order_of(wish)].append(wish)
     return [group for group in groups if group]
@@ -52,7 +54,25 @@ def by_mechanism(wishes: Sequence[Wish]) -> list[list[Wish]]:
 
 def order_of(wish: Wish) -> int:
     """Which of the groups a wish belongs to: each is answered by another mechanism."""
-    return 2 if is_described(wish.question) else int(wish.claim is None)
+    if is_described(wish.question):
+        return 3
+    return 2 if wish.claim is None else int(wish.gated)
+
+
+def looks_found(
+    keys: Sequence[Key],
+    wishes: Sequence[Wish],
+    fresh: Mapping[Key, Recorded],
+    stored: Callable[[Wish], Recorded | None],
+) -> list[LookFound]:
+    """What fulfils each wish: a look of this call, or one that is stored."""
+    found = []
+    for key, wish in zip(keys, wishes, strict=True):
+        look = fresh.get(key) or stored(wish)
+        if look is None:
+            raise LedgerTampered("the ledger has lost an answer; open it again.")
+        found.append(LookFound(look, key in fresh))
+    return found
 
 
 def is_described(question: object) -> TypeGuard[DescribedQuestion]:

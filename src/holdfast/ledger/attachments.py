@@ -1,64 +1,118 @@
-"""Columns that were attached after the ledger was opened: what its entries say of them."""
+"""Columns that were attached after the ledger was opened: what its entries say of them.
+
+`attach/1` names a column. `values/1` says that the values of a computed one are kept, by a mark
+that needs the ledger's secret. `promote/1` names the column that others are compared with.
+"""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 from holdfast.ledger.chain import canonical
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema, bounds_pair
 from holdfast.question.expression import ColumnType
 
-__all__ = ["AttachedColumn", "Attachments"]
+__all__ = ["ATTACHING", "AttachedColumn", "Attachments", "Origin", "Promotion", "ValuesKept"]
 
-_KIND = "attach/1"
+_ATTACH, _VALUES, _PROMOTE = "attach/1", "values/1", "promote/1"
+ATTACHING = frozenset({_ATTACH, _VALUES, _PROMOTE})  # the entries that are folded here
+
+Origin: TypeAlias = Literal["submitted", "computed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesKept:
+    """That the values of a computed column are on the disk.
+
+    `mark` is of their digest, keyed with the ledger's secret and with a `salt` of its own: without
+    the secret it tells nothing, not even whether two columns hold the same.
+    """
+
+    salt: str
+    mark: str
+    at: str
+
+    def body(self, column: str) -> dict[str, Any]:
+        """The entry that says it of a column."""
+        return {"kind": _VALUES, "column": column, **_plain(self)}
 
 
 @dataclass(frozen=True, slots=True)
 class AttachedColumn:
     """A name for values that arrived later; made once, it never means others.
 
-    `column` is what the ledger's questions call it: the first name that the same values had here.
-    `origin` says that they were brought, made without protected columns; their `digest`, of keys,
-    values and type, is who they are.
+    `column` is what the ledger's questions call it: the first name that the same column had here.
+    *Submitted* values were made without protected columns, and their `digest`, of keys, values and
+    type, is who they are. *Computed* ones were made with them: who they are is the digest that was
+    declared, or else the name, and never the values; those are there once they are `kept`.
     """
 
     name: str
     column: str
-    origin: Literal["submitted"]
-    digest: str
+    origin: Origin
+    digest: str | None
     type: ColumnType
     bounds: Range | None
     at: str
     by: str | None
+    kept: ValuesKept | None = None
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Who it is: columns are the same if this is."""
+        return ("name", self.name) if self.digest is None else (self.origin, self.digest)
+
+    @property
+    def known_by(self) -> str:
+        """Who it is, in words; a declared digest is shown whole, one of content is only hex."""
+        if self.digest is None:
+            return "known by its name"
+        return f"digest {self.digest if self.is_computed else self.digest[:12]}"
 
     @property
     def is_alias(self) -> bool:
-        """Whether the same values had another name before."""
+        """Whether the same column had another name before."""
         return self.name != self.column
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether it was made with protected columns."""
+        return self.origin == "computed"
+
+    @property
+    def ready(self) -> bool:
+        """Whether its values are there; of a computed one they come after its name."""
+        return self.kept is not None or not self.is_computed
 
     def is_same(self, other: AttachedColumn) -> bool:
         """Whether it is the same column, whoever attached it and under whatever name."""
-        return (self.digest, self.type, self.bounds) == (other.digest, other.type, other.bounds)
+        facts = (self.identity, self.type, self.bounds)
+        return facts == (other.identity, other.type, other.bounds)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
+        plain = {name: value for name, value in _plain(self).items() if name != "kept"}
         bounds = None if self.bounds is None else list(self.bounds)
-        return {**plain, "type": str(self.type), "bounds": bounds}
+        return {**plain, "type": str(self.type), "bounds": bounds, "ready": self.ready}
 
     def body(self) -> dict[str, Any]:
         """The entry that attaches it."""
-        return {"kind": _KIND, **self.to_dict()}
+        facts = self.to_dict()
+        del facts["ready"]
+        return {"kind": _ATTACH, **facts}
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> AttachedColumn:
-        plain = {name: body[name] for name in cls.__slots__}
-        if plain["origin"] != "submitted":
+        plain = {name: body[name] for name in cls.__slots__ if name != "kept"}
+        if plain["origin"] not in get_args(Origin):
             raise ValueError(f"columns that are {plain['origin']!r}")
+        if not plain["digest"] and (plain["origin"], plain["digest"]) != ("computed", None):
+            raise ValueError("a column without a digest")
         bounds = None if body["bounds"] is None else bounds_pair(body["bounds"])
         return cls(**{**plain, "type": ColumnType(body["type"]), "bounds": bounds})
 
@@ -66,52 +120,122 @@ class AttachedColumn:
         same = f", the same as {self.column}" if self.is_alias else ""
         bounds = "" if self.bounds is None else f" in [{self.bounds.low:g}, {self.bounds.high:g}]"
         by = f" by {self.by}" if self.by else ""
+        waiting = "" if self.ready else ", its values are not there yet"
         return (
-            f"{self.name}: {self.origin}, {self.type}{bounds}{same}, digest {self.digest[:12]}, "
-            f"attached {self.at}{by}"
+            f"{self.name}: {self.origin}, {self.type}{bounds}{same}, {self.known_by}, "
+            f"attached {self.at}{by}{waiting}"
         )
 
 
 @dataclass(frozen=True, slots=True)
+class Promotion:
+    """The column that others are compared with from then on."""
+
+    name: str
+    column: str
+    why: str | None
+    by: str | None
+    at: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return _plain(self)
+
+    def body(self) -> dict[str, Any]:
+        """The entry that promotes it."""
+        return {"kind": _PROMOTE, **self.to_dict()}
+
+    def __str__(self) -> str:
+        why = f": {self.why}" if self.why else ""
+        by = f" by {self.by}" if self.by else ""
+        return f"{self.name}, promoted {self.at}{by}{why}"
+
+
+@dataclass(frozen=True, slots=True)
 class Attachments:
-    """All that were attached so far, by name and in order."""
+    """All that were attached so far, by name and in order, and which were promoted."""
 
     columns: Mapping[str, AttachedColumn] = field(default_factory=dict)
+    promotions: tuple[Promotion, ...] = ()
+    # There may be thousands: by their names without capitals, and the first ones by who they are.
+    _names: Mapping[str, str] = field(default_factory=dict)
+    _firsts: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[AttachedColumn]:
         return iter(self.columns.values())
 
+    @property
+    def incumbent(self) -> Promotion | None:
+        """What was promoted last."""
+        return self.promotions[-1] if self.promotions else None
+
     @classmethod
-    def read(cls, bodies: Sequence[Mapping[str, Any]]) -> Attachments:
-        """Those that `bodies` wrote."""
-        found = [AttachedColumn.read(body) for body in bodies]
-        return cls({column.name: column for column in found})
+    def read(cls, bodies: Sequence[Mapping[str, Any]], table: Iterable[str]) -> Attachments:
+        """Those of a table with these columns, after entries that `bodies` wrote."""
+        found, named = cls(), tuple(table)
+        for body in bodies:
+            found = found.after(body, named)
+        return found
 
     def bodies(self) -> list[dict[str, Any]]:
-        """Plain values, for a checkpoint."""
-        return [column.to_dict() for column in self]
+        """Entries that come to the same, for a checkpoint."""
+        named = [column for column in self if not column.is_alias]
+        return [
+            *(column.body() for column in self),
+            *(each.kept.body(each.name) for each in named if each.kept is not None),
+            *(promotion.body() for promotion in self.promotions),
+        ]
 
-    def after(self, column: AttachedColumn) -> Attachments:
-        """Those, and one more."""
-        return Attachments({**self.columns, column.name: column})
+    def after(self, body: Mapping[str, Any], table: Iterable[str]) -> Attachments:
+        """Those, after one more entry; a ValueError if it cannot have been written then."""
+        if body["kind"] == _ATTACH:
+            return self._attached(AttachedColumn.read(body), table)
+        if body["kind"] == _VALUES:
+            kept = ValuesKept(body["salt"], body["mark"], body["at"])
+            return self._valued(body["column"], kept)
+        return self._promoted(Promotion(*(body[name] for name in Promotion.__slots__)), table)
+
+    def _attached(self, column: AttachedColumn, table: Iterable[str]) -> Attachments:
+        first = self.first_of(column.identity)
+        if first is None:
+            known = column.column == column.name
+        else:
+            known = column.column == first.name and column.is_same(first)
+            column = replace(column, kept=first.kept)
+        if not known or self.taken(column.name, table) is not None:
+            raise ValueError(f"it cannot attach {column.name!r} now")
+        return replace(
+            self,
+            columns={**self.columns, column.name: column},
+            _names={**self._names, column.name.casefold(): column.name},
+            _firsts={column.identity: column.name, **self._firsts},
+        )
+
+    def _valued(self, name: str, kept: ValuesKept) -> Attachments:
+        column = self.columns[name]
+        if column.ready or column.is_alias:
+            raise ValueError(f"it cannot give {name!r} values now")
+        same = (each for each in self if each.column == name)
+        now_kept = {each.name: replace(each, kept=kept) for each in same}
+        return replace(self, columns={**self.columns, **now_kept})
+
+    def _promoted(self, promotion: Promotion, table: Iterable[str]) -> Attachments:
+        attached = self.columns.get(promotion.name)
+        own = promotion.name if promotion.name in table else None
+        if promotion.column != (own if attached is None else attached.column):
+            raise ValueError(f"it cannot promote {promotion.name!r}")
+        return replace(self, promotions=(*self.promotions, promotion))
 
     def taken(self, name: str, others: Iterable[str]) -> str | None:
         """The name, of these and `others`, that is the same but for capital letters."""
-        known = {each.casefold(): each for each in (*others, *self.columns)}
-        return known.get(name.casefold())
+        wanted = name.casefold()
+        found = self._names.get(wanted)
+        return found or next((each for each in others if each.casefold() == wanted), None)
 
-    def first_of(self, digest: str) -> AttachedColumn | None:
-        """The first column of these values."""
-        return next((each for each in self if each.digest == digest), None)
-
-    def may_follow(self, column: AttachedColumn, others: Iterable[str]) -> bool:
-        """Whether this can have been attached next, to a table with columns of `others` names."""
-        first = self.first_of(column.digest)
-        known = column.column == column.name if first is None else self._is_alias_of(column, first)
-        return known and self.taken(column.name, others) is None
-
-    def _is_alias_of(self, column: AttachedColumn, first: AttachedColumn) -> bool:
-        return column.column == first.name and column.is_same(first)
+    def first_of(self, identity: tuple[str, str]) -> AttachedColumn | None:
+        """The first name of the column that this is."""
+        first = self._firsts.get(identity)
+        return None if first is None else self.columns[first]
 
     def beside(self, schema: Schema) -> Schema:
         """The schema of the table with these."""
@@ -126,11 +250,20 @@ class Attachments:
         """Those of the columns that were attached."""
         return [self.columns[name] for name in sorted(set(columns)) if name in self.columns]
 
-    def print_of(self, columns: Iterable[str]) -> str | None:
-        """What tells the attached ones of these columns from all others; None if there are none.
+    def nonce_of(self, columns: Iterable[str]) -> str | None:
+        """What the noise of a question about these columns must depend on, beside its text.
 
         The name of a column says nothing of its values: in another copy of the ledger it may be
-        that of others, and a question about them must not have the same noise.
+        that of others, and a question about them must not have the same noise. What was submitted
+        is told by its digest. What was computed is told by nothing that may be public: every entry
+        has a nonce of its own, so that noise never tells whether two columns hold the same.
         """
-        found = {each.name: each.digest for each in self.among(columns)}
-        return sha256(canonical(found).encode()).hexdigest() if found else None
+        found = self.among(columns)
+        if any(each.is_computed for each in found):
+            return secrets.token_hex(16)
+        prints = {each.name: each.digest for each in found}
+        return sha256(canonical(prints).encode()).hexdigest() if prints else None
+
+
+def _plain(facts: Any) -> dict[str, Any]:
+    return {name: getattr(facts, name) for name in facts.__slots__}

@@ -26,13 +26,14 @@ from holdfast.described.question import described_again
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import CLOSE, alike
 from holdfast.ledger.chain import Row, canonical
-from holdfast.ledger.columns import ColumnStore, submitted_file
+from holdfast.ledger.columns import kept_values
 from holdfast.ledger.entries import Asked, Opening, Recorded, Request
 from holdfast.ledger.filing import FiledPlace, Kept, place_of
 from holdfast.ledger.identity import has_shape, keyed_print
 from holdfast.ledger.past import checkpoint_of
 from holdfast.ledger.reader import Reader, look
 from holdfast.ledger.recording import Pending, reading_entry
+from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.retraced import Audited, Finding, Retraced
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.wholes import rebuilt, whole
@@ -44,6 +45,7 @@ from holdfast.statistics.entry import Bound
 from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.whole import columns_of
 
 __all__ = ["audit", "difference_of", "retrace"]
 
@@ -60,7 +62,7 @@ _FIELDS = {
 
 
 def audit(
-    path: Path,
+    ledger: str | Path | LedgerHome,
     sample: Callable[[], Sample] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Finding]:
@@ -69,13 +71,13 @@ def audit(
     Without the ledger's secret neither the seal nor the data can be compared. `progress` is told
     how many entries of all were followed.
     """
-    with look(path) as reader:
+    with look(ledger) as reader:
         again = retrace(reader, progress)
         findings, transcript = again.findings, again.transcript
         if transcript is not None and again.places is not None:
             findings.append(_filing(again.places, transcript.count, reader))
             if any(transcript.attached):
-                findings.append(_columns(transcript, path))
+                findings.append(_columns(transcript, reader))
     if transcript is not None and sample is not None and reader.secret is not None:
         findings.append(_same_data(transcript.opening, reader.secret, sample))
     return findings
@@ -208,7 +210,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
                 statistic = recorded_statistic(asked.offer.question, table)
             else:
                 statistic = described_again(asked.offer.question, ground)
-            fault = _question_fault(transcript, asked, statistic)
+            fault = _question_fault(transcript, asked, statistic) or _order_fault(transcript, asked)
         except HoldfastError:
             fault = "its question cannot be read, or has no interval here"
         if fault:
@@ -217,16 +219,32 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     fault = _offer_fault(transcript, pending, statistics)
     if fault:
         return fault
-    for request in {asked.request for asked in pending.asked if asked.is_part}:
-        question = asked_again(request.question, table)
-        if is_single(question) or not _is_in_range(request, question):
+    for asked in pending.asked:
+        if not asked.is_part:
+            continue
+        question = asked_again(asked.request.question, table)
+        has_parts = asked.follows is not None or not is_single(question)
+        if not has_parts or not _is_in_range(asked.request, question):
             return ": what it is asked for has no parts, or another range"
     return None
+
+
+def _order_fault(transcript: Transcript, asked: Asked) -> str | None:
+    """Whether a look that follows a claim follows one of its own question that was refuted."""
+    if asked.follows is None:
+        return None
+    before = _look(transcript, asked.follows.look)
+    same = asked.offer.question in (before.question, before.request.question)
+    if same and before.refuted == asked.follows:
+        return None
+    return "it does not follow a claim that was not confirmed"
 
 
 def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) -> str | None:
     """Whether range and known variance are those of the question's own text."""
     offer = asked.offer
+    if not all(each.ready for each in transcript.attached.among(columns_of(statistic))):
+        return "it is about a column that had no values"
     own = asked.is_part or _is_in_range(asked.request, statistic)
     if not own or (asked.low, asked.high) != (statistic.low, statistic.high):
         return "its range is not that of its question"
@@ -265,6 +283,7 @@ def _made_again(
             asked.offer.claim,
             asked.offer.guess,
             known_variance(statistic, transcript.by_question),
+            moment=None if asked.offer.prior is None else (asked.offer.extra or {}).get("moment"),
         )
         for asked, statistic in zip(pending.asked, statistics, strict=True)
     ]
@@ -327,16 +346,22 @@ def _filing(due: Sequence[FiledPlace], entries: int, reader: Reader) -> Finding:
     return Finding("filing", True, f"{len(due):,} answers are found by their questions")
 
 
-def _columns(transcript: Transcript, ledger: Path) -> Finding:
-    """Whether what is beside the ledger is what was attached: it has the digests of the entries."""
-    store, key = ColumnStore(ledger), transcript.terms.key or ""
-    digests = sorted({column.digest for column in transcript.attached})
+def _columns(transcript: Transcript, reader: Reader) -> Finding:
+    """Whether what is beside the ledger is what was attached: it has the marks of the entries."""
+    key = transcript.terms.key or ""
+    named = [column for column in transcript.attached if not column.is_alias]
+    waiting = [column for column in named if not column.ready]
+    marked = [column for column in named if column.kept is not None and reader.secret is None]
+    compared = [column for column in named if column not in (*waiting, *marked)]
     try:
-        for digest in digests:
-            store.read(submitted_file(digest), key, digest)
+        for column in compared:
+            kept_values(reader, reader.secret, column, key)
     except HoldfastError as error:
         return Finding("columns", False, str(error))
-    return Finding("columns", True, f"{len(digests):,} attached, as their digests say")
+    told = [f"{len(compared):,} attached, as their digests say"]
+    told += [f"{len(marked):,} computed, not compared without the secret"] * bool(marked)
+    told += [f"{len(waiting):,} whose values are not there yet"] * bool(waiting)
+    return Finding("columns", True, "; ".join(told))
 
 
 def _same_data(opening: Opening, secret: bytes, sample: Callable[[], Sample]) -> Finding:

@@ -1,36 +1,47 @@
-"""Attached columns beside the ledger: a folder for their owner only, one file for each.
+"""Attached columns beside the ledger's entries, for their owner only, one file for each.
 
-The ledger's entry names a column by its digest; the values are here, on the disk before the entry
-is. A file that is gone, cut or changed is noticed: what it holds no longer has the digest. A file
-is a checksum, a line end, and keys and values in Arrow's file format: by the checksum, damage is
-noticed before anything tries to read it.
+An entry names a column by its digest; the values are kept here, durable before the entry is. A file
+that is gone, cut or changed is noticed: what it holds no longer has the digest. A file is a
+checksum, a line end, and keys and values in Arrow's file format: by the checksum, damage is noticed
+before anything tries to read it.
 
 The digest of *submitted* values is public. That of values made from protected rows says something
-about them, so that a ledger writes only a mark of it, keyed with its secret (`chain.keyed`), which
-`read` is given the way to make.
+about them, so that a ledger writes only a mark of it, keyed with its secret, the column and a salt:
+it tells neither what they are nor whether those of two columns are the same.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from io import BytesIO
-from pathlib import Path
+from typing import Protocol, TypeAlias
 
 import polars as pl
 
 from holdfast.data.attached import ColumnValues
 from holdfast.data.keys import ordered
-from holdfast.errors import LedgerTampered
-from holdfast.ledger.chain import RESTORE
-from holdfast.ledger.durable import replace_whole, sync_folder
-from holdfast.ledger.reader import beside
-from holdfast.ledger.trouble import unavailable
+from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
+from holdfast.ledger.attachments import AttachedColumn, ValuesKept
+from holdfast.ledger.chain import RESTORE, canonical, keyed, now
 
-__all__ = ["ColumnStore", "computed_file", "submitted_file"]
+__all__ = [
+    "ColumnFiles",
+    "ColumnStore",
+    "Mark",
+    "computed_file",
+    "kept_values",
+    "read_column",
+    "submitted_file",
+]
 
 _KEY, _VALUE = "key", "value"
+_PURPOSE = "holdfast values/1"
+
+Mark: TypeAlias = Callable[[str], str]  # of a digest: what the ledger writes for it
 
 
 def submitted_file(digest: str) -> str:
@@ -38,53 +49,104 @@ def submitted_file(digest: str) -> str:
     return f"submitted-{digest}.column"
 
 
-def computed_file(identity: str) -> str:
-    """The file of values that are known by a name or a declared digest, whatever is written in it.
+def computed_file(column: str) -> str:
+    """The file of values that are known by what was declared, whatever is written in it.
 
     Hashed, for a name may hold what no file name can.
     """
-    return f"computed-{sha256(identity.encode()).hexdigest()}.column"
+    return f"computed-{sha256(column.encode()).hexdigest()}.column"
+
+
+class ColumnFiles(Protocol):
+    """Files that are kept beside a ledger's entries, to be read."""
+
+    def file(self, name: str) -> bytes | None:
+        """What was kept under a name; None if there is nothing."""
+        ...
+
+    def file_name(self, name: str) -> str:
+        """What people call it."""
+        ...
+
+
+class _ColumnKeeper(ColumnFiles, Protocol):
+    """The same, and they may be written."""
+
+    def keep_file(self, name: str, content: bytes) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnStore:
-    """The columns of one ledger."""
+    """The columns of one ledger, whose secret marks those that are protected."""
 
-    ledger: Path
-
-    @property
-    def folder(self) -> Path:
-        """Where they are; there is none before the first."""
-        return beside(self.ledger, "columns")
+    ledger: _ColumnKeeper
+    secret: bytes
 
     def write(self, file: str, column: ColumnValues) -> None:
         """Keep the values, durably when this returns; the same ones may be written again."""
-        path = self.folder / file
-        try:
-            if not self.folder.exists():
-                self.folder.mkdir(mode=0o700, exist_ok=True)  # another process may be as quick
-                sync_folder(self.folder.parent)
-            replace_whole(path, _written(column))
-        except OSError as error:
-            raise unavailable(path, error) from error
+        self.ledger.keep_file(file, _written(column))
 
-    def read(
-        self, file: str, key: str, expected: str, mark: Callable[[str], str] = str
-    ) -> ColumnValues:
-        """The values in a file, for the table's `key`.
+    def keep_computed(self, column: str, values: ColumnValues) -> ValuesKept:
+        """Keep values of a column that is known by what was declared, durably when this returns."""
+        salt = secrets.token_hex(16)
+        mark = _mark(self.secret, column, salt)(values.digest())
+        self.write(computed_file(column), values)
+        return ValuesKept(salt, mark, now())
 
-        Refused unless the mark of their digest is the `expected` one, which the ledger has.
-        """
-        path = self.folder / file
-        try:
-            column = _parsed(path.read_bytes(), key)
-        except FileNotFoundError:
-            raise _tampered(path, "is gone") from None
-        except OSError as error:
-            raise unavailable(path, error) from error
-        if column is None or mark(column.digest()) != expected:
-            raise _tampered(path, "does not hold what was attached, it was cut or changed")
-        return column
+    def values(self, column: AttachedColumn, key: str) -> ColumnValues:
+        """What was attached, as `kept_values` finds it."""
+        return kept_values(self.ledger, self.secret, column, key)
+
+
+def kept_values(
+    files: ColumnFiles, secret: bytes | None, column: AttachedColumn, key: str
+) -> ColumnValues:
+    """What was attached, for the table's `key`, as the ledger knows it; refused if it changed.
+
+    Without the `secret` only what was submitted can be compared.
+    """
+    if column.kept is not None:
+        mark = _mark(secret, column.column, column.kept.salt)
+        return read_column(files, computed_file(column.column), key, column.kept.mark, mark)
+    if column.digest is None or not column.ready:
+        raise InvalidArgument(
+            f"column {column.name!r} was attached, and its values were never kept: whoever "
+            "computed them stopped before. Attach it again in the same way, under the same name. "
+            "Nothing was spent."
+        )
+    return read_column(files, submitted_file(column.digest), key, column.digest)
+
+
+def read_column(
+    files: ColumnFiles, file: str, key: str, expected: str, mark: Mark = str
+) -> ColumnValues:
+    """The values in a file, for the table's `key`.
+
+    Refused unless the mark of their digest is the `expected` one, which the ledger has.
+    """
+    content = files.file(file)
+    if content is None:
+        raise _tampered(files.file_name(file), "is gone")
+    column = _parsed(content, key)
+    if column is None or mark(column.digest()) != expected:
+        raise _tampered(
+            files.file_name(file), "does not hold what was attached, it was cut or changed"
+        )
+    return column
+
+
+def _mark(secret: bytes | None, column: str, salt: str) -> Mark:
+    """How the digest of protected values is marked."""
+    if secret is None:
+        raise LedgerUnavailable(
+            f"the values of column {column!r} are marked with the ledger's secret, which is not "
+            "here; restore it."
+        )
+    return partial(_marked, secret, canonical({"column": column, "salt": salt}))
+
+
+def _marked(secret: bytes, about: str, digest: str) -> str:
+    return keyed(secret, _PURPOSE, f"{about}|{digest}")
 
 
 def _written(column: ColumnValues) -> bytes:
@@ -113,5 +175,5 @@ def _parsed(written: bytes, key: str) -> ColumnValues | None:
     return column if order.keys.equals(keys) else None
 
 
-def _tampered(path: Path, what: str) -> LedgerTampered:
-    return LedgerTampered(f"the file {str(path)!r} of an attached column {what}. {RESTORE}")
+def _tampered(file: str, what: str) -> LedgerTampered:
+    return LedgerTampered(f"the file {file!r} of an attached column {what}. {RESTORE}")

@@ -4,7 +4,7 @@
 * ``reserve/2``: a batch of offers, durable before data is touched; each counts its worst charge. It
   names what was asked, by whom and why, and each offer says what of it it is a look for.
 * ``settle/2``: the symbols that came out of the batch, and the answers they stand for.
-* ``told/1``: what follows from looks: a median, a difference, whatever has parts. It charges
+* ``told/1``: what follows from looks: a median, a difference, a refuted check. It charges
   nothing. For a call with a key, everything that was told.
 * ``close/1``: asks and checks are ended for good, durable before anything else of the rows is read:
   from here on only described questions are answered.
@@ -20,7 +20,7 @@ people asked, and were told, is in its own unit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -28,13 +28,13 @@ from holdfast.described.rule import Rule, Told
 from holdfast.described.wording import is_at_the_floor
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol
+from holdfast.mechanisms.mechanism import Offer, Refuted, Release, Symbol
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.named import Better
 from holdfast.statistics.play import Estimate
-from holdfast.statistics.playing import Side
+from holdfast.statistics.playing import Side, Verb
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 
@@ -44,7 +44,6 @@ __all__ = [
     "Opening",
     "Recorded",
     "Request",
-    "Verb",
     "abandonment",
     "closing",
     "lies_in",
@@ -55,9 +54,13 @@ __all__ = [
     "verdict_of",
 ]
 
-Verb: TypeAlias = Literal["ask", "check"]
 Judgement: TypeAlias = Literal["better", "worse", "cannot tell"]
 
+_SIDES: Mapping[Verb, Mapping[Side, str]] = {
+    "ask": {"at most": "<=", "at least": ">="},
+    "check": {"at most": "<=", "at least": ">="},
+    "gate": {"at most": "<", "at least": ">"},
+}
 _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
 
 
@@ -144,8 +147,9 @@ class Request:
 class Asked:
     """One look of a batch: the offer, the range of its values, and what it is asked for.
 
-    A `nonce` is drawn for a function, which is known by its name alone: another one may have the
-    same name in another copy of the ledger, and must not have the same noise.
+    A `nonce` is drawn for a function, or a computed column, which is known by its name alone:
+    another one may have the same name in another copy of the ledger, and must not have the same
+    noise. A look `follows` a claim that was not confirmed, and says what is true instead.
     """
 
     offer: Offer
@@ -153,11 +157,16 @@ class Asked:
     high: float
     request: Request
     nonce: str | None = None
+    follows: Refuted | None = None
 
     @property
     def is_part(self) -> bool:
-        """Whether something else was asked, of which this is a part."""
-        return self.request.question != self.offer.question
+        """Whether it is a part of what was asked: of something else, or of a refuted check."""
+        return self.request.question != self.offer.question or self.follows is not None
+
+    def is_line(self, symbol: Symbol) -> bool:
+        """Whether it is all that is told of what was asked; a refuted check is told with more."""
+        return not self.is_part and symbol != "not confirmed"
 
     def body(self, request: int) -> dict[str, Any]:
         return {
@@ -166,6 +175,7 @@ class Asked:
             "high": self.high,
             "for": request,
             "nonce": self.nonce,
+            "follows": None if self.follows is None else list(self.follows),
         }
 
     @classmethod
@@ -179,6 +189,7 @@ class Asked:
                 item["high"],
                 requests[item["for"]],
                 item["nonce"],
+                None if item["follows"] is None else _refuted(*item["follows"]),
             )
             for item in body["items"]
         )
@@ -197,7 +208,8 @@ class Recorded:
     looks that were asked for it; `variance` is the bound that made its interval narrower;
     `revealed` is where the answer says that the sample's value is, as a part of the range. A
     described answer has `bits`, its `rule`, and the least and the greatest number of `rows` it may
-    be about.
+    be about. `reach` is how far from the sample's value the test of a claim may reach, `profile`
+    its concentration, where that is not a mean's.
     """
 
     number: int | None
@@ -222,6 +234,20 @@ class Recorded:
     bits: float | None = None
     rows: tuple[int, int] | None = None
     rule: Rule | None = None
+    reach: float | None = None
+    profile: Mapping[str, Any] | None = None
+
+    @property
+    def refuted(self) -> Refuted | None:
+        """What an answer follows; None if it is no claim that was not confirmed."""
+        if self.status != "not confirmed" or self.look is None or self.claim is None:
+            return None
+        return Refuted(self.look, self.claim, self.reach)
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether it says that something is shown, or is not."""
+        return self.status in ("shown", "not shown")
 
     @property
     def why(self) -> str | None:
@@ -229,9 +255,8 @@ class Recorded:
 
     @property
     def part_of(self) -> str | None:
-        """What it was asked for, if not for itself."""
-        asked = self.request.question
-        return None if self.look is None or asked == self.question else asked
+        """What it was asked for, if it is no line by itself."""
+        return self.request.question if self.number is None else None
 
     @property
     def verdict(self) -> Judgement | None:
@@ -269,11 +294,12 @@ class Recorded:
     def estimate(self) -> Estimate:
         """What a statistic that it is a part of goes by; what says nothing is anywhere."""
         low, high = self.interval
-        return Estimate(low + (high - low) / 2 if self.value is None else self.value, self.interval)
+        value = low + (high - low) / 2 if self.value is None else self.value
+        return Estimate(value, self.interval, refuted=self.status == "not confirmed")
 
     @property
     def shown(self) -> str:
-        """The value in the digits that its interval has; a one-sided claim as it was confirmed."""
+        """The value in the digits that its interval has; a one-sided claim as it was made."""
         if self.value is None:
             return "-"
         if self.side is not None:
@@ -281,16 +307,31 @@ class Recorded:
         return self.interval.value_text(self.value)
 
     @property
-    def side(self) -> Literal["<=", ">="] | None:
-        """Which side of its value a confirmed one-sided claim is about."""
-        if self.status != "confirmed" or self.claim is None or self.guess is None:
+    def side(self) -> str | None:
+        """Which side of its value a one-sided claim that was confirmed or shown is about."""
+        if self.status not in ("confirmed", "shown") or self.claim is None or self.guess is None:
             return None
         low, high = self.claim
         if low == 0.0 and self.interval.high - self.guess <= _ROUNDING * self.half_width:
-            return "<="
+            return _SIDES[self.request.verb]["at most"]
         if high == 1.0 and self.guess - self.interval.low <= _ROUNDING * self.half_width:
-            return ">="
+            return _SIDES[self.request.verb]["at least"]
         return None
+
+    @property
+    def claimed(self) -> str | None:
+        """What was claimed in vain, in words; None where nothing was."""
+        request = self.request
+        if self.value is not None or request.verb == "ask" or request.guess is None:
+            return None
+        if request.side is not None:
+            return f"{_SIDES[request.verb][request.side]} {request.guess:.13g}"
+        return f"about {request.guess:.13g}, and not answered"
+
+
+def _refuted(look: int, claim: Sequence[float], radius: float | None) -> Refuted:
+    low, high = claim
+    return Refuted(look, (low, high), radius)
 
 
 def verdict_of(interval: Interval, better: Better | None) -> Judgement | None:

@@ -1,7 +1,7 @@
 """What spares reading the whole history: where each answer is, and a checkpoint of the fold.
 
-Both are in the ledger's file, written in the transactions of the entries they follow from, and
-sealed with the secret. They say nothing that the entries do not: an answer is read from its own
+Both are kept with the entries, written in the transactions of those they follow from, and sealed
+with the secret. They say nothing that the entries do not: an answer is read from its own
 entries, whose text must have the hash that was sealed, and an audit folds everything again. Without
 a checkpoint, or with one of another kind, the entries are folded from the first.
 """
@@ -9,8 +9,7 @@ a checkpoint, or with one of another kind, the entries are folded from the first
 from __future__ import annotations
 
 import hmac
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -20,17 +19,18 @@ from holdfast.ledger.chain import RESTORE, Row, verify
 
 __all__ = [
     "KEY",
-    "SCHEMA",
     "Filed",
     "FiledPlace",
     "Found",
     "Kept",
-    "every_place",
-    "file_answers",
-    "find_answers",
-    "keep",
-    "kept",
+    "SealedPlace",
+    "digest_of",
+    "found_at",
+    "kept_at",
+    "place_at",
     "place_of",
+    "sealed_checkpoint",
+    "sealed_places",
     "told_filing",
 ]
 
@@ -38,14 +38,8 @@ KEY = "holdfast key/1 "  # no question's text begins like this
 # The digest of a question, the entry that says it, its look and its line (0 for none), and what
 # had leaked before.
 FiledPlace = tuple[str, int, int, int, float]
+SealedPlace = tuple[str, int, int, int, float, str]  # the same, and its seal
 
-SCHEMA = (
-    "CREATE TABLE answers (question TEXT NOT NULL, settled INTEGER NOT NULL, look INTEGER NOT "
-    "NULL, line INTEGER NOT NULL, leaked REAL NOT NULL, seal TEXT NOT NULL, PRIMARY KEY (question, "
-    "settled, look, line)) STRICT, WITHOUT ROWID",
-    "CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT NOT NULL, seal "
-    "TEXT NOT NULL) STRICT",
-)
 _SEAL = "holdfast filing/1"
 
 
@@ -90,91 +84,56 @@ class Kept:
     first: Row
 
 
-def file_answers(
-    connection: sqlite3.Connection, secret: bytes, answers: Iterable[Filed], settled: Row
-) -> None:
-    """File the answers that entry `settled` says, in its own transaction."""
+def sealed_places(secret: bytes, answers: Iterable[Filed], settled: Row) -> list[SealedPlace]:
+    """Where the answers are filed that entry `settled` says, sealed; for its own transaction."""
     seq, _, hashed = settled
-    for filed in answers:
-        place = place_of(filed, seq)
-        connection.execute(
-            "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", (*place, _seal(secret, *place, hashed))
-        )
+    places = [place_of(filed, seq) for filed in answers]
+    return [(*place, _seal(secret, *place, hashed)) for place in places]
 
 
-def find_answers(connection: sqlite3.Connection, secret: bytes, question: str) -> list[Found]:
-    """All answers to a question; refused if their entries are not those that were sealed."""
-    rows = connection.execute(
-        "SELECT question, settled, look, line, leaked, seal FROM answers WHERE question = ? "
-        "ORDER BY settled, look",
-        (_digest(question),),
-    ).fetchall()
-    return [_found(connection, secret, question, *row) for row in rows]
+def found_at(secret: bytes, question: str, filed: SealedPlace, entries: Sequence[Row]) -> Found:
+    """The answer at a place, with the three entries that end with the one that says it.
 
-
-def _found(
-    connection: sqlite3.Connection,
-    secret: bytes,
-    question: str,
-    digest: str,
-    settled: int,
-    look: int,
-    line: int,
-    leaked: float,
-    stored: str,
-) -> Found:
-    entries: list[Row] = connection.execute(
-        "SELECT seq, text, hash FROM entries WHERE seq BETWEEN ? AND ? ORDER BY seq",
-        (settled - 2, settled),
-    ).fetchall()
+    Refused if they are not those that were sealed.
+    """
+    digest, settled, look, line, leaked, stored = filed
     if len(entries) != 3:
         raise _otherwise(settled)
-    before, *said = entries
-    hashed = verify(said, before[2], before[0])
+    before, reserved, said = entries
+    hashed = verify((reserved, said), before[2], before[0])
     if stored != _seal(secret, digest, settled, look, line, leaked, hashed):
         raise _otherwise(settled)
-    return Found(Filed(question, look, line, leaked), *said)
+    return Found(Filed(question, look, line, leaked), reserved, said)
 
 
 def place_of(filed: Filed, settled: int) -> FiledPlace:
     """Where an answer is filed that entry `settled` says."""
-    return (_digest(filed.question), settled, filed.look, filed.line, filed.leaked)
+    return (digest_of(filed.question), settled, filed.look, filed.line, filed.leaked)
 
 
-def every_place(connection: sqlite3.Connection, secret: bytes | None) -> Iterator[FiledPlace]:
-    """Where all answers are filed; each must be as it was sealed."""
-    rows = connection.execute(
-        "SELECT question, settled, look, line, leaked, answers.seal, hash FROM answers "
-        "LEFT JOIN entries ON seq = settled"
-    )
-    for *place, stored, hashed in rows:
-        if secret is not None and stored != _seal(secret, *place, hashed):
-            raise _otherwise(place[1])
-        yield (place[0], place[1], place[2], place[3], place[4])
+def place_at(secret: bytes | None, filed: SealedPlace, hashed: str | None) -> FiledPlace:
+    """Where an answer is filed, as it was sealed with the hash of its entry."""
+    question, settled, look, line, leaked, stored = filed
+    place = (question, settled, look, line, leaked)
+    if secret is not None and stored != _seal(secret, *place, hashed):
+        raise _otherwise(settled)
+    return place
 
 
-def keep(connection: sqlite3.Connection, secret: bytes, text: str) -> None:
-    """Put a checkpoint in place of the one before."""
-    connection.execute(
-        "INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)", (text, _seal(secret, text))
-    )
+def sealed_checkpoint(secret: bytes, text: str) -> tuple[str, str]:
+    """A checkpoint, and its seal."""
+    return text, _seal(secret, text)
 
 
-def kept(connection: sqlite3.Connection, secret: bytes) -> Kept | None:
-    """The checkpoint; None if there is none, refused if it is not as it was sealed."""
-    row = connection.execute(
-        "SELECT checkpoint.text, seal, seq, entries.text, hash FROM checkpoint "
-        "LEFT JOIN entries ON seq = 1"
-    ).fetchone()
-    if row is None:
-        return None
-    text, stored, *first = row
+def kept_at(secret: bytes, text: str, stored: str, first: Row) -> Kept:
+    """A checkpoint; refused if it is not as it was sealed."""
     if stored != _seal(secret, text):
         raise LedgerTampered(f"the checkpoint of the ledger was not sealed by it. {RESTORE}")
-    return Kept(text, (first[0], first[1], first[2]))
+    return Kept(text, first)
 
 
-def _digest(question: str) -> str:
+def digest_of(question: str) -> str:
+    """What a question is filed under."""
     return sha256(question.encode()).hexdigest()
 
 

@@ -1,7 +1,8 @@
 """Other ledgers over the same table, as far as they can be found.
 
 A promise is kept by one budget, and a second ledger over the same rows is a second budget. Ledgers
-in the same folder are looked at, and those of the user's index: a list of paths in the folder of
+in the same folder, or the same database, are looked at, and those of the user's index: a list of
+paths and addresses (without passwords) in the folder of
 HOLDFAST_STATE (default: holdfast in XDG_STATE_HOME, or in ~/.local/state; empty: no index is kept).
 Whatever cannot be read is passed over, and an index that cannot be written is not kept: it only
 helps to notice an oversight.
@@ -17,49 +18,62 @@ from hmac import compare_digest
 from pathlib import Path
 from urllib.parse import quote
 
+from holdfast.data.database import is_database_url
+from holdfast.errors import HoldfastError
+from holdfast.ledger.homes import home_of
 from holdfast.ledger.identity import keyed_print
+from holdfast.ledger.reader import known_secret
+from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.sqlite import FileHome
 
 __all__ = ["in_reach", "index_path", "note_ledger", "others_over"]
 
 
-def others_over(content: str, ledger: Path) -> list[Path]:
-    """The ledgers in reach, but this one, that protect a table of this fingerprint."""
-    found = in_reach(ledger.parent)
-    return [path for path in found if path != ledger.resolve() and _protects(path, content)]
+def others_over(content: str, ledger: LedgerHome) -> list[LedgerHome]:
+    """The ledgers in reach, but this one, that protect a table of this fingerprint.
+
+    Of databases only the ledger's own is looked at: others may be far away.
+    """
+    near = [*ledger.neighbours(), *(each for each in _indexed() if isinstance(each, FileHome))]
+    found = {str(each): each for each in near}
+    own = str(_resolved(ledger))
+    return [
+        each for name, each in sorted(found.items()) if name != own and _protects(each, content)
+    ]
 
 
-def in_reach(folder: Path) -> list[Path]:
+def in_reach(folder: Path) -> list[LedgerHome]:
     """The ledgers of a folder and of the user's index."""
-    return sorted({*_in_folder(folder), *_indexed()})
+    near = [*FileHome(folder.resolve() / "x.ledger").neighbours(), *_indexed()]
+    return [each for _, each in sorted({str(each): each for each in near}.items())]
 
 
-def note_ledger(ledger: Path) -> None:
-    """Enter a ledger in the user's index; those that are gone are left out."""
-    index = index_path()
-    if index is None or ledger.resolve() in (known := _indexed()):
+def note_ledger(ledger: LedgerHome) -> None:
+    """Enter a ledger in the user's index, without a password; those that are gone are left out."""
+    index, own = index_path(), str(_resolved(ledger))
+    if index is None or own in (known := [str(each) for each in _indexed()]):
         return
     with suppress(OSError):
         index.parent.mkdir(parents=True, exist_ok=True)
         draft = index.with_name(f"{index.name}-{os.getpid()}")
-        draft.write_text("".join(f"{path}\n" for path in [*known, ledger.resolve()]), "utf-8")
+        draft.write_text("".join(f"{each}\n" for each in [*known, own]), "utf-8")
         draft.replace(index)
 
 
-def _in_folder(folder: Path) -> list[Path]:
-    try:
-        return [path.resolve() for path in folder.glob("*.ledger") if path.is_file()]
-    except OSError:
-        return []
+def _resolved(ledger: LedgerHome) -> LedgerHome:
+    """The same ledger, by the one name that its file has."""
+    return FileHome(ledger.path.resolve()) if isinstance(ledger, FileHome) else ledger
 
 
-def _indexed() -> list[Path]:
-    """The ledgers of the index that still exist."""
+def _indexed() -> list[LedgerHome]:
+    """The ledgers of the index: files that still exist, and addresses in databases."""
     index = index_path()
     if index is None:
         return []
     try:
-        lines = index.read_text("utf-8").splitlines()
-        return [Path(line) for line in lines if line and Path(line).is_file()]
+        lines = [line for line in index.read_text("utf-8").splitlines() if line]
+        kept = [line for line in lines if is_database_url(line) or Path(line).is_file()]
+        return [home_of(line) for line in kept]
     except (OSError, ValueError):
         return []
 
@@ -76,14 +90,22 @@ def index_path() -> Path | None:
     return Path(state) / "holdfast" / "ledgers"
 
 
-def _protects(ledger: Path, content: str) -> bool:
+def _protects(ledger: LedgerHome, content: str) -> bool:
+    try:
+        text = _first_text(ledger)
+        stored = json.loads(text)["fingerprint"]
+        return compare_digest(stored, keyed_print(known_secret(ledger), content))
+    except (HoldfastError, OSError, LookupError, TypeError, ValueError, sqlite3.Error):
+        return False
+
+
+def _first_text(ledger: LedgerHome) -> str:
+    if not isinstance(ledger, FileHome):
+        with ledger.records() as records:
+            ((_, text, _),) = records.entries(1, 1)
+        return text
     # Nothing is made beside a ledger that is only looked at, and its first entry never changes.
     address = f"file:{quote(str(ledger))}?mode=ro&immutable=1"
-    try:
-        secret = ledger.with_name(f"{ledger.name}-secret").read_bytes()
-        with closing(sqlite3.connect(address, uri=True)) as connection:
-            ((text,),) = connection.execute("SELECT text FROM entries WHERE seq = 1").fetchall()
-        stored = json.loads(text)["fingerprint"]
-        return compare_digest(stored, keyed_print(secret, content))
-    except (OSError, LookupError, TypeError, ValueError, sqlite3.Error):
-        return False
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        ((text,),) = connection.execute("SELECT text FROM entries WHERE seq = 1").fetchall()
+    return str(text)

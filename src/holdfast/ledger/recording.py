@@ -78,10 +78,12 @@ def recorded(
         mechanism=mechanism.name,
         receipt=receipt,
         variance=offer.variance,
-        revealed=revealed(offer, release),
+        revealed=revealed(offer, release, asked.follows),
+        reach=None if offer.claim is None else offer.radius,
         bits=offer.bits,
         rows=release.rows,
         rule=None if offer.bits is None or offer.extra is None else rule_from(offer.extra["rule"]),
+        profile=offer.profile,
     )
 
 
@@ -105,10 +107,8 @@ def in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
 
 def releases_of(seq: int, body: dict[str, Any], pending: Pending) -> list[Release]:
     """The answers that follow from a batch's symbols; they must be the ones that are stated."""
-    releases = [
-        pending.mechanism.settle(asked.offer, symbol)
-        for asked, symbol in zip(pending.asked, body["symbols"], strict=True)
-    ]
+    offers = [asked.offer for asked in pending.asked]
+    releases = pending.mechanism.settle(offers, body["symbols"])
     if settlement(body["at"], pending.seq, body["symbols"], releases) != body:
         raise LedgerTampered(
             f"entry {seq} of the ledger states answers that do not follow from its symbols."

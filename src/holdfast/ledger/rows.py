@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.data.files import FileSample, FileStamp
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
@@ -46,7 +47,7 @@ class Rows:
     @classmethod
     def of_ledger(cls, store: Store, data: Any, table: str | None) -> Rows:
         """A table for an existing ledger: it may know which one of a database, and CSV's types."""
-        known, source = recall(store.path, store.secret), _source(data)
+        known, source = recall(store.home, store.secret), _source(data)
         if table is None and known is not None and known.source == source:
             table = known.table
 
@@ -70,14 +71,14 @@ class Rows:
         same = has_shape(opening, self.sample)
         if not same or self._print(store.secret) != opening.fingerprint:
             raise DataChanged(
-                f"the table is not the one of the ledger {str(store.path)!r} "
+                f"the table is not the one of the ledger {str(store.home)!r} "
                 f"({opening.terms.rows:,} rows, {len(opening.schema.types)} columns): a row, a "
                 "cell, a column or a type differs. Open the original table, or a new ledger for "
                 "this one."
             )
         found = self._whereabouts(opening.fingerprint)
         if found is not None and found != self.known:
-            note(store.path, store.secret, found)
+            note(store.home, store.secret, found)
 
     def _print(self, secret: bytes) -> str:
         """What the ledger writes for these rows; files not touched since are not read again."""
@@ -97,5 +98,10 @@ class Rows:
 
 
 def _source(data: Any) -> str | None:
-    """The path or glob, as it is from everywhere; None for data in memory."""
+    """The path or glob, as it is from everywhere, or the address of a database without password.
+
+    None for data in memory.
+    """
+    if is_database_url(data):
+        return str(DatabaseUrl.read("data", data))
     return os.path.abspath(data) if isinstance(data, str | Path) else None

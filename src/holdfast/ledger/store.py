@@ -1,94 +1,99 @@
-"""Where the ledger lives: one SQLite file in WAL mode with full synchronisation.
+"""A ledger, opened: its entries in order and sealed, whatever keeps their rows (`records`).
 
-A commit that returned is on the disk. One writer at a time: a second SQLite file beside the ledger
-is the lock, held over reserve, data and settle. The system frees it when a process dies, so an
-unfinished entry seen under the lock is one whose process crashed. The secret beside the ledger
-(mode 0600) addresses the noise and seals the newest entry; it is never in the ledger.
+One writer at a time holds the ledger over reserve, data and settle, and a commit that returned is
+durable. The secret (a file, mode 0600) addresses the noise and seals the newest entry; it is never
+in the ledger.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-import sqlite3
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import HoldfastError, InvalidArgument, LedgerBusy, LedgerUnavailable
-from holdfast.ledger import filing
-from holdfast.ledger.chain import GENESIS, Row, canonical, chained, link, seal
-from holdfast.ledger.durable import sync_folder, write_new
-from holdfast.ledger.filing import Filed, Found, Kept
-from holdfast.ledger.reader import SECRET_BYTES, Reader, beside, known_secret, require_ledger
-from holdfast.ledger.trouble import busy, plainly, unavailable
+from holdfast.errors import LedgerBusy, LedgerUnavailable
+from holdfast.ledger.chain import GENESIS, Row, chained, seal
+from holdfast.ledger.filing import Filed, Found, Kept, sealed_checkpoint, sealed_places
+from holdfast.ledger.homes import home_of
+from holdfast.ledger.reader import SECRET_BYTES, Reader, known_secret
+from holdfast.ledger.records import Addition, Keeper, LedgerHome
+from holdfast.ledger.trouble import busy, was_moved
 
 __all__ = ["Store"]
 
-_SCHEMA = (
-    "CREATE TABLE entries (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL) STRICT",
-    "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seal TEXT NOT NULL) STRICT",
-    *filing.SCHEMA,
-)
-_LOG_PAGES = 100
-
 
 class Store:
-    """One ledger file, opened. What was read from it is remembered by the transcript, not here.
+    """One ledger. What was read from it is remembered by the transcript, not here.
 
-    `guard` is held while a transcript and the file must agree: threads may share a store.
+    Threads may share a store. `guard` is held for the moments in which a transcript and the ledger
+    must agree, never while rows are read: who only looks does not wait for a scan.
     """
 
-    def __init__(self, path: Path, secret: bytes) -> None:
-        self.path = path
+    def __init__(self, home: LedgerHome, secret: bytes, keeper: Keeper) -> None:
+        self.home = home
         self.secret = secret
-        self._process, self._closed = os.getpid(), False
-        self._lock = _lock(path)
-        try:
-            self._connection = _connect(path)
-        except BaseException:
-            self._lock.close()
-            raise
-        self._reader = Reader(path, secret, self._connection)
+        self._process, self._closed, self._answering = os.getpid(), False, False
+        self._keeper = keeper
+        self._reader = Reader(home, secret, keeper.records)
         self.guard = self._reader.guard
-        # A store that nobody holds any more lets go of its files by itself, and quietly.
-        for connection in (self._connection, self._lock):
-            weakref.finalize(self, _let_go, self._process, connection)
+        self._turn = threading.RLock()  # of the thread that asks; taken before the guard
+        # A store that nobody holds any more lets go of its ledger by itself, and quietly.
+        weakref.finalize(self, _let_go, self._process, keeper)
 
     @classmethod
-    def create(cls, path: Path, opening: Callable[[bytes], dict[str, Any]], timeout: float) -> None:
+    def create(
+        cls,
+        ledger: str | Path | LedgerHome,
+        opening: Callable[[bytes], dict[str, Any]],
+        timeout: float,
+    ) -> None:
         """Make a ledger, whole or not at all; `opening` says its first entry, given its secret.
 
         If another process was quicker, its ledger stays.
         """
-        if not path.parent.is_dir():
-            raise InvalidArgument(
-                f"the ledger is {str(path)!r}, and there is no folder {str(path.parent)!r}; "
-                "create it first."
-            )
-        with closing(_lock(path)) as lock, _held(lock, path, timeout):
-            if not path.exists():
-                _make(path, opening)
+        secret = secrets.token_bytes(SECRET_BYTES)
+        rows = chained([opening(secret)], 0, GENESIS)
+        home_of(ledger).create(secret, _addition(secret, 0, GENESIS, rows), timeout)
 
     @classmethod
-    def open(cls, path: Path) -> Store:
+    def open(cls, ledger: str | Path | LedgerHome) -> Store:
         """An existing ledger; nothing is verified until `news` is read."""
-        require_ledger(path)
-        return cls(path, known_secret(path))
+        home = home_of(ledger)
+        keeper = home.keeper()
+        try:
+            moved = keeper.moved()
+            if moved is not None:
+                raise was_moved(home, moved)
+            return cls(home, known_secret(home), keeper)
+        except BaseException:
+            keeper.close()
+            raise
 
     @contextmanager
     def exclusive(self, timeout: float) -> Iterator[None]:
         """Be the only one, of all threads and processes, that asks questions of this ledger."""
         self.require_usable()
-        if not self.guard.acquire(timeout=timeout):
-            raise busy(self.path, timeout)
+        if not self._turn.acquire(timeout=timeout):
+            raise busy(self.home, timeout)
         try:
-            with _held(self._lock, self.path, timeout):
-                yield
+            if self._answering:
+                raise LedgerBusy(
+                    f"the ledger {str(self.home)!r} is answering a question in this very thread; "
+                    "nothing was asked and nothing was spent. Ask when that one is answered."
+                )
+            with self._keeper.held(timeout):
+                self._answering = True
+                try:
+                    yield
+                finally:
+                    self._answering = False
         finally:
-            self.guard.release()
+            self._turn.release()
 
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
@@ -112,28 +117,34 @@ class Store:
         head: str,
         checkpoint: str | None = None,
     ) -> list[Row]:
-        """Write the entries that follow entry `after`, all on the disk when this returns, or none.
+        """Write the entries that follow entry `after`, all durable when this returns, or none.
 
         With each, what is to be found of it is filed, and with all a `checkpoint` of what was
         before them. To be called under `exclusive`, with all news read.
         """
         rows = chained([body for body, _ in entries], after, head)
-        with self.guard, plainly(self.path):
-            connection = self._connection
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                for row, (_, filed) in zip(rows, entries, strict=True):
-                    _insert(connection, self.secret, row)
-                    filing.file_answers(connection, self.secret, filed, row)
-                if checkpoint is not None:
-                    filing.keep(connection, self.secret, checkpoint)
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:  # something failed, the commit itself perhaps
-                    connection.execute("ROLLBACK")
+        filed = [filed for _, filed in entries]
+        addition = _addition(self.secret, after, head, rows, filed, checkpoint)
+        with self.guard:
+            self._keeper.append(addition)
         seq, _, hashed = rows[-1]
         self._reader.witness.note(seq, hashed)
         return rows
+
+    def file(self, name: str) -> bytes | None:
+        """What was kept under a name beside the entries; None if there is nothing."""
+        self.require_usable()
+        return self._reader.file(name)
+
+    def file_name(self, name: str) -> str:
+        """What people call it."""
+        return self._reader.file_name(name)
+
+    def keep_file(self, name: str, content: bytes) -> None:
+        """Keep content under a name beside the entries, durably when this returns."""
+        self.require_usable()
+        with self.guard:
+            self._keeper.keep_file(name, content)
 
     def require_usable(self) -> None:
         """Refuse a store that is closed, or that a fork took along from another process.
@@ -142,121 +153,45 @@ class Store:
         """
         if self._forked:
             raise LedgerUnavailable(
-                f"the ledger {str(self.path)!r} was opened by process {self._process}, of which "
+                f"the ledger {str(self.home)!r} was opened by process {self._process}, of which "
                 "this one is a fork: what reads tables hangs in forks. Start processes by 'spawn' "
                 "or 'forkserver' and open it there. Nothing was asked and nothing was spent."
             )
         if self._closed:
-            raise LedgerUnavailable(f"the ledger {str(self.path)!r} is closed; open it again.")
+            raise LedgerUnavailable(f"the ledger {str(self.home)!r} is closed; open it again.")
 
     @property
     def _forked(self) -> bool:
         return os.getpid() != self._process
 
     def close(self) -> None:
-        """Let go of the files; in a fork they are left to the process that opened them."""
+        """Let go of the ledger; in a fork it is left to the process that opened it."""
         if self._forked:
             return
-        with self.guard:
+        with self._turn, self.guard:
             self._closed = True
-            self._connection.close()
-            self._lock.close()
+            self._keeper.close()
 
 
-def _let_go(process: int, connection: sqlite3.Connection) -> None:
+def _let_go(process: int, keeper: Keeper) -> None:
     if os.getpid() == process:
-        connection.close()
+        keeper.close()
 
 
-def _make(path: Path, opening: Callable[[bytes], dict[str, Any]]) -> None:
-    """Under the lock: a draft, then the secret, and last the name that makes the ledger exist.
-
-    A draft that is found here is of a process that died in between: its secret was never used.
-    """
-    draft, hidden = beside(path, "draft"), beside(path, "secret")
-    if hidden.exists() and not draft.exists():
-        raise InvalidArgument(
-            f"there is a secret {str(hidden)!r} without its ledger; restore the ledger, or remove "
-            "the secret if no answer was ever given with it."
-        )
-    secret = secrets.token_bytes(SECRET_BYTES)
-    text = canonical(opening(secret))
-    try:
-        for leftover in ("secret", "draft-journal", "draft-wal", "draft-shm", "draft"):
-            beside(path, leftover).unlink(missing_ok=True)
-        with plainly(path), closing(_connect(draft, journal="DELETE")) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            for statement in _SCHEMA:
-                connection.execute(statement)
-            connection.execute("INSERT INTO head VALUES (1, '')")
-            _insert(connection, secret, (1, text, link(GENESIS, text)))
-            connection.execute("COMMIT")
-            connection.execute("PRAGMA journal_mode = WAL")  # all is in the file that is renamed
-        # Of a ledger that was removed by hand:
-        for stale in ("wal", "shm", "journal", "newest", "files"):
-            beside(path, stale).unlink(missing_ok=True)
-        write_new(hidden, secret)
-        draft.rename(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        if isinstance(error, HoldfastError):
-            raise
-        raise unavailable(path, error) from error
-
-
-def _insert(connection: sqlite3.Connection, secret: bytes, row: Row) -> None:
-    seq, _, hashed = row
-    connection.execute("INSERT INTO entries VALUES (?, ?, ?)", row)
-    connection.execute("UPDATE head SET seal = ?", (seal(secret, seq, hashed),))
-
-
-def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
-    with plainly(path):
-        connection = sqlite3.connect(
-            path, timeout=60.0, isolation_level=None, check_same_thread=False
-        )
-        try:
-            connection.execute(f"PRAGMA journal_mode = {journal}")
-            connection.execute("PRAGMA synchronous = FULL")
-            # A short log is soon written over in place: a commit that makes the file longer waits
-            # for the file system's journal, too.
-            connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-
-def _lock(path: Path) -> sqlite3.Connection:
-    """The lock of a ledger, free. It is an empty file, and who holds it writes nothing.
-
-    With its journal in memory: on the disk it would be made and removed by every holder, and their
-    commits would wait for that, too.
-    """
-    with plainly(path):
-        lock = sqlite3.connect(beside(path, "lock"), isolation_level=None, check_same_thread=False)
-        try:
-            lock.execute("PRAGMA journal_mode = MEMORY")  # it reads, and need not wait for a holder
-        except BaseException:
-            lock.close()
-            raise
-        return lock
-
-
-@contextmanager
-def _held(lock: sqlite3.Connection, path: Path, timeout: float) -> Iterator[None]:
-    if lock.in_transaction:
-        raise LedgerBusy(
-            f"the ledger {str(path)!r} is answering a question in this very thread; nothing was "
-            "asked and nothing was spent. Ask when that one is answered."
-        )
-    try:
-        with plainly(path):
-            lock.execute(f"PRAGMA busy_timeout = {int(1000 * timeout)}")
-            lock.execute("BEGIN IMMEDIATE")
-    except LedgerBusy as error:
-        raise busy(path, timeout) from error
-    try:
-        yield
-    finally:
-        lock.execute("ROLLBACK")
+def _addition(
+    secret: bytes,
+    after: int,
+    head: str,
+    rows: Sequence[Row],
+    filed: Sequence[Sequence[Filed]] = (),
+    checkpoint: str | None = None,
+) -> Addition:
+    """Entries with everything that is sealed in their commit."""
+    seq, _, hashed = rows[-1]
+    places = [
+        place
+        for row, answers in zip(rows, filed, strict=False)
+        for place in sealed_places(secret, answers, row)
+    ]
+    kept = None if checkpoint is None else sealed_checkpoint(secret, checkpoint)
+    return Addition(after, head, rows, seal(secret, seq, hashed), places, kept)

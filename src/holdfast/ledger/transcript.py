@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.alike import alike
-from holdfast.ledger.attachments import AttachedColumn, Attachments
+from holdfast.ledger.attachments import ATTACHING, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, canonical, verify
 from holdfast.ledger.entries import Asked, Opening, Recorded
 from holdfast.ledger.filing import KEY, Filed, Found, Kept, told_filing
@@ -32,10 +32,12 @@ from holdfast.ledger.recording import (
 )
 from holdfast.ledger.wholes import read_whole
 from holdfast.mechanisms.account import Account, Closed
-from holdfast.mechanisms.catalogue import built, checking
+from holdfast.mechanisms.catalogue import built, claiming
+from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.described import DESCRIBED
-from holdfast.mechanisms.mechanism import Checker, Mechanism, Release
+from holdfast.mechanisms.mechanism import Checker, Mechanism, Symbol
 from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.walk import Answered
 from holdfast.statistics.table import Table
 
 __all__ = ["Transcript"]
@@ -52,8 +54,7 @@ class Transcript:
     """
 
     def __init__(self) -> None:
-        self.count = 0
-        self.head = GENESIS
+        self.count, self.head = 0, GENESIS
         self._first = GENESIS  # the hash of the opening entry
         self._past: Past | None = None  # where the answers are that were folded by a checkpoint
         self._skipped = 0  # how many entries it folded
@@ -61,6 +62,7 @@ class Transcript:
         self._opening: Opening | None = None
         self._mechanism: Mechanism | None = None
         self.checker: Checker | None = None  # what checks guesses, if anything does
+        self.gate: Checker | None = None  # what gates, likewise
         self.describing: Mechanism | None = None  # what answers described questions, if anything
         self.attached = Attachments()
         self.account = Account()
@@ -92,7 +94,7 @@ class Transcript:
         with reading_entry("the checkpoint"):
             self._apply(1, json.loads(text), hashed)
             self.account = Account.from_dict(body["account"])
-            self.attached = Attachments.read(body["attached"])
+            self.attached = Attachments.read(body["attached"], self.opening.schema.types)
         self.count, self.head, self._numbered = body["count"], body["head"], body["lines"]
         self._past, self._skipped, self._kept = past, self.count, (self.count, 0)
 
@@ -128,13 +130,15 @@ class Transcript:
             return []
         return [
             Filed(asked.offer.question, asked.offer.number, number or 0, self.account.nats)
-            for asked, number in self._numbering(self.pending)
+            for asked, number in self._numbering(self.pending, body["symbols"])
         ]
 
-    def _numbering(self, pending: Pending) -> list[tuple[Asked, int | None]]:
+    def _numbering(
+        self, pending: Pending, symbols: Iterable[Symbol]
+    ) -> list[tuple[Asked, int | None]]:
         """The looks of a batch with their lines: a part has none, what it is a part of does."""
-        lines = counting(self._numbered + 1)
-        return [(asked, None if asked.is_part else next(lines)) for asked in pending.asked]
+        lines, looks = counting(self._numbered + 1), zip(pending.asked, symbols, strict=True)
+        return [(asked, next(lines) if asked.is_line(symbol) else None) for asked, symbol in looks]
 
     @property
     def looks(self) -> Mapping[str, Sequence[Recorded]]:
@@ -159,7 +163,7 @@ class Transcript:
         return self._lines
 
     def newest(self, many: int) -> Sequence[Recorded]:
-        """The last looks that were folded here, so that no past is read for them."""
+        """The last looks that were folded here."""
         return self._answers[len(self._answers) - many :]
 
     @property
@@ -255,7 +259,7 @@ class Transcript:
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Those that may have written to this ledger, by the names it calls them."""
-        found = (self.mechanism, self.checker, self.describing)
+        found = (self.mechanism, self.checker, self.gate, self.describing)
         return {each.name: each for each in found if each is not None}
 
     def apply(self, entries: Iterable[tuple[int, str, str]]) -> None:
@@ -283,7 +287,7 @@ class Transcript:
                 self._abandon(seq, body)
             case "close/1" | "retire/1":
                 self._close(seq, body)
-            case "attach/1":
+            case kind if kind in ATTACHING:
                 self._attach(seq, body)
             case kind:
                 raise LedgerTampered(
@@ -296,7 +300,8 @@ class Transcript:
             raise LedgerTampered(f"entry {seq} of the ledger opens it a second time.")
         self._first = receipt
         self._opening = opening = Opening.read(body)
-        self.checker = checking(opening.mechanism, opening.terms)
+        self.checker = claiming(opening.mechanism, opening.terms, CHECKS)
+        self.gate = claiming(opening.mechanism, opening.terms, GATES)
         self._mechanism = built(opening.mechanism, opening.terms)
         self.describing = DESCRIBED if opening.terms.describes else None
 
@@ -317,7 +322,8 @@ class Transcript:
     def _settle(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         pending = self._finish(seq, body)
         releases = releases_of(seq, body, pending)
-        for answer in self.answered(pending, releases, body["at"], receipt):
+        told = Answered(body["symbols"], releases)
+        for answer in self.answered(pending, told, body["at"], receipt):
             self._answers.append(answer)
             self._looks.setdefault(answer.question, []).append(answer)
             if answer.number is not None:
@@ -325,14 +331,13 @@ class Transcript:
         offers = [asked.offer for asked in pending.asked]
         self.account = pending.mechanism.advance(self.account, offers, releases)
 
-    def answered(
-        self, pending: Pending, releases: Sequence[Release], at: str, receipt: str
-    ) -> list[Recorded]:
+    def answered(self, pending: Pending, found: Answered, at: str, receipt: str) -> list[Recorded]:
         """The looks of a batch as they are told once it is settled."""
         leaked, mechanism = self.account.nats, pending.mechanism
+        numbered = self._numbering(pending, found.symbols)
         return [
             recorded(asked, release, at, receipt, leaked, mechanism, number)
-            for (asked, number), release in zip(self._numbering(pending), releases, strict=True)
+            for (asked, number), release in zip(numbered, found.releases, strict=True)
         ]
 
     def _tell(self, seq: int, body: dict[str, Any], receipt: str) -> None:
@@ -356,10 +361,9 @@ class Transcript:
             self._keys[key] = seq
 
     def _attach(self, seq: int, body: dict[str, Any]) -> None:
-        column, named = AttachedColumn.read(body), self.opening.table.schema.types
-        if self.pending is not None or not self.attached.may_follow(column, named):
-            raise LedgerTampered(f"entry {seq} of the ledger cannot attach {column.name!r} now.")
-        self.attached = self.attached.after(column)
+        if self.pending is not None:
+            raise LedgerTampered(f"entry {seq} of the ledger attaches in the middle of a batch.")
+        self.attached = self.attached.after(body, self.opening.schema.types)
 
     def _number(self, line: Recorded) -> None:
         self._numbered += 1

@@ -197,7 +197,9 @@ def _unfinished(transcript: Transcript) -> list[Recorded]:
 
 _REASONS = {
     "confirmed": "guess and check: an interval valid for this question lies inside the claim",
-    "surprise": "guess and check: the claim was not implied, so it was answered with bounded noise",
+    "not confirmed": "guess and check: no interval valid for this question lies inside the claim",
+    "shown": "gate: a test valid for this question rejects everything else",
+    "not shown": "gate: the test leaves it open, and nothing is claimed",
 }
 
 
@@ -231,6 +233,7 @@ def explanation(transcript: Transcript) -> str:
         "Columns:",
         *(f"  {line}" for line in str(opening.schema).splitlines()),
         *(f"Attached: {column}." for column in transcript.attached),
+        *(f"Incumbent: {promotion}." for promotion in transcript.attached.promotions),
         "",
     ]
     view = view_of(transcript, "")

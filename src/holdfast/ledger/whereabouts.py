@@ -14,15 +14,15 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from holdfast.data.files import FileStamp
 from holdfast.ledger.chain import keyed
+from holdfast.ledger.records import LedgerHome
 
 __all__ = ["Whereabouts", "note", "recall"]
 
-_PURPOSE = "holdfast files/1"
+_FILE, _PURPOSE = "files", "holdfast files/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class Whereabouts:
     print_: str = ""
 
 
-def note(ledger: Path, secret: bytes, found: Whereabouts) -> None:
+def note(ledger: LedgerHome, secret: bytes, found: Whereabouts) -> None:
     """Keep it beside the ledger, for its owner only."""
-    path = _beside(ledger)
+    path = ledger.beside(_FILE)
     facts = json.dumps(asdict(found))
     text = json.dumps({"facts": facts, "seal": keyed(secret, _PURPOSE, facts)})
     draft = path.with_name(f"{path.name}-{os.getpid()}")
@@ -56,20 +56,16 @@ def note(ledger: Path, secret: bytes, found: Whereabouts) -> None:
             draft.unlink(missing_ok=True)
 
 
-def recall(ledger: Path, secret: bytes) -> Whereabouts | None:
+def recall(ledger: LedgerHome, secret: bytes) -> Whereabouts | None:
     """What was kept; nothing, if it is not there or was not written by the ledger's owner."""
     try:
-        text = json.loads(_beside(ledger).read_text(encoding="utf-8"))
+        text = json.loads(ledger.beside(_FILE).read_text(encoding="utf-8"))
         facts: str = text["facts"]
         if not hmac.compare_digest(text["seal"], keyed(secret, _PURPOSE, facts)):
             return None
         return _read(json.loads(facts))
     except (OSError, LookupError, RecursionError, TypeError, ValueError):
         return None
-
-
-def _beside(ledger: Path) -> Path:
-    return ledger.with_name(f"{ledger.name}-files")
 
 
 def _read(facts: dict[str, Any]) -> Whereabouts:

@@ -7,7 +7,7 @@ audit comes to the same from the looks alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -17,12 +17,16 @@ from holdfast.ledger.entries import Recorded, Request, lies_in
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.play import Estimate, Joined, Subquestion
-from holdfast.statistics.playing import Due, is_whole, play_of, played
+from holdfast.statistics.playing import Due, Verb, is_whole, play_of, played
 from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Followed", "read_whole", "rebuilt", "whole"]
 
-_WORST_FIRST = ("surprise", "answered", "confirmed")
+_WORST_FIRST = ("answered", "confirmed")
+_CLAIMED: Mapping[Verb, tuple[str, str]] = {
+    "check": ("confirmed", "not confirmed"),
+    "gate": ("shown", "not shown"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +63,7 @@ def whole(
     silent = is_whole(found.interval, question) and (found.value is None or terms.promises)
     middle = low + (high - low) / 2  # of an interval that says something
     return {
-        "status": "says nothing"
-        if silent
-        else _status(request, found.interval, followed, list(own.values()), terms),
+        "status": _status(request, found.interval, followed, own, terms, silent=silent),
         "value": None if silent else middle if found.value is None else found.value,
         "interval": [low, high],
         "charge": sum((each.charge for each in own.values()), 0.0),
@@ -73,15 +75,32 @@ def _status(
     request: Request,
     interval: Interval,
     followed: Followed,
-    own: Sequence[Recorded],
+    own: Collection[int | None],
     terms: Terms,
+    *,
+    silent: bool,
 ) -> str:
-    """A check with a number is confirmed or a surprise; else what became of the looks for it."""
-    statuses = {each.status for each in own or followed.looks}
+    """A claim is confirmed or shown, or not; else what became of the looks for it."""
+    statuses = {each.status for each in followed.looks}
     if "no promise" in statuses:
-        return "no promise"
+        return "says nothing" if silent else "no promise"
+    if request.verb != "ask":
+        made, unmade = _CLAIMED[request.verb]
+        if request.guess is not None and not silent:
+            return made if _is_implied(request, interval, followed, terms) else unmade
+        if unmade in statuses:
+            return unmade
+    if silent:
+        return "says nothing"
+    asked = {each.status for each in followed.looks if each.look in own} or statuses
+    # Something may follow from looks of which none says anything by itself.
+    return next((each for each in _WORST_FIRST if each in asked), "answered")
+
+
+def _is_implied(request: Request, interval: Interval, followed: Followed, terms: Terms) -> bool:
+    """Whether what was claimed of a question, or of all its parts, follows from what was found."""
     if request.guess is None:
-        return next(each for each in _WORST_FIRST if each in statuses)
+        return False
     t = terms.half_width if request.tolerance is None else request.tolerance
     reach = t * (request.high - request.low)
     about = request.guess - reach <= interval.low and interval.high <= request.guess + reach
@@ -90,7 +109,7 @@ def _status(
         for part, look in zip(followed.parts, followed.looks, strict=False)
         if part.guess is not None
     ]
-    return "confirmed" if about or (claims and all(claims)) else "surprise"
+    return (about and request.side is None) or (bool(claims) and all(claims))
 
 
 def rebuilt(
@@ -108,7 +127,16 @@ def rebuilt(
         return [each.estimate for each in own]
 
     t = terms.half_width if request.tolerance is None else request.tolerance
-    play = play_of(question, request.guess, t, once=once, side=request.side)
+    described = next((question for each in looks if each.bits is not None), None)
+    play = play_of(
+        question,
+        request.guess,
+        t,
+        once=once,
+        side=request.side,
+        verb=request.verb,
+        described=described,
+    )
     try:
         (joined,) = played([play], put)
     except Refused:
@@ -147,5 +175,6 @@ def _claim(request: Request) -> tuple[float, float] | None:
     """What was claimed of one side, as parts of the range."""
     if request.side is None or request.guess is None:
         return None
-    bound = (request.guess - request.low) / (request.high - request.low)
+    width = request.high - request.low
+    bound = (request.guess - request.low) / width if width else 0.0
     return (0.0, bound) if request.side == "at most" else (bound, 1.0)

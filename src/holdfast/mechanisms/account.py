@@ -27,7 +27,10 @@ class Closed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Questions asked, nats leaked, described answers, checks made and surprises met so far.
+    """Questions asked, nats leaked, described answers, claims made and how they came out so far.
+
+    `claims` counts every look at one, `checks` those that were decided, with their `surprises`, and
+    `gates` likewise with those `shown`.
 
     Once it is `closed`, nothing but described questions is answered.
 
@@ -41,6 +44,9 @@ class Account:
     surprises: int = 0
     memory: Mapping[str, Any] = field(default_factory=dict)
     described: int = 0
+    claims: int = 0
+    gates: int = 0
+    shown: int = 0
     closed: Closed | None = None
 
     def require_in_use(self) -> None:
@@ -75,6 +81,9 @@ class Account:
             "described": self.described,
             "checks": self.checks,
             "surprises": self.surprises,
+            "claims": self.claims,
+            "gates": self.gates,
+            "shown": self.shown,
             "memory": dict(self.memory),
             "closed": None if self.closed is None else list(self.closed),
         }
@@ -84,8 +93,9 @@ class Account:
         spent = body["log_beta_spent"]
         leakage = LeakageAccount(body["asked"], body["nats"], -math.inf if spent is None else spent)
         closed = None if body["closed"] is None else Closed(*body["closed"])
-        memory = dict(body["memory"])
-        return cls(leakage, body["checks"], body["surprises"], memory, body["described"], closed)
+        names = ("checks", "surprises", "described", "claims", "gates", "shown")
+        counts = {name: body[name] for name in names}
+        return cls(leakage, memory=dict(body["memory"]), closed=closed, **counts)
 
     @property
     def asked(self) -> int:
@@ -94,8 +104,8 @@ class Account:
 
     @property
     def looks(self) -> int:
-        """Everything that was answered, the described ones too."""
-        return self.asked + self.described
+        """Everything that was looked at: asks, described questions and claims."""
+        return self.asked + self.described + self.claims
 
     @property
     def nats(self) -> float:

@@ -8,10 +8,10 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
+from holdfast.mechanisms.claims import Claims
 from holdfast.mechanisms.described_only import DESCRIBED_ONLY
 from holdfast.mechanisms.exact import EXACT
 from holdfast.mechanisms.gaussian import GAUSSIAN
-from holdfast.mechanisms.guess_and_check import GuessAndCheck
 from holdfast.mechanisms.kind import MechanismKind
 from holdfast.mechanisms.ladder import LADDER, PARAMETER_FREE_LADDER
 from holdfast.mechanisms.mechanism import Checker, Mechanism
@@ -25,7 +25,7 @@ from holdfast.mechanisms.thresholdout import THRESHOLDOUT
 from holdfast.mechanisms.typical import TYPICAL_GAUSSIAN, TYPICAL_LAPLACE
 from holdfast.theory.planning import Method, published_methods
 
-__all__ = ["CATALOGUE", "built", "checking", "kind_of", "methods"]
+__all__ = ["CATALOGUE", "built", "claiming", "kind_of", "methods"]
 
 CATALOGUE: Mapping[str, MechanismKind] = {
     kind.name: kind
@@ -78,9 +78,9 @@ def built(recorded: Mapping[str, Any], terms: Terms) -> Mechanism:
     return kind_of(recorded["name"]).build(terms, recorded["parameters"])
 
 
-def checking(recorded: Mapping[str, Any], terms: Terms) -> Checker | None:
-    """What checks guesses beside the mechanism that a ledger was opened with; None: nothing."""
+def claiming(recorded: Mapping[str, Any], terms: Terms, claims: Claims) -> Checker | None:
+    """What checks, or gates, beside the mechanism that a ledger was opened with; None: nothing."""
     kind = kind_of(recorded["name"])
-    if kind.checker is not None:
-        return kind.checker(terms, recorded["parameters"])
-    return GuessAndCheck() if kind.refuses_checks is None else None
+    if kind.claiming is not None:
+        return kind.claiming(terms, recorded["parameters"], claims)
+    return claims if kind.refuses_checks is None else None

@@ -9,19 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.described.gridded import Gridded
 from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.described.question import DescribedQuestion, Ground
-from holdfast.described.rounded import RoundedGroupMean, RoundedMean
-from holdfast.described.rule import Evidence, Rule
+from holdfast.described.rounded import (
+    RoundedContrast,
+    RoundedGroupMean,
+    RoundedMean,
+    RoundedOverlap,
+)
+from holdfast.described.rule import Evidence, Rule, Symbols, Told
 from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.release import each_settled
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
@@ -42,6 +49,8 @@ _RULES: Mapping[str, type[Any]] = {
     "grid/1": Gridded,
     "rounded mean/1": RoundedMean,
     "rounded group mean/1": RoundedGroupMean,
+    "rounded contrast/1": RoundedContrast,
+    "rounded overlap/1": RoundedOverlap,
 }
 _NAMES = {rule: name for name, rule in _RULES.items()}
 
@@ -85,10 +94,13 @@ class Described:
         ]
         return [look.symbols_of(each) for look, each in zip(looks, found, strict=True)]
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._told, offers, symbols)
+
+    def _told(self, offer: Offer, symbol: Symbol) -> Release:
         if not isinstance(symbol, list | tuple) or offer.extra is None:
             raise TypeError(f"a described answer needs whole numbers, not {symbol!r}")
-        found = rule_from(offer.extra["rule"]).found(tuple(symbol))
+        found = _told(rule_from(offer.extra["rule"]), tuple(symbol))
         if offer.extra["turned"]:
             found = found.turned()
         silent = found.value is None or tuple(found.interval) == (0.0, 1.0)
@@ -112,6 +124,12 @@ class Described:
 
 
 DESCRIBED = Described()
+
+
+@lru_cache(maxsize=1024)
+def _told(rule: Rule, symbols: Symbols) -> Told:
+    """What symbols stand for: needed when a batch is answered, and when it is read again."""
+    return rule.found(symbols)
 
 
 def ground_of(terms: Terms, table: Table) -> Ground | None:

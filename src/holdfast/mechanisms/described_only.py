@@ -51,7 +51,7 @@ class DescribedOnly:
     ) -> list[Symbol]:
         raise TypeError("what was refused has no answer")
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:  # noqa: ARG002
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:  # noqa: ARG002
         raise TypeError("what was refused has no answer")
 
     def advance(

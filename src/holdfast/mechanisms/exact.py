@@ -24,7 +24,7 @@ from holdfast.mechanisms.no_promise import (
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.release import value_of
+from holdfast.mechanisms.release import each_settled, value_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID
@@ -80,7 +80,10 @@ class Exact:
     ) -> list[Symbol]:
         return exact_symbols(offers, questions, sample)
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._told, offers, symbols)
+
+    def _told(self, offer: Offer, symbol: Symbol) -> Release:
         return unpromised_release(offer, value_of(offer, symbol))
 
     def advance(

@@ -13,7 +13,7 @@ from typing import Any
 
 from holdfast.mechanisms.kind import MechanismKind, Planned
 from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.limited_checks import limited_checks
+from holdfast.mechanisms.limited_claims import limited
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.mechanisms.transfer import Epoch, Transfer, transfer_from_dict
 from holdfast.mechanisms.transfer_plan import (
@@ -132,6 +132,6 @@ GAUSSIAN = MechanismKind(
     build=_build,
     refuses_checks=REFUSES_CHECKS,
     options=LEAKAGE_OPTIONS,
-    checker=lambda terms, parameters: limited_checks(_build(terms, parameters)),
+    claiming=lambda terms, parameters, claims: limited(_build(terms, parameters), claims),
     fault=lambda terms, parameters, asked: _build(terms, parameters).fault(terms, asked),
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.claims import Claims
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.planning import Method
@@ -52,7 +53,7 @@ class MechanismKind:
     given for the mechanism; it refuses (`ToleranceTooTight`) a half-width it cannot promise.
     `options` says what each of them is. A kind that is `trained` answers by what training rows say:
     it needs `train=`, and its wishes carry a guess without a claim. Guesses are checked beside it
-    by guess and check, unless it `refuses_checks`; with a `checker`, by what that makes of the
+    and gated by claims, unless it `refuses_checks`; with `claiming`, by what that makes of the
     parameters, and if that is None they are refused too. An audit makes every offer again; what it
     cannot see by that, an opening whose promise does not follow from what it says, a `fault` tells
     from the parameters, as far as so many questions go.
@@ -73,7 +74,7 @@ class MechanismKind:
     once: bool = False  # whether it answers one batch, and no more
     beside_described: bool = False  # whether its levels count what described answers leak
     private: bool = False  # whether all that it releases is differentially private
-    checker: Callable[[Terms, Mapping[str, Any]], Checker | None] | None = None
+    claiming: Callable[[Terms, Mapping[str, Any], Claims], Checker | None] | None = None
     fault: Callable[[Terms, Mapping[str, Any], int], str | None] | None = None
 
     @property

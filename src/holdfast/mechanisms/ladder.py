@@ -37,7 +37,7 @@ from holdfast.mechanisms.no_promise import (
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.release import cell_of
+from holdfast.mechanisms.release import cell_of, each_settled
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema, bounds_pair
@@ -187,7 +187,10 @@ class Ladder:
         variance = _paired_variance(averaged(question), best, sample)
         return gain > 0 and gain * gain * sample.n > variance
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._told, offers, symbols)
+
+    def _told(self, offer: Offer, symbol: Symbol) -> Release:
         if symbol == CONFIRMED:
             if offer.extra is None:
                 raise TypeError("there is no best so far that could stand")

@@ -25,7 +25,7 @@ from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
-from holdfast.mechanisms.release import released
+from holdfast.mechanisms.release import each_settled, released
 from holdfast.mechanisms.room import declared_left, require_room, too_tight
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.mechanisms.terms import Terms
@@ -33,8 +33,8 @@ from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Measured, Statistic, computing_error, measure
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.public_variance import same_cost_tolerance
-from holdfast.theory.base.safeside import largest_integer, round_down, round_up
-from holdfast.theory.leakage.equal_width import asks_fit, roundings_fit
+from holdfast.theory.base.safeside import round_down, round_up
+from holdfast.theory.leakage.equal_width import most_asks, most_roundings
 from holdfast.theory.leakage.release import discrete_uniform_for
 from holdfast.wording import plural
 
@@ -51,11 +51,11 @@ __all__ = [
     "tail_part",
 ]
 
-_Fits = Callable[[Concentration, int, float, float, float], bool]
+_Most = Callable[[Concentration, float, Callable[[int], float], float, int], int]
 
 _MOST_COUNTED = 5_000
-# Whether so many questions of equal half-width fit, by laws for which that takes no counting.
-_FITS: Mapping[Law, _Fits] = {UNIFORM: asks_fit, NO_NOISE: roundings_fit}
+# How many questions of equal half-width fit, by laws for which theory counts them.
+_MOST: Mapping[Law, _Most] = {UNIFORM: most_asks, NO_NOISE: most_roundings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,10 @@ class Leakage:
     ) -> list[Symbol]:
         return noisy_cells(self.law, offers, questions, sample, noise)
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._told, offers, symbols)
+
+    def _told(self, offer: Offer, symbol: Symbol) -> Release:
         return released(offer, symbol, "answered", offer.worst_charge)
 
     def advance(
@@ -117,13 +120,17 @@ class Leakage:
         return after_noise(account, offers, releases)
 
     def questions_left(self, terms: Terms, account: Account) -> int:
-        if self.law in _FITS:
-            return asks_left(terms, account, self.law)
-        return self._affordable(terms, account)
+        return self.questions_like(terms.concentration, terms, account)
 
-    def _affordable(self, terms: Terms, account: Account) -> int:
-        """How many more questions about means, at least; the grid's cost rounded up."""
-        profile, t, nats = terms.concentration, terms.half_width, account.nats
+    def questions_like(self, profile: Concentration, terms: Terms, account: Account) -> int:
+        """How many more questions of such a concentration can surely be asked."""
+        if self.law in _MOST:
+            return asks_left(terms, account, self.law, profile)
+        return self._affordable(profile, terms, account)
+
+    def _affordable(self, profile: Concentration, terms: Terms, account: Account) -> int:
+        """How many more questions, at least; the grid's cost rounded up."""
+        t, nats = terms.half_width, account.nats
         most, scale = min(declared_left(terms, account), _MOST_COUNTED), self.law.resolution
         fixed = None if self.calibration is None else self.calibration.grid(profile, GRID_ERROR)
         if self.calibration is not None and fixed is None:
@@ -246,18 +253,20 @@ def _too_wide(account: Account, tolerance: float, radius: float) -> Refused:
 def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float]) -> Account:
     """All questions of a batch are asked on one account, then all are charged.
 
-    A described question takes no share and is none of the number declared.
+    A described question or a claim takes no share and is none of the number declared.
     """
-    leakage, described = account.leakage, account.described
+    leakage, described, claims = account.leakage, account.described, account.claims
     for offer in offers:
-        if offer.bits is None:
-            leakage = leakage.ask(offer.log_share)
-        else:
+        if offer.bits is not None:
             described += 1
+        elif offer.prior is not None:
+            claims += 1
+        else:
+            leakage = leakage.ask(offer.log_share)
     for charge in charges:
         if charge > 0.0:  # nothing is added exactly
             leakage = leakage.charge(charge)
-    return replace(account, leakage=leakage, described=described)
+    return replace(account, leakage=leakage, described=described, claims=claims)
 
 
 def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Release]) -> Account:
@@ -279,17 +288,19 @@ class OnGrid:
         return round_up(self.profile.radius(log_p) + GRID_ERROR)
 
 
-def asks_left(terms: Terms, account: Account, law: Law = UNIFORM) -> int:
-    """How many more questions can surely be asked at the declared tolerance, one by one."""
-    if declared_left(terms, account) <= 0:
+def asks_left(
+    terms: Terms, account: Account, law: Law = UNIFORM, profile: Concentration | None = None
+) -> int:
+    """How many more questions can surely be asked at the declared tolerance, one by one.
+
+    They are means of all rows, or of a concentration that is given.
+    """
+    left = declared_left(terms, account)
+    if left <= 0:
         return 0
-    return largest_integer(
-        lambda k: _FITS[law](
-            OnGrid(terms.concentration),
-            k,
-            terms.half_width,
-            terms.log_share(account.asked + k),
-            account.nats,
-        ),
-        most=declared_left(terms, account),
-    )
+    on_grid = OnGrid(terms.concentration if profile is None else profile)
+
+    def log_share(k: int) -> float:
+        return terms.log_share(account.asked + k)
+
+    return _MOST[law](on_grid, terms.half_width, log_share, account.nats, left)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from holdfast.data.sample import Sample
 from holdfast.mechanisms.account import Account
@@ -21,8 +21,10 @@ from holdfast.theory.base.intervals import Interval
 __all__ = [
     "CONFIRMED",
     "Checker",
+    "Claim",
     "Mechanism",
     "Offer",
+    "Refuted",
     "Release",
     "Status",
     "Symbol",
@@ -30,12 +32,33 @@ __all__ = [
     "about",
 ]
 
-# What may cross the door: "confirmed", the number of a cell on the public grid, or the few numbers
-# of a described answer.
-Symbol = int | Literal["confirmed"] | tuple[int, ...]
-CONFIRMED: Literal["confirmed"] = "confirmed"
 # "no promise" is the status of what baselines show; its interval is the whole range.
-Status = Literal["answered", "confirmed", "surprise", "no promise", "says nothing"]
+Status = Literal[
+    "answered",
+    "confirmed",
+    "not confirmed",
+    "shown",
+    "not shown",
+    "no promise",
+    "says nothing",
+]
+# What may cross the door: which of two things became of a claim, the number of a cell on the public
+# grid, or the few numbers of a described answer.
+Symbol = int | Status | tuple[int, ...]
+CONFIRMED: Literal["confirmed"] = "confirmed"
+Claim = tuple[float, float]
+
+
+class Refuted(NamedTuple):
+    """A claim that was not confirmed: its look, and how far from the sample its test may reach.
+
+    So the sample's value is within the `radius` of an end of the claim, or outside it; None: who
+    knows.
+    """
+
+    look: int
+    claim: Claim
+    radius: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,31 +66,31 @@ class Wish:
     """What the analyst wants: a statistic, the half-width, and for a check what is claimed of it.
 
     A known `variance` may narrow the radius; with `narrow` the half-width shrinks with it, at the
-    same cost. `stated` tells that the claim is the analyst's own, and not a way to ask.
+    same cost. `stated` tells that the claim is the analyst's own, and not a way to ask, which has
+    to be answered; `gated`, that it is to be shown. A wish that `follows` a claim that was not
+    confirmed asks what is true instead. `moment` is a public guess of the second moment of what a
+    claim is about, in units where its range is [-1, 1].
     """
 
     question: Statistic
     tolerance: float
-    claim: tuple[float, float] | None = None
+    claim: Claim | None = None
     guess: float | None = None
     variance: KnownVariance | None = None
     narrow: bool = False
     stated: bool = False
+    gated: bool = False
+    follows: Refuted | None = None
+    moment: float | None = None
 
     def at_tolerance(self, tolerance: float) -> Wish:
-        """The same wish with another half-width; a claim on both sides of a guess follows."""
-        both_sides = self.guess is not None and self.claim == _around(self.guess, self.tolerance)
-        claim = _around(self.guess or 0.0, tolerance) if both_sides else self.claim
-        return replace(self, tolerance=tolerance, claim=claim)
+        """The same wish with another half-width."""
+        return replace(self, tolerance=tolerance)
 
 
 def about(question: Statistic, tolerance: float, guess: float) -> Wish:
     """The wish to check that a statistic is within the tolerance of a guess."""
-    return Wish(question, tolerance, _around(guess, tolerance), guess)
-
-
-def _around(guess: float, tolerance: float) -> tuple[float, float]:
-    return guess - tolerance, guess + tolerance
+    return Wish(question, tolerance, (guess - tolerance, guess + tolerance), guess)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +100,10 @@ class Offer:
     `tolerance` is the half-width, None where nothing is promised, and `log_share` ln of the part of
     the failure probability that it takes. `log_p` is the level of a concentration statement about
     the sample and `radius` what follows; None where none is made. `claim` is the interval of a
-    check, None for an ask; `prior` the public weight of a surprise. `profile` is the concentration
-    of the statistic where it is not that of a mean of all rows, `variance` the bound that narrowed
-    the radius. `bits` is the length of a described question, which takes no share. `extra` holds
-    plain values that only the mechanism itself reads.
+    check or a gate, None for an ask; `prior` the public weight of the symbol that is not expected
+    of it. `profile` is the concentration of the statistic where it is not that of a mean of all
+    rows, `variance` the bound that narrowed the radius. `bits` is the length of a described
+    question, which takes no share. `extra` holds plain values that only the mechanism itself reads.
     """
 
     number: int
@@ -91,7 +114,7 @@ class Offer:
     log_share: float | None = None
     log_p: float | None = None
     radius: float | None = None
-    claim: tuple[float, float] | None = None
+    claim: Claim | None = None
     guess: float | None = None
     prior: float | None = None
     profile: dict[str, Any] | None = None
@@ -178,8 +201,8 @@ class Mechanism(Protocol):
         """The one door: one symbol of the offer's public alphabet for each question."""
         ...
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
-        """The answer that a symbol stands for."""
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        """The answers that the symbols of a batch stand for."""
         ...
 
     def advance(

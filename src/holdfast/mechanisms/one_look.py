@@ -24,7 +24,7 @@ from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.no_promise import alphabet_log_charge
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import recorded_profile
-from holdfast.mechanisms.release import cell_of, value_of
+from holdfast.mechanisms.release import cell_of, each_settled, value_of
 from holdfast.mechanisms.room import declared_or_least, too_tight
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.question.row import GRID_ERROR
@@ -98,7 +98,10 @@ class OneLook:
     ) -> list[Symbol]:
         return exact_symbols(offers, questions, sample)
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._told, offers, symbols)
+
+    def _told(self, offer: Offer, symbol: Symbol) -> Release:
         value, interval = ordinary_interval(offer, symbol)
         return Release(offer.number, "answered", value, interval, offer.worst_charge)
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from holdfast.mechanisms.mechanism import Offer, Release, Status, Symbol
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["cell_of", "released", "value_of"]
+__all__ = ["cell_of", "each_settled", "released", "value_of"]
+
+
+def each_settled(
+    told: Callable[[Offer, Symbol], Release], offers: Sequence[Offer], symbols: Sequence[Symbol]
+) -> list[Release]:
+    """The answers of a batch, where each symbol stands for itself."""
+    return [told(offer, symbol) for offer, symbol in zip(offers, symbols, strict=True)]
 
 
 def cell_of(offer: Offer, symbol: Symbol) -> int:

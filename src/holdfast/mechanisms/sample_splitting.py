@@ -29,6 +29,7 @@ from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.one_look import ordinary_interval
+from holdfast.mechanisms.release import each_settled
 from holdfast.mechanisms.room import declared_left, declared_or_least, require_room, too_tight
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, GRID_ERROR
@@ -105,7 +106,10 @@ class SampleSplitting:
             )
         ]
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._told, offers, symbols)
+
+    def _told(self, offer: Offer, symbol: Symbol) -> Release:
         value, interval = ordinary_interval(offer, symbol)
         return Release(offer.number, "answered", value, interval, offer.worst_charge)
 

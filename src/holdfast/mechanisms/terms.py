@@ -19,7 +19,6 @@ from holdfast.data.sampling import Independent, Sampling, sampling_from_dict, sa
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import round_down
-from holdfast.theory.leakage.checks import declared_surprise_prior, surprise_prior
 from holdfast.theory.leakage.nats import fixed_share, open_ended_share
 from holdfast.wording import percent
 
@@ -70,6 +69,7 @@ class Terms:
     many of the `questions` may be refuted guesses: it sets their prior, and no promise rests on it.
     With a `design` (public columns) rows are still independent, but no longer alike; nor are they
     given other `public` columns, or given their `key`, by which values are attached later.
+    `candidates` is how many are gated at most.
     `assumes` is what the mechanism's promise rests on beside that, in words. `described_share` is
     the part of the failure probability for described questions; the ledger has the rest.
     """
@@ -86,6 +86,7 @@ class Terms:
     described_share: float = 0.0
     key: str | None = None
     public: tuple[str, ...] = ()
+    candidates: int | None = None
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
@@ -95,6 +96,8 @@ class Terms:
         if self.questions is not None:
             require.positive_integer("questions", self.questions)
         require.surprises(self.surprises, self.questions)
+        if self.candidates is not None:
+            require.positive_integer("candidates", self.candidates)
         require.between("described_share", self.described_share, 0.0, 1.0)
         _require_share(self.described, self.described_share)
 
@@ -184,12 +187,6 @@ class Terms:
             return open_ended_share(self.log_beta, number)
         return fixed_share(self.log_beta, self.questions)
 
-    def surprise_prior(self, checks: int, surprises: int, batch: int = 1) -> float:
-        """The public prior of a surprise, after so many, for each of a batch of checks."""
-        if self.surprises is None or self.questions is None:
-            return surprise_prior(checks, surprises, batch)
-        return declared_surprise_prior(self.surprises, self.questions)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for the ledger."""
         plain = {name: getattr(self, name) for name in self.__slots__}
@@ -215,6 +212,7 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "described": partial(require.one_of, "described", get_args(Describing)),
     "described_share": lambda value: require.between("described_share", value, 0.0, 1.0),
     "key": partial(require.text, "key"),
+    "candidates": partial(require.positive_integer, "candidates"),
     "public": lambda value: tuple(sorted(set(require.texts("public", value)))),
 }
 
@@ -233,6 +231,7 @@ class Declarations:
     described_share: float | None = None
     key: str | None = None
     public: tuple[str, ...] | None = None
+    candidates: int | None = None
 
     def __post_init__(self) -> None:
         for name, checked in _CHECKS.items():
@@ -272,4 +271,5 @@ class Declarations:
             described_share=share,
             key=self.key,
             public=self.public or (),
+            candidates=self.candidates,
         )

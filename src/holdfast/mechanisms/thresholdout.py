@@ -40,7 +40,7 @@ from holdfast.mechanisms.no_promise import (
     unpromised_release,
 )
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.release import value_of
+from holdfast.mechanisms.release import each_settled, value_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.statistic import Statistic, measure
@@ -124,7 +124,10 @@ class Thresholdout:
             symbols.append(held + shown if over else CONFIRMED)
         return symbols
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._told, offers, symbols)
+
+    def _told(self, offer: Offer, symbol: Symbol) -> Release:
         if symbol == CONFIRMED:
             return replace(unpromised_release(offer, offer.guess or 0.0), charge=self._least_charge)
         return unpromised_release(offer, value_of(offer, symbol))

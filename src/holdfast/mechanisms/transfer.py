@@ -46,7 +46,7 @@ from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.privacy import Privacy, privacy_of
 from holdfast.mechanisms.profile import recorded_profile
-from holdfast.mechanisms.release import released
+from holdfast.mechanisms.release import each_settled, released
 from holdfast.mechanisms.room import require_room
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID
@@ -56,16 +56,16 @@ from holdfast.theory.base.safeside import log_add, round_down, round_up
 
 __all__ = [
     "FINE",
-    "LIMITED_CHECKS",
+    "LIMITED_CLAIMS",
     "Beside",
     "Epoch",
     "Transfer",
     "TransferTheorem",
-    "leaked_by_checks",
+    "leaked_by_claims",
     "transfer_from_dict",
 ]
 
-LIMITED_CHECKS = "limited guess and check/1"  # the mechanism that checks guesses beside it
+LIMITED_CLAIMS = "limited claims"  # what the mechanisms that check and gate beside it have leaked
 FINE = 2**20  # cells that one row can move a statistic with a declared change
 _NUMERICS = 1e-6  # of a half-width: transforms on other machines agree far better than this
 _ROUNDED = 1e-9  # of a half-width: what a proportion may be rounded up by
@@ -156,7 +156,10 @@ class Transfer:
     ) -> list[Symbol]:
         return noisy_cells(self.law, offers, questions, sample, noise)
 
-    def settle(self, offer: Offer, symbol: Symbol) -> Release:
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._told, offers, symbols)
+
+    def _told(self, offer: Offer, symbol: Symbol) -> Release:
         return released(offer, symbol, "answered", offer.worst_charge)
 
     def advance(
@@ -222,7 +225,7 @@ class Transfer:
         grid = self._grid_for(terms.rows, epoch, change)
         profile = question.concentration(terms.rows, terms.sampling)
         alone = Offer(
-            number=number,
+            number=account.looks + position,
             question=question.text,
             tolerance=width,
             grid=grid,
@@ -232,7 +235,10 @@ class Transfer:
         )
         if self.beside is None:
             return alone
-        return self._on_account(self.beside, terms, account, wish, alone, epoch)
+        log_share = self.beside.terms(terms).log_share(number)
+        own = round_down(min(0.0, epoch.log_beta + self.beside.nats) - math.log(epoch.questions))
+        alone = replace(alone, log_share=log_add(own, log_share))
+        return self._on_account(terms, account, wish, alone, log_share)
 
     @property
     def _provided(self) -> int:
@@ -295,29 +301,22 @@ class Transfer:
         )
 
     def _on_account(
-        self, beside: Beside, terms: Terms, account: Account, wish: Wish, offer: Offer, epoch: Epoch
+        self, terms: Terms, account: Account, wish: Wish, offer: Offer, log_share: float
     ) -> Offer:
-        """The offer as a question of the leakage account too, with a share of both accounts."""
-        number, own = offer.number, beside.terms(terms)
-        log_p = round_down(own.log_share(number) - account.nats)
+        """The offer as a question of the leakage account too, of which it takes this share."""
+        log_p = round_down(log_share - account.nats)
         error = computing_error(wish.question)
         radius = round_up(terms.concentration.radius(min(0.0, log_p)) + error)
-        part = round_down(min(0.0, epoch.log_beta + beside.nats) - math.log(epoch.questions))
-        return replace(
-            offer,
-            worst_charge=self.law.log_charge(radius, offer.own_grid),
-            log_share=log_add(part, own.log_share(number)),
-            log_p=log_p,
-            radius=radius,
-        )
+        charge = self.law.log_charge(radius, offer.own_grid)
+        return replace(offer, worst_charge=charge, log_p=log_p, radius=radius)
 
 
-def leaked_by_checks(account: Account) -> float:
-    """The charges of all checks beside a transfer mechanism, in nats: their own memory.
+def leaked_by_claims(account: Account) -> float:
+    """The charges of all claims beside a transfer mechanism, in nats: their own memory.
 
-    A check that was given up after a crash is not among them, for nobody saw its symbol.
+    One that was given up after a crash is not among them, for nobody saw its symbol.
     """
-    return float(account.memory.get(LIMITED_CHECKS, 0.0))
+    return float(account.memory.get(LIMITED_CLAIMS, 0.0))
 
 
 def _width(rows: int, epoch: Epoch, change: float | None) -> float:

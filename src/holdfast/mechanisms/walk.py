@@ -44,8 +44,7 @@ def answer(
 ) -> Answered:
     """The answers to offers that were made: the one place where a mechanism meets the sample."""
     symbols = mechanism.respond(terms, offers, questions, sample, noise)
-    settled = zip(offers, symbols, strict=True)
-    return Answered(symbols, [mechanism.settle(offer, symbol) for offer, symbol in settled])
+    return Answered(symbols, mechanism.settle(offers, symbols))
 
 
 def walk(

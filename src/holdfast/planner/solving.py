@@ -115,7 +115,7 @@ def _at_a_tenth(n: int, log_p: float) -> float:
 
 
 def is_check(option: Option) -> bool:
-    return option.theorem == "check_half_width"
+    return option.theorem == "claims_half_width"
 
 
 def _reaches(option: Option, tolerance: float | None) -> bool:

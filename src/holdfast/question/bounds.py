@@ -20,7 +20,15 @@ from holdfast.question.expression import (
     bottom_up,
 )
 
-__all__ = ["ARITHMETIC", "Range", "may_be_nan", "range_of", "shows_column", "unbounded_columns"]
+__all__ = [
+    "ARITHMETIC",
+    "Range",
+    "few_values",
+    "may_be_nan",
+    "range_of",
+    "shows_column",
+    "unbounded_columns",
+]
 
 
 class Range(NamedTuple):
@@ -71,6 +79,24 @@ def range_of(expression: Expression) -> Range:
     if expression.op in (Op.CASE, Op.COALESCE):
         return Range(min(each.low for each in ranges), max(each.high for each in ranges))
     return _combine(expression.op, ranges)
+
+
+@bottom_up
+def few_values(expression: Expression) -> frozenset[float]:
+    """The numbers that it can be, where its words alone tell them; none where they do not."""
+    if isinstance(expression, Constant) and isinstance(expression.value, float):
+        return frozenset({expression.value})
+    if not isinstance(expression, Operation):
+        return frozenset()
+    if expression.op is Op.INDICATOR:
+        return frozenset({0.0, 1.0})
+    sets = [few_values(value) for value in _values(expression)]
+    if expression.op not in (Op.CASE, Op.COALESCE, Op.SUBTRACT) or not all(sets):
+        return frozenset()
+    if expression.op is Op.SUBTRACT:
+        first, second = sets
+        return frozenset(x - y for x in first for y in second)
+    return frozenset().union(*sets)
 
 
 def unbounded_columns(expression: Expression) -> list[str]:

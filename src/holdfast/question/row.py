@@ -17,6 +17,7 @@ rounds it: this makes an exact sum nearly as cheap as an inexact one.
 from __future__ import annotations
 
 import math
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -97,6 +98,20 @@ class Lattice:
     def steps(self, value: float) -> int:
         """The steps from low to a value of the range: what engines compute, for one number."""
         return round((value - self.origin) / self.step) - self.first
+
+    @property
+    def shift(self) -> float:
+        """Added to a value minus the origin, it leaves the steps, rounded, in the last bits.
+
+        One more step is then one more unit of the double's 64 bits, read as an integer.
+        """
+        return 1.5 * 2.0**52 * self.step
+
+    @property
+    def code_of_low(self) -> int:
+        """That integer for the lower end of the range."""
+        (bits,) = struct.unpack("<q", struct.pack("<d", self.shift))
+        return int(bits) + self.first
 
     def moments(self, total: int, squares: int) -> tuple[int, int]:
         """Sums of steps and of their squares over all rows, in grid units.

@@ -1,7 +1,7 @@
 """SQL as a language for the writer, always from the tree and never from the analyst's text.
 
 Numbers are DOUBLE throughout (each literal too), and nothing written here can fail on any row. The
-dialect is DuckDB's.
+dialect is DuckDB's; `common_operation` is what other dialects spell as it does.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from holdfast.question.expression import Constant, Op, ValueKind
 
-__all__ = ["SqlLanguage", "double", "quoted_name"]
+__all__ = ["PARTS", "SqlLanguage", "common_operation", "double", "quoted_name", "quoted_text"]
 
 _SQL_TYPE = {
     ValueKind.BOOLEAN: "BOOLEAN",
@@ -21,14 +22,13 @@ _SQL_TYPE = {
     ValueKind.TEXT: "VARCHAR",
     ValueKind.MOMENT: "TIMESTAMP",
 }
-_PART = {
+PARTS = {
     Op.YEAR: "year",
     Op.MONTH: "month",
     Op.DAY: "day",
     Op.HOUR: "hour",
     Op.MINUTE: "minute",
     Op.WEEKDAY: "isodow",
-    Op.LENGTH: "length",
 }
 _COMPARE = {
     Op.EQUAL: "=",
@@ -54,7 +54,7 @@ def quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _quoted_text(value: str) -> str:
+def quoted_text(value: str) -> str:
     """A text literal."""
     return "'" + value.replace("'", "''") + "'"
 
@@ -69,6 +69,11 @@ class SqlLanguage:
         """A cleaned column."""
         return self.names[name]
 
+    @property
+    def named_operands(self) -> frozenset[Op]:
+        """None: arithmetic is total here, and the cast of a condition computes all of it."""
+        return frozenset()
+
     def named(self, name: str) -> str:
         """A value of an earlier stage."""
         return name
@@ -79,11 +84,12 @@ class SqlLanguage:
 
     def operation(self, op: Op, args: list[str]) -> str:
         """One operation."""
-        return _SPELLING[op](op, args)
+        spelled = _SPELLING.get(op)
+        return common_operation(op, args) if spelled is None else spelled(op, args)
 
     def like(self, value: str, pattern: str) -> str:
         """Whether text fits a pattern."""
-        return f"({value} LIKE {_quoted_text(pattern)})"
+        return f"({value} LIKE {quoted_text(pattern)})"
 
     def without_nan(self, value: str) -> str:
         """NULL in place of NaN."""
@@ -100,7 +106,7 @@ def _constant(constant: Constant) -> str:
         return double(value)
     if isinstance(value, datetime):
         return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
-    return _quoted_text(value)
+    return quoted_text(value)
 
 
 def _infix(op: Op, args: list[str]) -> str:
@@ -133,19 +139,28 @@ def _case(_op: Op, args: list[str]) -> str:
     return f"(CASE {body} ELSE {otherwise} END)"
 
 
-_SPELLING: dict[Op, Callable[[Op, list[str]], str]] = {
-    **dict.fromkeys((Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE), _infix),
+def common_operation(op: Op, args: list[str]) -> str:
+    """An operation that DuckDB and PostgreSQL spell alike."""
+    return _COMMON[op](op, args)
+
+
+_Spelling: TypeAlias = dict[Op, Callable[[Op, list[str]], str]]
+_COMMON: _Spelling = {
     **dict.fromkeys(_COMPARE, _comparison),
-    **dict.fromkeys(_PART, lambda op, args: f"CAST({_PART[op]}({args[0]}) AS DOUBLE)"),
     **dict.fromkeys(_LETTERS, _letters),
     Op.AND: _junction,
     Op.OR: _junction,
     Op.NOT: lambda _op, args: f"(NOT {args[0]})",
     Op.NEGATE: lambda _op, args: f"(-{args[0]})",
     Op.ABS: lambda _op, args: f"abs({args[0]})",
-    Op.INDICATOR: lambda _op, args: f"CAST({args[0]} AS DOUBLE)",
     Op.IS_NULL: lambda _op, args: f"({args[0]} IS NULL)",
     Op.COALESCE: lambda _op, args: f"coalesce({', '.join(args)})",
     Op.CLIP: _clip,
     Op.CASE: _case,
+}
+_SPELLING: _Spelling = {
+    **dict.fromkeys((Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE), _infix),
+    **dict.fromkeys(PARTS, lambda op, args: f"CAST({PARTS[op]}({args[0]}) AS DOUBLE)"),
+    Op.LENGTH: lambda _op, args: f"CAST(length({args[0]}) AS DOUBLE)",
+    Op.INDICATOR: lambda _op, args: f"CAST({args[0]} AS DOUBLE)",
 }

@@ -50,6 +50,13 @@ class Language(Protocol[_T]):
         """The cleaned values of a column: no NaN, moments in range, numbers as doubles."""
         ...
 
+    @property
+    def named_operands(self) -> frozenset[Op]:
+        """The operations whose operands must be named, since the language mentions them often, or
+        an engine leaves out one that does not decide a row.
+        """
+        ...
+
     def named(self, name: str) -> _T:
         """The values given this name in an earlier stage."""
         ...
@@ -140,11 +147,19 @@ class Writer(Generic[_T]):
                 written = [self._name(clipped), *(self._write(end) for end in ends)]
             case Op.DIVIDE:
                 return self._quotient(*node.args)
+            case op if op in self.language.named_operands:
+                written = [self._operand(node, arg) for arg in node.args]
             case _:
                 write = self._raw if _is_arithmetic(node) else self._write
                 written = [write(arg) for arg in node.args]
         args, levels = zip(*written, strict=True)
         return self.language.operation(node.op, list(args)), max(levels)
+
+    def _operand(self, node: Operation, arg: Expression) -> tuple[_T, int]:
+        """An operand under a name, unless it takes no longer to compute than to fetch."""
+        if _is_arithmetic(node):
+            return self._name(arg, raw=_is_arithmetic(arg))
+        return self._write(arg) if _is_simple(arg) else self._name(arg)
 
     def _quotient(self, dividend: Expression, divisor: Expression) -> tuple[_T, int]:
         # Both by name: Polars plans quotients inside quotients in exponential time.
@@ -185,6 +200,9 @@ class Writer(Generic[_T]):
 
 
 _ZERO = build.constant(0.0)
+_COMPARING = frozenset(
+    {Op.EQUAL, Op.UNEQUAL, Op.BELOW, Op.AT_MOST, Op.ABOVE, Op.AT_LEAST, Op.IS_NULL}
+)
 
 
 def _deep(expression: Expression) -> Iterator[Operation]:
@@ -195,6 +213,14 @@ def _deep(expression: Expression) -> Iterator[Operation]:
 
 def _is_arithmetic(expression: Expression) -> TypeGuard[Operation]:
     return isinstance(expression, Operation) and expression.op in ARITHMETIC
+
+
+def _is_simple(condition: Expression) -> bool:
+    """Whether it compares columns and constants, and nothing more."""
+    if not isinstance(condition, Operation):
+        return True
+    plain = not any(isinstance(arg, Operation) for arg in condition.args)
+    return plain and condition.op in _COMPARING
 
 
 def _height(node: Operation) -> int:

@@ -14,7 +14,8 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.catalogue import built, checking
+from holdfast.mechanisms.catalogue import built, claiming
+from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.described import recorded_rule, rule_from
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.known import KnownVariance
@@ -33,7 +34,7 @@ class Promised:
         self.terms = Terms.from_dict(body["terms"])
         self._why = body["mechanism"].get("why")
         self._mechanism = built(body["mechanism"], self.terms)
-        self._checker = checking(body["mechanism"], self.terms)
+        self._checker = claiming(body["mechanism"], self.terms, CHECKS)
 
     def budget(self, account: Mapping[str, Any]) -> Budget:
         """What is left on an account."""

@@ -137,11 +137,13 @@ class ServedHoldout:
         *,
         at_most: float | None = None,
         at_least: float | None = None,
+        gate: bool = False,
         tolerance: float | None = None,
         half_width: float | None = None,
     ) -> Cost:
-        """What a question would cost now, at most. Free."""
+        """What a question would cost now, or with `gate` to gate it. Free."""
         body = {"guess": guess, "at_most": at_most, "at_least": at_least, "tolerance": tolerance}
+        body |= {"gate": gate or None}
         asked = {**self._asked(question), **body, "half_width": half_width}
         return Cost.from_dict(self._sender.post(f"{self._path}/cost", asked, self._key()))
 
@@ -203,6 +205,22 @@ class ServedHoldout:
         claim = {"guess": guess, "at_most": at_most, "at_least": at_least}
         said = {"why": why, "tolerance": tolerance, "half_width": half_width}
         return self._put("check", {**self._asked(question), **claim, **said}, key)
+
+    def gate(
+        self,
+        question: Question,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        why: str | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        """Is it shown to be more than `at_least`, or less than `at_most`? A "no" says nothing."""
+        body = {**self._asked(question), "at_least": at_least, "at_most": at_most, "why": why}
+        found = self._put("gate", body, key)
+        if not isinstance(found, Answer):
+            raise TypeError("a gate has one answer")
+        return found
 
     def check_many(
         self,

@@ -326,9 +326,10 @@ def _tokens(service: Service, session: PageSession, **said: Any) -> Response:
 
 def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> Asking:
     """What a form asks; empty fields say nothing."""
-    claim = {"check": "guess", "at most": "at_most", "at least": "at_least"}.get(form["verb"])
+    said = form["verb"].removeprefix("gate ")
+    claim = {"check": "guess", "at most": "at_most", "at least": "at_least"}.get(said)
     if claim is not None and not form["number"].strip():
-        raise InvalidArgument("a check needs a number: what you think it is.")
+        raise InvalidArgument("a claim needs a number: what you think it is.")
     number = _number("number", form["number"]) if claim is not None else None
     width = form["half_width"].strip()
     return Asking(
@@ -338,6 +339,7 @@ def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> A
         why=form["why"].strip()[:1_000] or None,
         by=session.token.name,
         key=key,
+        gate=form["verb"].startswith("gate "),
         **({} if claim is None else {claim: number}),  # type: ignore[arg-type]
     )
 

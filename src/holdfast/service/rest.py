@@ -23,6 +23,7 @@ from holdfast.service.wire import (
     BatchBody,
     CheckBody,
     CostBody,
+    GateBody,
     csv_of,
     dataset_told,
     ledger_told,
@@ -75,6 +76,15 @@ async def check(
     body: CheckBody, caller: Asker, key: CallKey = None, details: _Details = False
 ) -> Any:
     """Is it about this? Almost free when confirmed."""
+    found = await caller.answer(body.asking(caller.token.name, caller.own(key)))
+    return JsonReply(told(found, details=details))
+
+
+@rest.post("/datasets/{dataset}/gate", tags=["asking"], responses=_ASKS)
+async def gate(
+    body: GateBody, caller: Asker, key: CallKey = None, details: _Details = False
+) -> Any:
+    """Is it shown to be better? *Not shown* says nothing, and is nearly free."""
     found = await caller.answer(body.asking(caller.token.name, caller.own(key)))
     return JsonReply(told(found, details=details))
 

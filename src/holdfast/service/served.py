@@ -52,7 +52,10 @@ _log = logging.getLogger("holdfast.service")
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What somebody asks over the wire: a text with its options, and what is claimed of it."""
+    """What somebody asks over the wire: a text with its options, and what is claimed of it.
+
+    With `gate`, what is claimed is to be shown: a "no" says nothing, and is nearly free.
+    """
 
     question: str
     where: str | None = None
@@ -67,6 +70,7 @@ class Asking:
     why: str | None = None
     by: str | None = None
     key: str | None = None
+    gate: bool = False
 
     @property
     def read(self) -> Question | TableCall:
@@ -91,13 +95,16 @@ class Asking:
 
     def put_to(self, holdout: Holdout) -> Reply:
         """Ask it alone."""
-        said: dict[str, Any] = {"why": self.why, "by": self.by, "key": self.key, **self.width}
+        said: dict[str, Any] = {"why": self.why, "by": self.by, "key": self.key, **self.claim}
+        question: Any = self.read
+        if self.gate:
+            return holdout.gate(question, **said)
         put: Callable[..., Reply] = holdout.check if self.claim else holdout.ask
-        return put(self.read, **self.claim, **said)
+        return put(question, **said, **self.width)
 
     def cost_of(self, holdout: Holdout) -> Cost:
         """What it would cost; nothing is asked."""
-        wanted: dict[str, Any] = {**self.claim, **self.width}
+        wanted: dict[str, Any] = {**self.claim, **self.width, "gate": self.gate}
         return holdout.cost(self.read, **wanted)
 
     def waiting(self, question: Question) -> Waiting:
@@ -249,21 +256,21 @@ async def _in(thread: ThreadPoolExecutor, do: Callable[[], _T]) -> _T:
 
 
 def _put_together(holdout: Holdout, calls: Sequence[_Call]) -> list[Reply | Exception]:
-    """What each call is told; tables of answers are asked by themselves, after the others."""
+    """What each call is told; gates and tables are asked by themselves, after the others."""
     told: dict[int, Reply | Exception] = {}
     waiting: dict[int, Waiting] = {}
-    tables: list[int] = []
+    alone: list[int] = []
     for place, call in enumerate(calls):
         try:
             question = call.asking.read
-            if isinstance(question, TableCall):
-                tables.append(place)
+            if isinstance(question, TableCall) or call.asking.gate:
+                alone.append(place)
             else:
                 waiting[place] = call.asking.waiting(question)
         except HoldfastError as error:
             told[place] = error
     told |= zip(waiting, holdout.answer_together(list(waiting.values())), strict=True)
-    for place in tables:
+    for place in alone:
         try:
             told[place] = calls[place].asking.put_to(holdout)
         except HoldfastError as error:

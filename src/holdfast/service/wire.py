@@ -28,6 +28,7 @@ __all__ = [
     "CheckBody",
     "ColumnBody",
     "CostBody",
+    "GateBody",
     "TokenBody",
     "column_told",
     "csv_of",
@@ -70,7 +71,7 @@ class _Question(_Body):
     ] = None
     why: Annotated[_Reason | None, Field(description="Kept in the ledger.")] = None
 
-    def asking(self, by: str | None, key: str | None, **claim: float | None) -> Asking:
+    def asking(self, by: str | None, key: str | None, **claim: Any) -> Asking:
         """What is asked, by whom, and under which key."""
         return Asking(
             question=self.question,
@@ -91,26 +92,58 @@ class AskBody(_Question):
     """A question without a guess."""
 
 
-class CostBody(_Question):
-    """A question, or a claim, of which the cost is wanted; nothing is asked."""
-
+class _Claim(_Question):
     guess: _Number | None = None
     at_most: _Number | None = None
     at_least: _Number | None = None
 
-    def asking(self, by: str | None, key: str | None, **_: float | None) -> Asking:
+    def asking(self, by: str | None, key: str | None, **more: Any) -> Asking:
         claim = {"guess": self.guess, "at_most": self.at_most, "at_least": self.at_least}
-        return super().asking(by, key, **claim)
+        return super().asking(by, key, **claim, **more)
 
 
-class CheckBody(CostBody):
+class CostBody(_Claim):
+    """A question, or a claim, of which the cost is wanted; nothing is asked."""
+
+    gate: Annotated[bool, Field(description="Whether it would be gated, not checked.")] = False
+
+    def asking(self, by: str | None, key: str | None, **_: Any) -> Asking:
+        return super().asking(by, key, gate=self.gate)
+
+
+class CheckBody(_Claim):
     """A claim: about `guess`, or on one side of a number."""
 
-    def asking(self, by: str | None, key: str | None, **_: float | None) -> Asking:
+    def asking(self, by: str | None, key: str | None, **_: Any) -> Asking:
         found = super().asking(by, key)
         if len(found.claim) != 1:
             raise InvalidArgument("a check takes one of guess, at_most and at_least.")
         return found
+
+
+class GateBody(_Body):
+    """What is to be shown: that it is more than `at_least`, or less than `at_most`."""
+
+    question: Annotated[_Text, Field(min_length=1, examples=["difference(v7 = label, v6 = label)"])]
+    where: _Text | None = None
+    bounds: _Pair | None = None
+    at_least: _Number | None = None
+    at_most: _Number | None = None
+    why: _Reason | None = None
+
+    def asking(self, by: str | None, key: str | None) -> Asking:
+        """What is gated, by whom, and under which key."""
+        return Asking(
+            question=self.question,
+            where=self.where,
+            bounds=None if self.bounds is None else (self.bounds[0], self.bounds[1]),
+            at_least=self.at_least,
+            at_most=self.at_most,
+            why=self.why,
+            by=by,
+            key=key,
+            gate=True,
+        )
 
 
 class BatchBody(_Body):

@@ -8,8 +8,8 @@ from typing import Any, overload
 from holdfast import require
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Op
-from holdfast.question.row import row_value
+from holdfast.question.expression import Expression, Op
+from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
 from holdfast.statistics.entry import MOST_WHOLE, Entry, number_of, require_all_rows
 from holdfast.statistics.mean import Average, Mean
@@ -156,14 +156,44 @@ def _bind_difference(call: Call, table: Table) -> Difference | Paired | Average 
         sides = [_bind_average(side, table) for side in (first, second) if side.name == "avg"]
         if len(sides) < 2:
             raise InvalidQuestion("The difference of two groups is that of two means.")
-        return Difference(*sides)
+        pair = _same_rows(*sides)
+        return Difference(*sides) if pair is None else _of_pairs(*pair, table)
     if isinstance(first, Call) or isinstance(second, Call):
         raise InvalidQuestion("A difference is of two values of the same rows, or of two means.")
-    values = [table.value(what) for what in (first, second)]
-    where = table.where(call.where)
-    if where is None and all(value.is_condition for value in values):
-        return Paired(*values)
-    value = row_value(build.arithmetic(Op.SUBTRACT, *map(as_counted, values)))
+    one, other = (table.value(what) for what in (first, second))
+    return _of_pairs(one, other, table.where(call.where), table)
+
+
+_Side = Average | Conditional
+_Pair = tuple[RowValue, RowValue, Expression | None]
+
+
+def _same_rows(first: _Side, second: _Side) -> _Pair | None:
+    """The values of two means over the same rows, and which: the mean of their difference.
+
+    That is one question, and its interval knows how the values go together.
+    """
+    (one, rows), (other, other_rows) = map(_value_and_rows, (first, second))
+    plain = all(isinstance(value.source, Expression) for value in (one, other))
+    declared = any(isinstance(side, Mean) and side.variance is not None for side in (first, second))
+    if rows != other_rows or one == other or declared or not plain:
+        return None
+    return one, other, rows
+
+
+def _value_and_rows(side: _Side) -> tuple[RowValue, Expression | None]:
+    if isinstance(side, Mean):
+        return side.row, None
+    return side.value, side.condition
+
+
+def _of_pairs(
+    first: RowValue, second: RowValue, where: Expression | None, table: Table
+) -> Paired | Average | Conditional:
+    """The mean difference of two values of the same rows."""
+    if where is None and first.is_condition and second.is_condition:
+        return Paired(first, second)
+    value = row_value(build.arithmetic(Op.SUBTRACT, *map(as_counted, (first, second))))
     return table.mean(value, where)
 
 

@@ -21,12 +21,20 @@ if TYPE_CHECKING:
     )
     from holdfast.statistics.moments import correlation, covariance, std, variance
     from holdfast.statistics.quantile import median, quantile
-    from holdfast.statistics.scores import accuracy, brier, error, f1, log_loss
+    from holdfast.statistics.scores import (
+        accuracy,
+        balanced_accuracy,
+        brier,
+        error,
+        f1,
+        log_loss,
+    )
     from holdfast.statistics.whole import auc
 
 __all__ = [
     "accuracy",
     "auc",
+    "balanced_accuracy",
     "brier",
     "correlation",
     "count",

@@ -163,7 +163,11 @@ def _histogram(call: TableCall, table: Table) -> _Members:
 
 
 def _distribution(call: TableCall, table: Table) -> _Members:
-    """The share of rows up to each threshold: all of them rest on one event."""
+    """The share of rows up to each threshold: all of them rest on one event.
+
+    It is that of a condition with an open constant, which a missing value never fulfils; the event
+    of all quantiles counts missing values, and would be false of these shares.
+    """
     what, *rest = call.arguments
     value = build.as_number(table.expression(what), "a distribution")
     points = [number_of("threshold", point) for point in rest] or _spread_evenly(call, table)

@@ -18,10 +18,11 @@ __all__ = ["Estimate", "Joined", "Play", "Subquestion", "alone", "fraction"]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A released value with its interval."""
+    """A released value with its interval; of a claim that was `refuted` nothing is known yet."""
 
     value: float
     interval: Interval
+    refuted: bool = False
 
     def within(self, low: float, high: float) -> Estimate:
         """The same, knowing that the truth is in [low, high]."""
@@ -50,12 +51,13 @@ class Subquestion:
     """A statistic to be answered.
 
     With a `guess` (a fraction of its range) the analyst claims that it is about that; with a
-    `claim` too, that it is there.
+    `claim` too, that it is there. What was `refuted` is asked, and not guessed again.
     """
 
     statistic: Statistic
     guess: float | None = None
     claim: tuple[float, float] | None = None
+    refuted: bool = False
 
 
 Play = Generator[Sequence[Subquestion], Sequence[Estimate], Joined]

@@ -1,4 +1,7 @@
-"""Scores of predictions: accuracy, error, F1, Brier's, and log loss, which no expression spells."""
+"""Scores of predictions: accuracy, balanced too, error, F1, Brier's, and log loss.
+
+The last is a function of a row that no expression spells.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from holdfast.question import build
 from holdfast.question.expression import Expression, Op, column_names
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral, text_of
-from holdfast.statistics.derived import Conditional, Stages, as_counted, ratio_value
+from holdfast.statistics.derived import Conditional, Difference, Stages, as_counted, ratio_value
 from holdfast.statistics.entry import Entry, number_of, positive_label, require_all_rows
 from holdfast.statistics.mean import Average, Mean, expression_of
 from holdfast.statistics.named import By, Call, TableCall, What, grouped
@@ -21,6 +24,7 @@ from holdfast.statistics.play import Estimate, Joined
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import ratio_interval
+from holdfast.theory.base.safeside import round_down, round_up
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,15 +33,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCORES",
+    "BalancedAccuracy",
     "F1Score",
     "LogLoss",
     "accuracy",
+    "balanced_accuracy",
     "brier",
     "error",
     "f1",
     "log_loss",
+    "other_class",
     "squared_distance",
 ]
+
+
+def other_class(positive: Expression) -> Expression:
+    """The rows that are not positive; a missing label is no positive one."""
+    return build.negation(build.coalesce([positive, build.FALSE]))
 
 
 def squared_distance(probability: RowValue, outcome: RowValue) -> RowValue:
@@ -125,6 +137,47 @@ class F1Score:
         return (guess - 0.5) * total
 
 
+@dataclass(frozen=True, slots=True)
+class BalancedAccuracy:
+    """The mean of the shares that are right among positive and among negative rows.
+
+    That is a half more than half of how much more often positive rows are predicted than others:
+    `rates` is the difference of those two means.
+    """
+
+    predicted: RowValue
+    labelled: RowValue
+    rates: Difference
+
+    @property
+    def text(self) -> str:
+        return f"balanced_accuracy({self.predicted.text}, {self.labelled.text})"
+
+    @property
+    def low(self) -> float:
+        return 0.0
+
+    @property
+    def high(self) -> float:
+        return 1.0
+
+    @property
+    def stages(self) -> Stages:
+        return self.rates.stages
+
+    def join(self, parts: Sequence[Estimate]) -> Joined:
+        found = self.rates.join(parts)
+        low, high = ((1.0 + end) / 2 for end in found.interval)
+        value = None if found.value is None else (1.0 + found.value) / 2
+        return Joined.within(value, Interval(round_down(low), round_up(high)), 0.0, 1.0)
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        return self.rates.favourable(known)
+
+    def last_guess(self, guess: float, others: Sequence[float]) -> float:
+        return self.rates.last_guess(2.0 * guess - 1.0, others)
+
+
 @overload
 def accuracy(prediction: What, label: str, *, where: str | None = None) -> Call: ...
 @overload
@@ -145,6 +198,11 @@ def error(
 ) -> Call | TableCall:
     """The share of rows whose prediction is not the label."""
     return grouped(Call("error", (prediction, label), where), by)
+
+
+def balanced_accuracy(prediction: str, label: str) -> Call:
+    """The mean of the shares that are predicted rightly among positive and negative rows."""
+    return Call("balanced_accuracy", (prediction, label))
 
 
 def f1(prediction: str, label: str) -> Call:
@@ -201,6 +259,14 @@ def _bind_f1(call: Call, table: Table) -> F1Score:
     return F1Score(prediction, label)
 
 
+def _bind_balanced_accuracy(call: Call, table: Table) -> BalancedAccuracy:
+    require_all_rows(call)
+    predicted, label = (positive_label(each, table) for each in call.arguments)
+    prediction = row_value(predicted)
+    rates = (table.mean(prediction, rows) for rows in (label, other_class(label)))
+    return BalancedAccuracy(prediction, row_value(label), Difference(*rates))
+
+
 SCORES = (
     Entry(
         "accuracy",
@@ -208,6 +274,13 @@ SCORES = (
         "the share of rows whose prediction is the label",
         (2, 2),
         _bind_agreement,
+    ),
+    Entry(
+        "balanced_accuracy",
+        "balanced_accuracy(prediction, label)",
+        "the mean of the shares that are right among positive and among negative rows",
+        (2, 2),
+        _bind_balanced_accuracy,
     ),
     Entry(
         "error",

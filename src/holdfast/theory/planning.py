@@ -22,7 +22,6 @@ from holdfast.theory.base.safeside import largest_integer, smallest_integer
 from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.field import published
 from holdfast.theory.leakage import equal_width
-from holdfast.theory.leakage.checks import CHECK_LEVEL
 from holdfast.theory.leakage.rounds import rounds_fit, rounds_half_width
 from holdfast.theory.length.bits import option_millibits
 from holdfast.theory.length.coexistence import rounded_half_width
@@ -117,14 +116,14 @@ def check_method(surprises: int) -> Method:
 
     def width(profile: Concentration, k: int, log_beta: float) -> float:
         room = _scale(profile) or 0.0
-        return equal_width.check_half_width(profile, k, min(surprises, k), log_beta, room)
+        return equal_width.claims_half_width(profile, k, min(surprises, k), log_beta, room)
 
     def fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
         room = _scale(profile) or 0.0
-        return equal_width.check_fits(profile, k, min(surprises, k), t, log_beta, room)
+        return equal_width.claims_fit(profile, k, min(surprises, k), t, log_beta, room)
 
     name = f"guess and check, {plural(surprises, 'surprise')}"
-    return on_account(name, "check_half_width", width, fits, CHECK_LEVEL)
+    return on_account(name, "claims_half_width", width, fits)
 
 
 def described_method(bits: int, *, rounded: bool = False) -> Method:

@@ -21,7 +21,7 @@ from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.scores import F1Score, LogLoss
+from holdfast.statistics.scores import BalancedAccuracy, F1Score, LogLoss
 from holdfast.statistics.whole import Auc
 from holdfast.words.atoms import holes
 from holdfast.words.taken_back import brier_of, opposite_of, paired_of, probability_of
@@ -207,6 +207,12 @@ def _conjuncts(condition: Expression) -> tuple[Expression, ...]:
     return (condition,)
 
 
+def _balanced_accuracy(question: BalancedAccuracy) -> Part:
+    """Which of the two is the label matters."""
+    trees = (_tree(question.predicted), _tree(question.labelled))
+    return Part("ratio", trees, form="balanced_accuracy")
+
+
 def _among(average: Mean | GroupMean) -> Expression | None:
     return average.condition if isinstance(average, GroupMean) else None
 
@@ -232,6 +238,7 @@ _MAKERS: dict[type, Callable[[Any], Iterable[Use]]] = {
     Quantile: _quantile,
     Difference: _difference,
     Paired: lambda pair: [_paired(pair.first, pair.second, None)],
+    BalancedAccuracy: lambda of: [Use(_balanced_accuracy(of))],
     F1Score: lambda f1: [Use(Part("ratio", _sorted(f1.predicted, f1.labelled), form="f1"))],
     Auc: lambda auc: [Use(Part("auc", (auc.score, auc.positive)))],
 }

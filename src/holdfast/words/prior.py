@@ -21,6 +21,7 @@ from holdfast.words.parts import Part, Role, parts_of
 
 __all__ = ["Bits", "PricedPart", "Prior", "bits"]
 
+_MOST_PRICES = 4096  # that are remembered
 _WHERE = {
     "mean": "where mean",
     "cut": "where cut",
@@ -74,11 +75,14 @@ class Prior:
     schema: Schema
     grammar: Grammar = field(init=False, compare=False, repr=False)
     favourites: frozenset[Part] = field(init=False, compare=False, repr=False)
+    # A question's price is wanted for its length, and again for the level of each of its parts.
+    _prices: dict[Part, int] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grammar", Grammar(Columns(self.schema)))
         found = (part for text in self.schema.favourites for part in self._parts_of(text))
         object.__setattr__(self, "favourites", frozenset(found))
+        object.__setattr__(self, "_prices", {})
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Prior:
@@ -115,6 +119,14 @@ class Prior:
 
     def millibits(self, part: Part) -> int:
         """The price of a part: by the grammar, or as one of the favourites."""
+        found = self._prices.get(part)
+        if found is None:
+            if len(self._prices) >= _MOST_PRICES:
+                self._prices.clear()
+            found = self._prices[part] = self._price(part)
+        return found
+
+    def _price(self, part: Part) -> int:
         if not self.favourites:
             return self._described(part)
         if part in self.favourites:

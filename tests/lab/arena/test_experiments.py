@@ -38,7 +38,7 @@ def test_reusable_holdout() -> None:
     }
     plain, thresholdout, holdfast = (row.shown or 0.0 for row in found.rows)
     assert plain > thresholdout > 0.5  # its noise and threshold are made for ten times the rows
-    assert abs(holdfast - 0.5) < 0.04
+    assert abs(holdfast - 0.5) < 0.06 < plain - 0.5
     assert {row.answered for row in found.rows} == {401}
 
 
@@ -130,7 +130,7 @@ def test_progress_runs_through_all_holders() -> None:
 
 
 def test_every_experiment_and_attack_has_a_name_of_its_own_and_a_line() -> None:
-    assert len(EXPERIMENTS) == 11
+    assert len(EXPERIMENTS) == 12
     assert not EXPERIMENTS.keys() & ATTACKS.keys()
     said = {name: kind.description for name, kind in EXPERIMENTS.items()}
     said |= {name: kind.description for name, kind in ATTACKS.items()}

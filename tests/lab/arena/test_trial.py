@@ -189,7 +189,9 @@ def test_a_guess_is_confirmed_or_answered() -> None:
     table = POPULATION.draw(200, np.random.default_rng(1))
     session = Protected("analyst").open(TERMS, table, None, 5)
     assert session.ask(Vote.of({0: 1}), guess=0.5).status == "confirmed"
-    assert session.ask(Vote.of({0: 1}), guess=0.0).status == "surprise"
+    looks = session.account.looks
+    assert session.ask(Vote.of({0: 1}), guess=0.0).status == "not confirmed"
+    assert session.account.looks == looks + 2, "the claim that was refuted, and the question"
     assert session.ask(Vote.of({0: 1})).status == "answered"
 
 
@@ -243,14 +245,20 @@ def test_a_scale_shrinks_noise_and_half_width_together(mechanism: str) -> None:
 
 
 def test_the_work_of_an_answer_tells_nothing() -> None:
-    """What is computed depends on the kind of question, never on what the sample says."""
+    """What is computed depends on the kind of question and on what is shown, on nothing else.
+
+    A guess that is confirmed takes one look, one that is refuted two: as many as are told.
+    """
     table = POPULATION.draw(200, np.random.default_rng(1))
     for guesses, guess in (("nobody", None), ("analyst", 0.5), ("analyst", 0.02)):
         session = Protected(guesses).open(TERMS, table, None, 5)  # type: ignore[arg-type]
         shown = [session.ask(Vote.of({feature: 1}), guess) for feature in range(6)]
-        checks = Protected("analyst").open(TERMS, table, None, 5)
         assert {each.work for each in shown} == {shown[0].work} != {0}
-        assert checks.ask(Vote.of({0: 1}), 0.5).work == checks.ask(Vote.of({1: 1}), 0.0).work
+        assert {each.status for each in shown} == {shown[0].status}
+    checks = Protected("analyst").open(TERMS, table, None, 5)
+    confirmed, refuted = (checks.ask(Vote.of({feature: 1}), feature / 2) for feature in (1, 0))
+    assert (confirmed.status, confirmed.work) == ("confirmed", 1)
+    assert (refuted.status, refuted.work) == ("not confirmed", 2)
 
 
 def test_sabotage_is_named_and_promises_nothing() -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.theory.base.safeside import float_above, float_below
+from holdfast.theory.base.safeside import float_above, float_below, smallest_true
 
 MOST = Fraction(sys.float_info.max)
 
@@ -32,3 +32,22 @@ def test_what_no_float_can_hold(sign: int) -> None:
     beyond = sign * (MOST * 2)
     assert float_above(beyond) == (math.inf if sign > 0 else -sys.float_info.max)
     assert float_below(beyond) == (sys.float_info.max if sign > 0 else -math.inf)
+
+
+@given(st.floats(0.01, 0.99), st.floats(-0.1, 1.1) | st.none(), st.floats(-1e-8, 1e-8))
+def test_a_guess_saves_evaluations_and_changes_nothing(
+    edge: float, guess: float | None, off: float
+) -> None:
+    """A good one, a bad one, or one that is just off."""
+    for near in (guess, edge, edge + off):
+        asked: list[float] = []
+
+        def holds(value: float, asked: list[float] = asked) -> bool:
+            asked.append(value)
+            return value >= edge
+
+        assert smallest_true(holds, 0.0, 1.0, near=near) == smallest_true(
+            lambda value: value >= edge, 0.0, 1.0
+        )
+        if near == edge:
+            assert len(asked) <= 20  # halving alone takes some 44

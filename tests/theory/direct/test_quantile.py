@@ -150,3 +150,13 @@ def test_dkw_covers_all_thresholds_at_once(beta: float, trials: int) -> None:
     for factor, refuted in ((1.0, False), (0.85, True)):
         radius = factor * dkw_radius(n, math.log(beta))
         assert too_many(_crossed(steps - radius, steps + radius, rows), beta) is refuted
+
+
+@given(st.integers(1, 5000), st.floats(-60, -0.5), st.floats(0, 1), st.data())
+def test_what_is_known_beyond_another_bound_is_all_that_is_missed(
+    n: int, log_p: float, beyond: float, data: st.DataObject
+) -> None:
+    count = data.draw(st.integers(0, n))
+    alone = cdf_band_lower(n, count, log_p)
+    found = cdf_band_lower(n, count, log_p, beyond=beyond)
+    assert found == (alone if alone > beyond else 0.0)

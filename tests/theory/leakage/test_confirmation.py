@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -126,21 +125,50 @@ def test_sabotage_a_level_that_is_no_level_confirms_false_means() -> None:
         assert max(_false_means((6, 1, 3), math.log(0.6), guess)) > 0.01
 
 
+def _false_pairs(shares: tuple[int, ...], log_p: float, guess: float | None) -> list[float]:
+    n = 8
+    world = World(n, tuple(Fraction(share, sum(shares)) for share in shares))
+    samples, truth = list(world.samples()), world.mean([-1.0, 0.0, 1.0])
+    return [
+        math.fsum(
+            float(weight)
+            for (worse, _, better), weight in samples
+            if paired_claim_holds(n, better, worse, claim, log_p, second_moment=guess)
+        )
+        for claim in _sides(float(truth))
+    ]
+
+
 @pytest.mark.parametrize("p", [0.2, 1e-3])
 @pytest.mark.parametrize("shares", SPREADS, ids=str)
 def test_a_false_claim_of_a_paired_difference_is_confirmed_with_at_most_p(
     shares: tuple[int, ...], p: float
 ) -> None:
-    n = 8
-    world = World(n, tuple(Fraction(share, sum(shares)) for share in shares))
-    samples, truth = list(world.samples()), world.mean([-1.0, 0.0, 1.0])
-    for guess, claim in itertools.product((None, 0.1), _sides(float(truth))):
-        confirmed = math.fsum(
+    for guess in (None, 0.1):
+        assert max(_false_pairs(shares, math.log(p), guess)) <= p
+
+
+def test_sabotage_a_level_that_is_no_level_confirms_false_pairs() -> None:
+    """What a test at level 0.01 may confirm is found out when the level is 60 times as much."""
+    for guess in (None, 0.1):
+        found = {p: max(_false_pairs((6, 1, 3), math.log(p), guess)) for p in (0.01, 0.6)}
+        assert found[0.01] <= 0.01 < found[0.6]
+
+
+def test_sabotage_a_pair_turned_over_confirms_false_pairs() -> None:
+    """Rows that are worse counted as better: the claim of one side is then nearly always shown."""
+    world = World(8, (Fraction(9, 10), Fraction(1, 20), Fraction(1, 20)))
+    truth = float(world.mean([-1.0, 0.0, 1.0]))
+    above = Interval(math.nextafter(truth, math.inf), math.inf)
+    right, wrong = (
+        math.fsum(
             float(weight)
-            for (worse, _, better), weight in samples
-            if paired_claim_holds(n, better, worse, claim, math.log(p), second_moment=guess)
+            for counts, weight in world.samples()
+            if paired_claim_holds(8, counts[better], counts[2 - better], above, math.log(0.1))
         )
-        assert confirmed <= p
+        for better in (2, 0)
+    )
+    assert right <= 0.1 < wrong
 
 
 def test_a_claim_is_shown_by_enough_rows() -> None:

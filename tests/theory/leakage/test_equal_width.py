@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import (
+    BinomialMean,
     BoundedMean,
+    Concentration,
     DeclaredTail,
     SubExponential,
     SubGaussian,
@@ -20,15 +23,20 @@ from holdfast.theory.base.safeside import largest_integer
 from holdfast.theory.field.baselines import bonferroni_half_width
 from holdfast.theory.leakage import equal_width
 from holdfast.theory.leakage.checks import declared_surprise_prior
+from holdfast.theory.leakage.claims import claim_log_level, log_left
 from holdfast.theory.leakage.equal_width import (
     best_renyi_half_width,
     bounded_noise_fits,
     bounded_noise_half_width,
     check_fits,
     check_half_width,
+    claims_fit,
+    claims_half_width,
     continuum_questions,
     laplace_fits,
     laplace_half_width,
+    most_asks,
+    most_roundings,
     renyi_fits,
     renyi_half_width,
     rounding_fits,
@@ -49,6 +57,7 @@ from holdfast.theory.leakage.release import discrete_uniform_for
 LAWS = (
     "bounded_noise_half_width",
     "check_half_width",
+    "claims_half_width",
     "continuum_questions",
     "declared_surprise_prior",
     "laplace_half_width",
@@ -129,6 +138,12 @@ PLANS: list[tuple[str, int, Callable[[int], float], Callable[[int, float], bool]
         lambda k, t: check_fits(UNIT, k, 3000, t, LOG_05),
     ),
     (
+        "claims, 3000 of 9000",
+        9000,
+        lambda k: claims_half_width(UNIT, k, 3000, LOG_05),
+        lambda k, t: claims_fit(UNIT, k, 3000, t, LOG_05),
+    ),
+    (
         "renyi, 3000",
         3000,
         lambda k: renyi_half_width(UNIT, k, LOG_05, 0.5),
@@ -150,6 +165,24 @@ def test_the_integral_is_never_narrower_than_the_recurrence_and_close_to_it(
     monkeypatch.setattr(equal_width, "MOST_EXACT", 10**9)
     assert fits(k, t), "the recurrence itself must go through at the integral's half-width"
     assert not fits(k, t / 1.002), "and must not at 0.2 % less"
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from([BoundedMean, BinomialMean]),
+    st.integers(30, 300_000),
+    st.floats(0.02, 0.4),
+    st.floats(-9, -2),
+    st.sampled_from([3, 700, 10**6]),
+)
+def test_questions_that_fit_are_counted_as_one_by_one(
+    law: Callable[[int], Concentration], n: int, t: float, log_beta: float, most: int
+) -> None:
+    """Shares of beta/k: the number is the largest that the plan for that number affords."""
+    for count, fits in ((most_asks, bounded_noise_fits), (most_roundings, rounding_fits)):
+        found = count(law(n), t, lambda k: log_beta - math.log(k), 0.0, most)
+        afforded = partial(fits, law(n), t=t, log_beta=log_beta)
+        assert found == largest_integer(afforded, most=most)
 
 
 def test_the_two_paths_meet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,6 +363,42 @@ def test_the_worst_order_of_surprises_is_the_one_planned_for(k: int, room: float
         tight = t * (1 - 1e-5)
         assert not all(_survives(run, eps, share, tight, room) for run in runs)
         assert not check_fits(UNIT, k, surprises, tight, LOG_05, room)
+
+
+def _claims_survive(run: tuple[bool, ...], eps: float, t: float, room: float) -> bool:
+    """The account itself: is a guess `room` off always confirmed, and what is refuted answered?"""
+    account, share = LeakageAccount(), fixed_share(LOG_05, len(run))
+    for surprised in run:
+        if not surprised:
+            left = log_left(LOG_05, account.log_beta_spent)
+            if left == -math.inf:
+                return False
+            if UNIT.radius(claim_log_level(left, 1 - eps, account.nats)) + room >= t:
+                return False
+            account = account.charge(confirmed_log_charge(eps))
+            continue
+        account = account.charge(surprise_log_charge(eps, 0.0))
+        radius = account.radius(UNIT, share)
+        if radius >= t:
+            return False
+        account = account.ask(share).charge(ask_log_cost(radius, t))
+    return True
+
+
+@pytest.mark.parametrize("room", [0.0, 2.0])
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 8])
+def test_the_worst_order_of_refuted_claims_is_the_one_planned_for(k: int, room: float) -> None:
+    """As above, where claims take no share and what is refuted is asked; the worst run is bounded
+    by one that is a little worse, two per cent at most."""
+    for surprises in range(k + 1):
+        t = claims_half_width(UNIT, k, surprises, LOG_05, room)
+        eps = declared_surprise_prior(surprises, k)
+        runs = [run for run in itertools.product((False, True), repeat=k) if sum(run) <= surprises]
+        assert all(_claims_survive(run, eps, t * (1 + 1e-7), room) for run in runs), surprises
+        assert claims_fit(UNIT, k, surprises, t, LOG_05, room)
+        assert not claims_fit(UNIT, k, surprises, t * (1 - 1e-5), LOG_05, room)
+        tight = t / 1.02
+        assert not all(_claims_survive(run, eps, tight, room) for run in runs), surprises
 
 
 @pytest.mark.parametrize("room", [0.0, 10.0, 1000.0])

@@ -57,6 +57,20 @@ GOLDEN = [
         "by hand: three confirmations at eps = 1/6",
     ),
     Golden(
+        "claims_half_width",
+        {"profile": UNIT, "k": 4, "surprises": 0, "log_beta": LOG_05},
+        math.sqrt(2 * (math.log(40) + 4 * math.log(6 / 5))),
+        1e-5,
+        "by hand: no shares, and the prior of four confirmations, its own among them, at eps = 1/6",
+    ),
+    Golden(
+        "claims_half_width",
+        {"profile": UNIT, "k": 1, "surprises": 0, "log_beta": LOG_05, "room": 1.0},
+        1.0 + math.sqrt(2 * (math.log(40) + math.log(2))),
+        1e-5,
+        "by hand: one claim at eps = 1/2, its guess one away from the sample",
+    ),
+    Golden(
         "renyi_half_width",
         {"profile": UNIT, "k": 1, "log_beta": LOG_05, "u": 1.0},
         2.716203031481239,
@@ -77,6 +91,11 @@ DOMAINS = {
     "rounding_half_width": Domain(plan, rel=1e-6),
     "laplace_half_width": Domain(plan, rel=1e-6),
     "check_half_width": Domain(
+        {**plan, "surprises": st.integers(0, 200), "room": st.floats(0, 3)},
+        where=lambda surprises, k, **rest: surprises <= k,
+        rel=1e-6,
+    ),
+    "claims_half_width": Domain(
         {**plan, "surprises": st.integers(0, 200), "room": st.floats(0, 3)},
         where=lambda surprises, k, **rest: surprises <= k,
         rel=1e-6,

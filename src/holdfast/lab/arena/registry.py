@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from holdfast.errors import InvalidArgument
+from holdfast.lab.arena.by_content import twin_models
 from holdfast.lab.arena.by_description import beside_description, parities, written_votes
 from holdfast.lab.arena.comparison import Experiment, Run, run_cells
 from holdfast.lab.arena.experiments import (
@@ -160,6 +161,14 @@ _KINDS = (
         beside_description,
         tolerance="tolerance",
         asks=False,
+    ),
+    ExperimentKind(
+        "twin-models",
+        "Columns computed by twins of a model: known by their digests, and by their content.",
+        twin_models,
+        questions="twins",
+        extra=2,
+        tolerance="tolerance",
     ),
 )
 

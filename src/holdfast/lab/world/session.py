@@ -28,10 +28,11 @@ from holdfast.guessers.last_best import LastBest
 from holdfast.lab.world.holders import Session, Shown
 from holdfast.lab.world.questions import Arrays, LabQuestion, average, grid_moments, moments_of
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.catalogue import built, checking, kind_of
+from holdfast.mechanisms.catalogue import built, claiming, kind_of
+from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.kind import Planned
 from holdfast.mechanisms.ladder import Ladder
-from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Release, Wish, about
+from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Refuted, Release, Wish, about
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.revealed import revealed
 from holdfast.mechanisms.terms import Terms
@@ -231,7 +232,7 @@ class Protected:
         else:
             parameters = json.loads(self.parameters)
         recorded = {"name": kind.name, "parameters": parameters}
-        return _Opened(terms, built(recorded, terms), checking(recorded, terms))
+        return _Opened(terms, built(recorded, terms), claiming(recorded, terms, CHECKS))
 
 
 def planned_terms(mechanism: str, terms: Terms) -> Terms:
@@ -338,19 +339,24 @@ class _ProtectedSession:
         return Wish(asked, t)
 
     def _answer(self, question: LabQuestion, guess: float | None) -> Shown:
-        terms, mechanism, checker = self.opened
-        wish = self._wish(question, guess)
+        (terms, mechanism, checker), wish = self.opened, self._wish(question, guess)
         if wish.claim is not None and checker is not None:
             mechanism = checker
         before, sample = self.sample.work, cast(Sample, self.sample)
         (offer,), (release,), account = walk(
             mechanism, terms, self.account, [wish], sample, self._noise
         )
+        refuted = None
+        if release.status == "not confirmed" and wish.claim is not None:
+            refuted = Refuted(offer.number, wish.claim, offer.radius)
+            plain, asks = [replace(wish, claim=None)], self.opened.mechanism
+            (offer,), (release,), account = walk(asks, terms, account, plain, sample, self._noise)
         self.account = account if self.settings.charging else _free(account)
-        told = revealed(offer, release)
-        lesson = Lesson(offer.question, Interval(0.0, 1.0), release.told, offer.tolerance, told)
-        self.best = _LADDER.learn(self.best, lesson)
-        return self._shown(offer, release, self.sample.work - before)
+        told = revealed(offer, release, refuted)
+        whole, t = Interval(0.0, 1.0), offer.tolerance
+        self.best = _LADDER.learn(self.best, Lesson(offer.question, whole, release.told, t, told))
+        shown = self._shown(offer, release, self.sample.work - before)
+        return replace(shown, status="not confirmed") if refuted else shown
 
     def _shown(self, offer: Offer, release: Release, work: int) -> Shown:
         """What is seen; the stretching of the sample by a scale is undone."""
@@ -360,8 +366,7 @@ class _ProtectedSession:
         if release.status == "no promise":
             return Shown(value, status=release.status, work=work)
         noise = 0.0 if release.status == "confirmed" else _noise_allowed(offer)
-        reach = scale * noise or None
-        return Shown(value, low, high, release.status, reach, work)
+        return Shown(value, low, high, release.status, scale * noise or None, work)
 
     def _noise(self, number: int) -> Noise:
         return Noise(self.secret, str(number))

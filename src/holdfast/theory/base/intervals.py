@@ -103,7 +103,12 @@ def clopper_pearson_upper(n: int, successes: int, log_p: float) -> float:
         return 1.0
     if successes == 0:
         return min(1.0, round_up(-math.expm1(log_p / n)))
-    return smallest_true(lambda p: log_binomial_cdf(n, successes, p) < log_p, successes / n, 1.0)
+    return smallest_true(
+        lambda p: log_binomial_cdf(n, successes, p) < log_p,
+        successes / n,
+        1.0,
+        near=float(special.betainccinv(successes + 1.0, n - successes, math.exp(log_p))),
+    )
 
 
 @theorem(

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _ULP = math.ulp(1.0)
+_NEAR = 1e-9  # how far a guess is taken to be off at most, as a part of it
 _INVERSE_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -85,18 +86,28 @@ def log1mexp(value: float) -> float:
 
 
 def smallest_true(
-    holds: Callable[[float], bool], low: float, high: float, *, relative: float = 1e-13
+    holds: Callable[[float], bool],
+    low: float,
+    high: float,
+    *,
+    relative: float = 1e-13,
+    near: float | None = None,
 ) -> float:
     """Given that `holds` is false then true along [low, high] and true at `high`: the least true
     end.
 
-    The returned number is always one at which `holds` was evaluated to be true (or `high`).
+    `holds` was evaluated to be true at the returned number, or at one below it (or it is `high`). A
+    guess that is `near` saves evaluations, and changes nothing else.
     """
+    false, true = low, high  # where it is known to be so
+    for probe in () if near is None else (near * (1 - _NEAR), near * (1 + _NEAR)):
+        if false < probe < true:
+            false, true = (false, probe) if holds(probe) else (probe, true)
     for _ in range(200):
         if high - low <= relative * max(abs(low), abs(high)):
             break
         middle = 0.5 * (low + high)
-        if holds(middle):
+        if middle >= true or (middle > false and holds(middle)):
             high = middle
         else:
             low = middle

@@ -145,7 +145,7 @@ def bet_excess(
     tally = Tally.of_values(*counted(times, unit_values(values)))
     stakes = _five_stakes(tally.units, second_moment, log_q)
     odds = round_up(least / (1.0 - least))
-    return log_bets(tally, stakes, _EQUAL, odds) + log_q
+    return float(log_bets(tally, stakes, _EQUAL, odds) + log_q)
 
 
 @theorem(

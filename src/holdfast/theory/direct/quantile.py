@@ -8,6 +8,7 @@ the two-sided level. A quantile is inf{x : F(x) >= q}, the `inverted_cdf` of a s
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from fractions import Fraction
 
 import numpy as np
@@ -115,8 +116,12 @@ def band_points(n: int, log_p: float) -> int:
     slack="the union over K quantiles: as wide as DKW at F = 1/2, three to six times narrower for "
     "rare events",
 )
-def cdf_band_lower(n: int, count: int, log_p: float, *, alike: bool = True) -> float:
+def cdf_band_lower(
+    n: int, count: int, log_p: float, *, alike: bool = True, beyond: float = 0.0
+) -> float:
     """A lower bound on F(x) from the `count` rows at or below x; 0 where nothing is known.
+
+    What is known `beyond` another bound is looked for; where that is nothing, 0 is said as well.
 
     *Proof.* Let x_k be the u_k-quantile. If F(x) < u_k then x < x_k, so n F_n(x) is at most the
     number of rows below x_k, which reaches c with probability at most P[Bin(n, u_k) >= c]. A
@@ -133,8 +138,11 @@ def cdf_band_lower(n: int, count: int, log_p: float, *, alike: bool = True) -> f
     def known(k: int) -> bool:
         return log_binomial_cdf(n, n - count, float_below(1 - Fraction(share(k)))) <= level
 
-    k = largest_integer(known, most=points)
-    return share(k) if k else 0.0
+    first = bisect_right(range(1, points + 1), beyond, key=share)  # so many are no better
+    if first == points:
+        return 0.0
+    more = largest_integer(lambda k: known(first + k), most=points - first)
+    return share(first + more) if more else 0.0
 
 
 def threshold_interval(n: int, count: int, log_p: float, *, alike: bool = True) -> Interval:
@@ -143,13 +151,14 @@ def threshold_interval(n: int, count: int, log_p: float, *, alike: bool = True) 
     For rows that are not alike only the band is proved, and takes the whole level.
     """
     part = level_share(log_p) if alike else log_p
-    low = cdf_band_lower(n, count, part, alike=alike)
-    high = 1.0 - cdf_band_lower(n, n - count, part, alike=alike)
+    low, high = 0.0, 1.0
     if alike:
         radius = dkw_radius(n, part)
         low = max(low, round_down(count / n - radius))
         high = min(high, round_up(count / n + radius))
-    return Interval(low, min(1.0, round_up(high)))
+    low = max(low, cdf_band_lower(n, count, part, alike=alike, beyond=low))
+    above = cdf_band_lower(n, n - count, part, alike=alike, beyond=round_down(1.0 - high))
+    return Interval(low, min(1.0, round_up(min(high, 1.0 - above))))
 
 
 def _side_level(log_alpha: float, alike: bool) -> float:

@@ -19,7 +19,7 @@ from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.proportion import share_interval
 
-__all__ = ["f1_interval", "f_beta_interval"]
+__all__ = ["f1_interval", "f1_of_share", "f_beta_interval"]
 
 
 @theorem(
@@ -33,12 +33,13 @@ __all__ = ["f1_interval", "f_beta_interval"]
 )
 def f1_interval(tp: int, fp: int, fn: int, log_p: float) -> Interval:
     """The interval of F1, rounded outwards; [0, 1] if every row is a true negative."""
-    low, high = share_interval(tp, fp + fn, log_p)
-    return Interval(round_down(2 * low / (1 + low)) if low else 0.0, min(1.0, _f1_above(high)))
+    return f1_of_share(share_interval(tp, fp + fn, log_p))
 
 
-def _f1_above(share: float) -> float:
-    return round_up(2 * share / (1 + share))
+def f1_of_share(interval: Interval) -> Interval:
+    """The interval of F1 = 2 pi/(1 + pi), which rises in pi, from that of pi; rounded outwards."""
+    low, high = (2 * end / (1 + end) for end in interval)
+    return Interval(max(0.0, round_down(low)) if low else 0.0, min(1.0, round_up(high)))
 
 
 @theorem(

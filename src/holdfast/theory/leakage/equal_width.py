@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 from holdfast import require
 from holdfast.theory.base.concentration import Concentration
@@ -29,23 +30,25 @@ from holdfast.theory.leakage.release import RESOLUTION, discrete_uniform_overhea
 
 __all__ = [
     "MOST_EXACT",
-    "asks_fit",
     "best_renyi_half_width",
     "bounded_noise_fits",
     "bounded_noise_half_width",
     "check_fits",
     "check_half_width",
+    "claims_fit",
+    "claims_half_width",
     "continuum_questions",
     "gaussian_leakage_fits",
     "gaussian_leakage_half_width",
     "laplace_fits",
     "laplace_half_width",
     "least_half_width",
+    "most_asks",
+    "most_roundings",
     "renyi_fits",
     "renyi_half_width",
     "rounding_fits",
     "rounding_half_width",
-    "roundings_fit",
     "uniform_cost",
 ]
 
@@ -53,6 +56,8 @@ __all__ = [
 _Cost = Callable[[float, float], float]
 # A question takes (t) and says whether the plan works at that half-width.
 _Fits = Callable[[float], bool]
+# ln of the share of the k-th of the questions to come; it never rises with k.
+_Shares = Callable[[int], float]
 
 MOST_EXACT = 2_000
 _PANELS = 2_000
@@ -124,11 +129,54 @@ def bounded_noise_fits(profile: Concentration, k: int, t: float, log_beta: float
     return _affords(profile, t, _first(k, log_beta), k - 1, uniform_cost)
 
 
-def asks_fit(profile: Concentration, k: int, t: float, log_share: float, nats: float) -> bool:
-    """Whether k more questions of half-width t fit, with equal shares, after `nats` of leakage."""
-    k = require.positive_integer("k", k)
-    start = require.non_negative("nats", nats) - require.log_probability("log_share", log_share)
-    return _affords(profile, t, start, k - 1, uniform_cost)
+def most_asks(profile: Concentration, t: float, log_share: _Shares, nats: float, most: int) -> int:
+    """How many more questions of half-width t fit after `nats` of leakage, up to `most`.
+
+    Each has the share of the last of them.
+    """
+    return _most(profile, t, log_share, nats, most, uniform_cost)
+
+
+def _most(
+    profile: Concentration, t: float, log_share: _Shares, nats: float, most: int, cost: _Cost
+) -> int:
+    """The largest k up to `most` that the share of the k-th affords.
+
+    With the share of a later one fewer fit: what a share affords is a bound for all on its one
+    side, and the two bounds meet after a few counts.
+    """
+    leaked = require.non_negative("nats", nats)
+
+    @cache
+    def with_share(log_p: float) -> int:
+        return _number_afforded(profile, t, leaked - log_p, most, cost)
+
+    def afforded(k: int) -> int:
+        return with_share(require.log_probability("log_share", log_share(k)))
+
+    low, high = 0, afforded(1)
+    while low < high:
+        fits = afforded(high)
+        if fits >= high:
+            return high
+        low = max(low, fits)  # the share of an earlier one affords no less
+        high = min(high - 1, afforded(low + 1))
+    return low
+
+
+def _number_afforded(profile: Concentration, t: float, start: float, most: int, cost: _Cost) -> int:
+    """The largest k up to `most` for which `_affords` k - 1 charges, counted once."""
+    L, alpha = start, profile.radius(-start)
+    for k in range(1, min(most, MOST_EXACT + 1) + 1):
+        if alpha >= t:
+            return k - 1
+        L += cost(alpha, t)
+        alpha = profile.radius(-L)
+    if most <= MOST_EXACT + 1:
+        return most
+    steps = _steps_at_least(profile, t, profile.radius(-start), t, cost)
+    beyond = most if math.isinf(steps) else math.ceil(steps)
+    return min(most, max(MOST_EXACT + 1, beyond))
 
 
 @theorem(
@@ -174,11 +222,11 @@ def rounding_fits(profile: Concentration, k: int, t: float, log_beta: float) -> 
     return _affords(profile, t, _first(k, log_beta), k - 1, _rounding_cost)
 
 
-def roundings_fit(profile: Concentration, k: int, t: float, log_share: float, nats: float) -> bool:
-    """Whether k more questions of half-width t fit, rounded, after `nats` of leakage."""
-    k = require.positive_integer("k", k)
-    start = require.non_negative("nats", nats) - require.log_probability("log_share", log_share)
-    return _affords(profile, t, start, k - 1, _rounding_cost)
+def most_roundings(
+    profile: Concentration, t: float, log_share: _Shares, nats: float, most: int
+) -> int:
+    """How many more questions of half-width t fit, rounded, after `nats` of leakage."""
+    return _most(profile, t, log_share, nats, most, _rounding_cost)
 
 
 def _rounding_cost(alpha: float, t: float) -> float:
@@ -283,6 +331,54 @@ def check_half_width(
     """The least half-width for k checks with at most `surprises` surprises."""
     floor = profile.radius(-_first(k, log_beta)) + require.non_negative("room", room)
     return least_half_width(lambda t: check_fits(profile, k, surprises, t, log_beta, room), floor)
+
+
+def claims_fit(
+    profile: Concentration, k: int, surprises: int, t: float, log_beta: float, room: float = 0.0
+) -> bool:
+    """Whether k claims g -+ t can be tested, and those that are refuted asked, to the end.
+
+    The worst run has all the surprises allowed, and the confirmations first. Each refuted claim is
+    charged -ln eps and then asked with a share beta/k; the claims themselves take none, and are
+    tested at what the asks leave.
+    """
+    first, room = _first(k, log_beta), require.non_negative("room", room)
+    eps = declared_surprise_prior(surprises, k)
+    refuted, nats = -math.log(eps), (surprises - k) * math.log1p(-eps)
+    if surprises > MOST_EXACT:
+        start = first + nats + refuted
+        return _affords(
+            profile, t, start, surprises, lambda a, t: uniform_cost(a, t) + refuted, room
+        )
+    for number in range(1, surprises + 1):
+        nats += refuted
+        alpha = profile.radius(-first - nats)
+        # If all may be refuted, the last may still be confirmed instead: at the same level.
+        if alpha + (room if number == k else 0.0) >= t:
+            return False
+        nats += uniform_cost(alpha, t)
+    if surprises == k:
+        return True
+    left = log_beta + math.log1p(-surprises / k)
+    return profile.radius(min(0.0, left) - nats) + room < t
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 11.2, checks of which some are refuted and asked",
+    statement="Of k adaptive claims g -+ t, at most `surprises` of them refuted in any order and "
+    "then asked with half-width t, all that is claimed and answered is true together with "
+    "probability 1 - beta; a guess within `room` of the sample value is confirmed throughout.",
+    domain="k >= 1, 0 <= surprises <= k, log_beta <= 0, room >= 0",
+    monotone={"log_beta": "down", "room": "up"},
+    slack="worst order of surprises; Hoeffding-type radius where exact tests are narrower",
+)
+def claims_half_width(
+    profile: Concentration, k: int, surprises: int, log_beta: float, room: float = 0.0
+) -> float:
+    """The least half-width for k claims with at most `surprises` refuted."""
+    floor = profile.radius(require.log_probability("log_beta", log_beta)) + room
+    return least_half_width(lambda t: claims_fit(profile, k, surprises, t, log_beta, room), floor)
 
 
 def renyi_fits(profile: Concentration, k: int, t: float, log_beta: float, u: float) -> bool:

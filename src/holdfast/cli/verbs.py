@@ -1,0 +1,242 @@
+"""The commands that ask a holdout: ask, check, gate."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from holdfast.cli.app import Json, app, read_bounds, read_number, show_json
+from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
+from holdfast.errors import InvalidArgument
+from holdfast.statistics import call
+
+if TYPE_CHECKING:
+    from holdfast.holdout.answer import Answer
+    from holdfast.holdout.distribution import Distribution
+    from holdfast.holdout.groups import Groups
+    from holdfast.holdout.holdout import Holdout
+
+__all__ = ["NOT_SHOWN", "ask", "check", "gate"]
+
+NOT_SHOWN = 5  # the exit code
+
+_QuestionText = Annotated[
+    str,
+    typer.Argument(
+        metavar="QUESTION",
+        help='A statistic, such as "avg(arr_delay > 15)", "median(distance)" or '
+        '"auc(score, late)".',
+    ),
+]
+_Where = Annotated[
+    str | None,
+    typer.Option(metavar="CONDITION", help="Only among rows like these: \"origin = 'JFK'\"."),
+]
+_By = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="For each value of a column that is declared, or known from other rows. Twice for two "
+        'columns; "avg(x) by origin, month" says the same.',
+    ),
+]
+_Bounds = Annotated[
+    tuple[str, str] | None,
+    typer.Option(metavar="LOW HIGH", help="The range of the value; it is cut to it."),
+]
+_Better = Annotated[
+    Literal["higher", "lower"] | None,
+    typer.Option(help="Of a difference: say whether the first is better, worse, or cannot tell."),
+]
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; ask nothing.")]
+_Why = Annotated[str | None, typer.Option(metavar="TEXT", help="Why you ask; kept in the ledger.")]
+_Tolerance = Annotated[
+    str | None,
+    typer.Option(metavar="X", help="Another half-width than the declared one (part of the range)."),
+]
+_HalfWidth = Annotated[
+    str | None,
+    typer.Option(metavar="X", help="The same in the unit of the answer: 6, of minutes."),
+]
+
+
+@app.command(
+    help="Ask a question without a guess.\n\n"
+    f'Statistics: {", ".join(["avg", *call.__all__])}; add "where ..." for rows like these.',
+    epilog="Example: holdfast ask flights \"avg(arr_delay > 15) where origin = 'JFK'\"",
+)
+def ask(
+    name: Name,
+    question: _QuestionText,
+    where: _Where = None,
+    by: _By = None,
+    bounds: _Bounds = None,
+    better: _Better = None,
+    train: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Other rows, to guess from by itself.")
+    ] = None,
+    guesser: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who guesses: a name of docs/guessers.md.")
+    ] = None,
+    discover: Annotated[
+        bool,
+        typer.Option(
+            "--discover",
+            help="Find the groups in the protected rows. This ends asks and checks for good; "
+            "described questions stay.",
+        ),
+    ] = False,
+    top: Annotated[
+        str | None, typer.Option(metavar="K", help="Of discovered groups, the K largest.")
+    ] = None,
+    why: _Why = None,
+    tolerance: _Tolerance = None,
+    half_width: _HalfWidth = None,
+    dry_run: _DryRun = False,
+    data: Data = None,
+    table: TableName = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a question without a guess."""
+    from holdfast.statistics.asked import question_of
+
+    asked = question_of(question, where=where, by=by, bounds=read_bounds(bounds), better=better)
+    wanted = _wanted(tolerance, half_width)
+    if dry_run:
+        known = resumed(name, train, guesser)
+        _show_cost(known, asked, as_json, discover=discover, **wanted)
+        return
+    largest: Any = read_number("top", top)
+    holdout = opened(name, data, table, train, guesser)
+    found = holdout.ask(asked, why=why, discover=discover, top=largest, **wanted)
+    _show(name, found, as_json)
+
+
+@app.command(
+    epilog='Example: holdfast check flights "avg(arr_delay > 15)" --guess 0.237 --why "baseline"'
+)
+def check(
+    name: Name,
+    question: _QuestionText,
+    guess: Annotated[
+        str | None, typer.Option(metavar="X", help="What you think it is, in its own unit.")
+    ] = None,
+    guess_from: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Other rows, to compute the guess from.")
+    ] = None,
+    at_most: Annotated[
+        str | None, typer.Option(metavar="X", help="Check one side: at most this.")
+    ] = None,
+    at_least: Annotated[
+        str | None, typer.Option(metavar="X", help="Check one side: at least this.")
+    ] = None,
+    where: _Where = None,
+    by: _By = None,
+    bounds: _Bounds = None,
+    better: _Better = None,
+    why: _Why = None,
+    tolerance: _Tolerance = None,
+    half_width: _HalfWidth = None,
+    dry_run: _DryRun = False,
+    data: Data = None,
+    table: TableName = None,
+    as_json: Json = False,
+) -> None:
+    """Check a guess: almost free when confirmed.
+
+    A guess that is not confirmed is answered: by its description, or as an ask is. The same
+    statistics as for ask.
+    """
+    from holdfast.statistics.asked import question_of
+
+    asked = question_of(question, where=where, by=by, bounds=read_bounds(bounds), better=better)
+    if [guess, guess_from, at_most, at_least].count(None) != 3:
+        raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
+    claim: dict[str, Any] = {
+        "guess": read_number("guess", guess) if guess_from is None else guess_from,
+        "at_most": read_number("at_most", at_most),
+        "at_least": read_number("at_least", at_least),
+    }
+    wanted = _wanted(tolerance, half_width)
+    if dry_run:
+        _show_cost(resumed(name), asked, as_json, **wanted, **claim)
+        return
+    holdout = opened(name, data, table)
+    _show(name, holdout.check(asked, why=why, **wanted, **claim), as_json)
+
+
+@app.command(
+    epilog='Example: holdfast gate reviews "difference(v7 = label, v6 = label)" --at-least 0'
+)
+def gate(
+    name: Name,
+    question: _QuestionText,
+    at_least: Annotated[
+        str | None, typer.Option(metavar="X", help="Show that it is more than this.")
+    ] = None,
+    at_most: Annotated[
+        str | None, typer.Option(metavar="X", help="Show that it is less than this.")
+    ] = None,
+    differing: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="The share of rows that you think differ; known if public."),
+    ] = None,
+    where: _Where = None,
+    bounds: _Bounds = None,
+    why: _Why = None,
+    dry_run: _DryRun = False,
+    data: Data = None,
+    table: TableName = None,
+    as_json: Json = False,
+) -> None:
+    """Show that something is better: a "no" is nearly free.
+
+    Exit code 0 if it is shown, 5 if it is not, 3 if it is refused.
+    """
+    from holdfast.statistics.asked import question_of
+
+    asked: Any = question_of(question, where=where, bounds=read_bounds(bounds))
+    if [at_least, at_most].count(None) != 1:
+        raise InvalidArgument("gate takes one of --at-least and --at-most.")
+    claim: dict[str, Any] = {
+        "at_most": read_number("at_most", at_most),
+        "at_least": read_number("at_least", at_least),
+    }
+    if dry_run:
+        _show_cost(resumed(name), asked, as_json, gate=True, **claim)
+        return
+    share: Any = read_number("differing", differing)
+    found = opened(name, data, table).gate(asked, why=why, differing=share, **claim)
+    _show(name, found, as_json)
+    if found.recorded.status != "shown":
+        raise typer.Exit(NOT_SHOWN)
+
+
+def _wanted(tolerance: str | None, half_width: str | None) -> dict[str, Any]:
+    """The half-width that is named, as the verbs take it."""
+    return {
+        "tolerance": read_number("tolerance", tolerance),
+        "half_width": read_number("half_width", half_width),
+    }
+
+
+def _show_cost(holdout: Holdout, asked: Any, as_json: bool, **said: Any) -> None:
+    cost = holdout.cost(asked, **said)
+    if as_json:
+        show_json(cost.to_dict())
+        return
+    typer.echo(f"{cost}\n  now {holdout.budget.remaining}")
+    typer.echo("\nNext: the same without --dry-run, to ask it.")
+
+
+def _show(name: str, found: Answer | Groups | Distribution, as_json: bool) -> None:
+    from holdfast.holdout.answer import Answer
+
+    one = isinstance(found, Answer)
+    if as_json:
+        show_json(found.to_dict() if isinstance(found, Answer) else found.to_dicts())
+        return
+    typer.echo(f"{found.question}\n  {found}" if one else str(found))
+    typer.echo(f"\nNext: holdfast budget {quote(name)}")

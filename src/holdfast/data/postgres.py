@@ -1,0 +1,347 @@
+"""The PostgreSQL engine: a table of a database, read where it is.
+
+One transaction for each scan, which only reads. Sums are computed by the server; rows, where they
+are needed, are streamed by COPY, which takes a fraction of the time of a cursor and as little
+memory.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from holdfast.data.database import DatabaseUrl
+from holdfast.data.evaluate import steps_of_frame
+from holdfast.data.histogram import Histogram, histograms
+from holdfast.data.joining import needed, require_joinable
+from holdfast.data.postgres_joined import JoinedRows
+from holdfast.data.postgres_table import TableSession, column_type_of
+from holdfast.data.sample import (
+    BATCH_ROWS,
+    Moments,
+    complete,
+    prepare,
+    reading,
+    row_moments,
+    split_squares,
+)
+from holdfast.errors import HoldfastError
+from holdfast.question.expression import ColumnType, Expression
+from holdfast.question.postgres_sql import PostgresLanguage, float8
+from holdfast.question.row import RowValue
+from holdfast.question.sql import quoted_name
+from holdfast.question.writing import Writer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["PostgresSample", "open_database_table"]
+
+_FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
+
+
+def open_database_table(url: str, table: str | None) -> PostgresSample:
+    """A table of a PostgreSQL database; the only one, if none is named."""
+    return PostgresSample(TableSession(DatabaseUrl.read("data", url), table))
+
+
+class PostgresSample:
+    """A table of a database, and what was joined to it by its key."""
+
+    def __init__(self, session: TableSession) -> None:
+        self._session = session
+        self._engine_types = dict(session.types)
+        self._types = {name: column_type_of(dtype) for name, dtype in session.types.items()}
+        self._beside: tuple[JoinedRows, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self._session.n
+
+    @property
+    def types(self) -> Mapping[str, ColumnType]:
+        """The columns and their types."""
+        return self._types
+
+    def require_unchanged(self) -> None:
+        """Refuse a table that is gone, or has other columns than at the opening."""
+        self._session.require_unchanged()
+
+    def prepare(self, rows: Sequence[RowValue]) -> None:
+        """Refuse what PostgreSQL cannot take, or Polars, which counts bins in its batches."""
+        prepare(self._prepared, rows)
+        prepare(partial(steps_of_frame, _frame(b"", self._engine_types)), rows)
+
+    def sums(self, rows: Sequence[RowValue]) -> list[int]:
+        """Exact sums of grid units."""
+        return [total for total, _ in row_moments(self, rows, self._sums)]
+
+    def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
+        """Exact sums of grid units and of their squares."""
+        return row_moments(self, rows, self._moments)
+
+    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        """Exact counts in narrow bins."""
+        return histograms(self, asked)
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Batches of the columns; types that Polars may not know come as text."""
+        types = {name: self._engine_types[name] for name in columns}
+        wanted = ", ".join(["0", *(_projected(name, dtype) for name, dtype in types.items())])
+        quoted = [quoted_name(name) for name, dtype in types.items() if _is_text(dtype)]
+        how = "FORMAT csv" + (f", FORCE_QUOTE ({', '.join(quoted)})" if quoted else "")
+        statement = f"COPY (SELECT {wanted} FROM {self._from(columns)}) TO STDOUT ({how})"
+        return complete(self._streamed(statement, types), self.n)
+
+    def _streamed(self, statement: str, types: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+        unchanged = f"count(*) FILTER (WHERE {self._session.unchanged})"
+        with self._watched() as connection:
+            self._session.require_rows(
+                *connection.execute(
+                    f"SELECT count(*), {unchanged} FROM {self._session.name} AS own"
+                ).fetchall()[0]
+            )
+            lines: list[bytes] = []
+            with connection.cursor().copy(statement) as rows:
+                for line in rows:  # each is one row: so says libpq
+                    lines.append(bytes(line))
+                    if len(lines) == BATCH_ROWS:
+                        yield _frame(b"".join(lines), types)
+                        lines.clear()
+            if lines:
+                yield _frame(b"".join(lines), types)
+
+    def joined(self, key: str, frame: pl.DataFrame) -> PostgresSample:
+        """The same rows with more columns, which are joined in every scan that asks for them."""
+        require_joinable(self._types, key, frame)
+        with reading():
+            beside = JoinedRows.of(key, frame)
+            beside.require_on(self._session.connection)
+        joined = copy.copy(self)
+        joined._engine_types = {**self._engine_types, **beside.types}
+        joined._types = {
+            name: column_type_of(dtype) for name, dtype in joined._engine_types.items()
+        }
+        joined._beside = (*self._beside, beside)
+        return joined
+
+    def _from(self, columns: Sequence[str]) -> str:
+        """The table with these columns: what was joined is joined only if it is needed."""
+        tables = f"{self._session.name} AS own"
+        homes: dict[str, str] = {}
+        for beside in needed(self._beside, columns):
+            home = homes.get(beside.key, "own")
+            key = _key(f"{home}.{quoted_name(beside.key)}", self._types[beside.key])
+            tables += f" LEFT JOIN {beside.joined_by(key)}"
+            homes |= dict.fromkeys(beside.columns, beside.alias)
+        return tables
+
+    @contextmanager
+    def _watched(self) -> Iterator[Any]:
+        """A scan; if it fails because the table is another one, that is what is said."""
+        try:
+            for beside in self._beside:
+                beside.require_on(self._session.connection)
+            with self._session.scan() as connection:
+                yield connection
+        except HoldfastError:
+            raise
+        except Exception as error:
+            if type(error).__module__.startswith("psycopg"):
+                self._session.require_unchanged()
+            raise
+
+    def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
+        # What every row has in common is added afterwards.
+        found = self._run(
+            rows, [f"sum(k{place})" for place in range(len(rows))], _steps_from_origin
+        )
+        return [
+            (total if row.is_condition else total - self.n * row.grid.first, 0)
+            for (row, _), total in zip(rows, found, strict=True)
+        ]
+
+    def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
+        wanted: list[str] = []
+        for place in range(len(rows)):
+            steps = f"k{place}"
+            high, low = f"({steps} >> 16)", f"({steps} & 65535)"
+            wanted.append(f"sum({steps})")
+            wanted += [f"sum({a} * {b})" for a, b in ((high, high), (high, low), (low, low))]
+        found = iter(self._run(rows, wanted, _steps))
+        totals: list[Moments] = []
+        for _ in rows:
+            total, *parts = (next(found) for _ in range(4))
+            totals.append((total, split_squares(*parts)))
+        return totals
+
+    def _prepared(self, rows: Sequence[RowValue]) -> None:
+        expressions = [(row, row.source) for row in rows if isinstance(row.source, Expression)]
+        aggregates = [f"sum(k{place})" for place in range(len(expressions))]
+        statement = self._statement(expressions, aggregates, _steps, "WHERE FALSE")
+        with self._watched() as connection:
+            connection.execute(statement)
+
+    def _run(
+        self,
+        rows: Sequence[tuple[RowValue, Expression]],
+        aggregates: Sequence[str],
+        steps_of: Callable[[RowValue, str], str],
+    ) -> list[int]:
+        """One scan: aggregates over the steps k0, k1, ... of every row value."""
+        statement = self._statement(rows, aggregates, steps_of)
+        with reading(), self._watched() as connection:
+            ((count, unchanged, *found),) = connection.execute(statement).fetchall()
+            self._session.require_rows(count, unchanged)
+            return [int(total or 0) for total in found]  # a sum of no rows is NULL
+
+    def _cleaned(self, column: str) -> str:
+        """The column as row expressions see it: doubles without NaN, text, naive microseconds.
+
+        The rows are those of the opening, where NaN was looked for.
+        """
+        name, dtype = quoted_name(column), self._engine_types[column]
+        match self._types[column]:
+            case ColumnType.FLOAT if dtype == "float8" and self._has_no_nan(column):
+                return name
+            case ColumnType.INTEGER:
+                return f"{name}::float8"
+            case ColumnType.FLOAT:
+                return f"NULLIF({name}::float8, 'NaN'::float8)"
+            case ColumnType.TEXT:
+                return f'({name}::text COLLATE "C")'
+            case ColumnType.DATE | ColumnType.DATETIME:
+                return f"CASE WHEN {_in_calendar(name, dtype)} THEN {_naive(name, dtype)} END"
+            case _:
+                return name
+
+    def _has_no_nan(self, column: str) -> bool:
+        return column in self._session.types and column not in self._session.with_nan
+
+    def _statement(
+        self,
+        rows: Sequence[tuple[RowValue, Expression]],
+        aggregates: Sequence[str],
+        steps_of: Callable[[RowValue, str], str],
+        where: str = "",
+    ) -> str:
+        columns = sorted({column for row, _ in rows for column in row.columns})
+        names = {column: f"c{place}" for place, column in enumerate(columns)}
+        writer = Writer(PostgresLanguage(names))
+        codes = [(row, writer.write(expression)) for row, expression in rows]
+        steps = [
+            f"{_condition(code) if row.is_condition else steps_of(row, code)} AS k{place}"
+            for place, (row, code) in enumerate(codes)
+        ]
+        cleaned = [f"{self._cleaned(column)} AS {name}" for column, name in names.items()]
+        table = (
+            f"SELECT {', '.join([*cleaned, f'{self._session.unchanged} AS unchanged'])} "
+            f"FROM {self._from(columns)} {where}"
+        )
+        for stage in writer.stages:
+            named = ", ".join(f"{code} AS {name}" for name, code in stage.items())
+            # With an OFFSET the planner leaves a value under its name, and computes it once.
+            table = f"SELECT *, {named} FROM ({table} OFFSET 0) AS stage"
+        fenced = f"({table} OFFSET 0)" if writer.stages else f"({table})"
+        counted = f"SELECT {', '.join(['unchanged', *steps])} FROM {fenced} AS stages"
+        wanted = ["count(*)", "count(*) FILTER (WHERE unchanged)", *aggregates]
+        return f"SELECT {', '.join(wanted)} FROM ({counted}) AS steps"
+
+
+def _key(name: str, key_type: ColumnType) -> str:
+    """The key as that of a joined table: a whole number, or text whatever its collation."""
+    return f"{name}::bigint" if key_type is ColumnType.INTEGER else f'{name}::text COLLATE "C"'
+
+
+def _in_calendar(name: str, dtype: str) -> str:
+    """Whether a date or time is in the years 1 to 9999; infinite ones are not."""
+    zone = "+00" if dtype == "timestamptz" else ""
+    last = _LAST[:10] if dtype == "date" else _LAST + zone
+    return f"{name} BETWEEN '{_FIRST}{zone}'::{dtype} AND '{last}'::{dtype}"
+
+
+def _naive(name: str, dtype: str) -> str:
+    return f"{name} AT TIME ZONE 'UTC'" if dtype == "timestamptz" else f"{name}::timestamp"
+
+
+def _condition(code: str) -> str:
+    return f"coalesce(({code})::int, 0)"
+
+
+def _steps(row: RowValue, code: str) -> str:
+    """The steps of a value above the lowest one."""
+    return f"({_steps_from_origin(row, code)} - ({row.grid.first})::bigint)"
+
+
+def _steps_from_origin(row: RowValue, code: str) -> str:
+    """The steps of a value from the grid's origin: an exact product, rounded to even by the cast.
+
+    The product with the reciprocal of a large step would be an error where it underflows: there the
+    value is rounded before, as Polars does it, by adding what leaves no bit below a step.
+    """
+    grid = row.grid
+    value = f"coalesce({code}, {float8(row.missing)})"
+    shifted = f"({value} - {float8(grid.origin)})" if grid.origin else value
+    if grid.step > 1:
+        shift = float8(1.5 * 2.0**52 * grid.step)
+        shifted = f"(({shifted} + {shift}) - {shift})"
+    return f"({shifted} * {float8(1 / grid.step)})::bigint"
+
+
+def _is_text(dtype: str) -> bool:
+    return column_type_of(dtype) in (ColumnType.TEXT, ColumnType.OTHER)
+
+
+def _projected(column: str, dtype: str) -> str:
+    """The column in a form that text keeps exactly: dates and times as numbers."""
+    name = quoted_name(column)
+    match column_type_of(dtype):
+        case ColumnType.FLOAT:
+            code = f"{name}::float8"
+        case ColumnType.TEXT | ColumnType.OTHER:
+            code = f"{name}::text"
+        case ColumnType.BOOLEAN:
+            code = f"{name}::int"
+        case ColumnType.DATE:
+            code = f"CASE WHEN isfinite({name}) THEN {name} - DATE '1970-01-01' END"
+        case ColumnType.DATETIME:
+            code = (
+                f"CASE WHEN {_in_calendar(name, dtype)} "
+                f"THEN (extract(epoch FROM {name}) * 1000000)::bigint END"
+            )
+        case _:
+            code = name
+    return f"{code} AS {name}"
+
+
+def _frame(lines: bytes, types: Mapping[str, str]) -> pl.DataFrame:
+    """Rows of COPY's CSV as Polars holds them; each begins with a number, so that none is empty."""
+    import polars as pl
+
+    stored: dict[ColumnType, Any] = {
+        ColumnType.BOOLEAN: pl.Int8,
+        ColumnType.INTEGER: pl.Int64,
+        ColumnType.FLOAT: pl.Float64,
+        ColumnType.DATE: pl.Int32,
+        ColumnType.DATETIME: pl.Int64,
+    }
+    meant: dict[ColumnType, Any] = {
+        ColumnType.BOOLEAN: pl.Boolean,
+        ColumnType.DATE: pl.Date,
+        ColumnType.DATETIME: pl.Datetime("us"),
+    }
+    kinds = {name: column_type_of(dtype) for name, dtype in types.items()}
+    places = {f"column_{place}": kind for place, kind in enumerate(kinds.values())}
+    schema = {
+        "first": pl.Int8,
+        **{name: stored.get(kind, pl.String) for name, kind in places.items()},
+    }
+    table = pl.read_csv(lines, has_header=False, schema=schema, raise_if_empty=False)
+    return table.select(
+        pl.col(place).cast(meant.get(kind, schema[place])).alias(name)
+        for (place, kind), name in zip(places.items(), kinds, strict=True)
+    )

@@ -1,0 +1,294 @@
+"""The verbs of a holdout: ask, check, gate, and what they would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Unpack, overload
+
+from holdfast import require
+from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.asking import Said, Saying, answers_to, better_of, several, told_before
+from holdfast.holdout.budget import Cost
+from holdfast.holdout.claiming import require_enough_differing
+from holdfast.holdout.desk import Desk
+from holdfast.holdout.distribution import Distribution
+from holdfast.holdout.grouping import cost_of_discovering, groups_for, knowing
+from holdfast.holdout.groups import Groups
+from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_claim
+from holdfast.holdout.mixed import Item, answers_of
+from holdfast.holdout.price import cost_of
+from holdfast.holdout.reading import bound_to, one_answer_of
+from holdfast.holdout.tabling import table_of_answers
+from holdfast.holdout.vacuous import require_telling
+from holdfast.holdout.widths import NamedWidth
+from holdfast.statistics.bind import Question
+from holdfast.statistics.labelled import GroupsOf, Labelled
+from holdfast.statistics.named import TableCall
+from holdfast.wording import plural
+
+__all__ = ["Verbs"]
+
+
+class Verbs:
+    """Questions put to a desk; frames of answers are of the kind that the rows came in."""
+
+    def __init__(self, desk: Desk, frame_kind: str) -> None:
+        self._own_desk = desk
+        self._frame_kind = frame_kind
+
+    @property
+    def _desk(self) -> Desk:
+        """The desk, unless it is closed or another process's: looked at before anything is done."""
+        self._own_desk.store.require_usable()
+        return self._own_desk
+
+    def cost(
+        self,
+        question: Question | TableCall,
+        guess: Any = None,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        gate: bool = False,
+        tolerance: float | None = None,
+        half_width: float | None = None,
+        discover: bool = False,
+    ) -> Cost:
+        """What a question would cost now, or with `gate` to gate it. Free; touches no data."""
+        if at_most is not None or at_least is not None:
+            require_one_claim("gate" if gate else "check", guess, at_most, at_least)
+        read = replace(self._guess(guess, at_most, at_least), gated=gate)
+        with self._desk.reading():
+            if discover:
+                return cost_of_discovering(self._desk, question)
+            return self._cost(question, read, NamedWidth(tolerance, half_width))
+
+    def _cost(self, question: Question | TableCall, read: Guess, width: NamedWidth) -> Cost:
+        describe = read.verb == "ask" and not width.is_named
+        found = bound_to(self._desk, question, knowing(self._desk, read.rows), describe=describe)
+        if isinstance(found, Labelled) and read.side is None:
+            part = width.part_of([member for _, member in found.members])
+            return cost_of(self._desk, found, read.each(len(found.members)), part)
+        one = one_answer_of(found)
+        part = width.part_of([one])
+        if read.side is None:
+            require_telling(self._desk, [one], read, part)
+        return cost_of(self._desk, one, read, part)
+
+    @overload
+    def ask(
+        self,
+        question: Question,
+        *,
+        discover: bool = False,
+        top: int | None = None,
+        **said: Unpack[Saying],
+    ) -> Answer: ...
+    @overload
+    def ask(
+        self,
+        question: TableCall,
+        *,
+        discover: bool = False,
+        top: int | None = None,
+        **said: Unpack[Saying],
+    ) -> Groups: ...
+    def ask(
+        self,
+        question: Question | TableCall,
+        *,
+        why: str | None = None,
+        tolerance: float | None = None,
+        half_width: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
+        discover: bool = False,
+        top: int | None = None,
+    ) -> Answer | Groups | Distribution:
+        """The value of a question.
+
+        One that is described by its text is answered exactly, at the level of its length. Any other
+        one, and one for which a half-width is named, is answered on the ledger; with a guesser, or
+        training rows, its guess is checked first. A half-width is named by `tolerance`, as a part
+        of the range, or by `half_width`, in the unit of the answer.
+
+        `why` it is asked and `by` whom is kept in the ledger, with every verb. A call made again
+        with the same `key` is told the same, whatever was asked since, and looks at nothing.
+
+        To `discover` the groups of a question, or its `top` largest ones, the protected rows are
+        looked at: that ends asks and checks for good, and described questions stay.
+        """
+        said = Said(why, by, key, NamedWidth(tolerance, half_width))
+        groups = groups_for(self._desk, question, said.width, discover=discover, top=top)
+        return self._put(question, Guess(), said, groups, describe=True)
+
+    def ask_many(
+        self,
+        questions: Iterable[Question],
+        *,
+        why: str | None = None,
+        tolerance: float | None = None,
+        half_width: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
+    ) -> list[Answer]:
+        """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
+        said = Said(why, by, key, NamedWidth(tolerance, half_width))
+        return self._put_many(several(questions), Guess(), said, describe=True)
+
+    @overload
+    def check(
+        self,
+        question: Question,
+        guess: Any = None,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        differing: float | None = None,
+        **said: Unpack[Saying],
+    ) -> Answer: ...
+    @overload
+    def check(self, question: TableCall, guess: Any, **said: Unpack[Saying]) -> Groups: ...
+    def check(
+        self,
+        question: Question | TableCall,
+        guess: Any = None,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        differing: float | None = None,
+        why: str | None = None,
+        tolerance: float | None = None,
+        half_width: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
+    ) -> Answer | Groups | Distribution:
+        """Is it about `guess`? Almost free when confirmed, at any half-width that the rows show.
+
+        `guess` is a number, or a table to compute it from (such as a training split). `at_most` or
+        `at_least` instead of a guess checks one side: "is it at most 0.3?". `differing` is the
+        share of rows in which what is compared is thought to differ: the better it is guessed, the
+        more is shown, and nothing is promised wrongly if it is not.
+
+        What is not confirmed is answered: by its description, if it has one, or as an ask, if that
+        is still covered.
+        """
+        require_one_claim("check", guess, at_most, at_least)
+        claim = self._guess(guess, at_most, at_least, differing)
+        groups = knowing(self._desk, claim.rows)
+        return self._put(
+            question, claim, Said(why, by, key, NamedWidth(tolerance, half_width)), groups
+        )
+
+    def check_many(
+        self,
+        questions: Iterable[Question],
+        guesses: Any,
+        *,
+        why: str | None = None,
+        tolerance: float | None = None,
+        half_width: float | None = None,
+        by: str | None = None,
+        key: str | None = None,
+    ) -> list[Answer]:
+        """Checks chosen together; `guesses` are as many numbers, or a table to guess from."""
+        asked = several(questions)
+        if isinstance(guesses, Sequence) and not isinstance(guesses, str):
+            if len(guesses) != len(asked):
+                raise InvalidArgument(
+                    f"there are {plural(len(asked), 'question')} and "
+                    f"{plural(len(guesses), 'guess', 'guesses')}; give one for each question."
+                )
+            guess = Guess(tuple(guessed_number(each) for each in guesses))
+        elif guesses is None:
+            raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
+        else:
+            guess = self._guess(guesses).each(len(asked))
+        return self._put_many(asked, guess, Said(why, by, key, NamedWidth(tolerance, half_width)))
+
+    def gate(
+        self,
+        question: Question,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        differing: float | None = None,
+        why: str | None = None,
+        by: str | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        """Is it shown to be more than `at_least`, or less than `at_most`?
+
+        *Shown* claims that side; *not shown* says nothing, and is nearly free. `differing` is as
+        for `check`; of two columns that were attached with their values it is known.
+        """
+        require_one_claim("gate", None, at_most, at_least)
+        guess = replace(self._guess(None, at_most, at_least, differing), gated=True)
+        one = one_answer_of(bound_to(self._desk, question, knowing(self._desk, None)))
+        requests = Said(why, by, key, NamedWidth()).requests([one], [None], guess)
+        before = told_before(self._desk, requests)
+        if before is None:
+            self._desk.refresh()
+            require_enough_differing(self._desk, one, guess)
+            before = answers_to(self._desk, [one], requests, guess)
+        (answer,) = before
+        return answer
+
+    def answer_many(
+        self, items: Iterable[Item], *, why: str | None = None, by: str | None = None
+    ) -> list[Answer | HoldfastError]:
+        """Asks, checks and gates (`holdfast.Ask`, `Check`, `Gate`) in one list.
+
+        Neighbours that are alike share a batch. What is wrong or refused fails alone: its error
+        stands in its place.
+        """
+        return answers_of(self, items, why, by)
+
+    def _put_many(
+        self, asked: list[Question], guess: Guess, said: Said, *, describe: bool = False
+    ) -> list[Answer]:
+        if not asked:
+            return []
+        describe, groups = describe and not said.width.is_named, knowing(self._desk, None)
+        bound = [
+            one_answer_of(bound_to(self._desk, question, groups, describe=describe))
+            for question in asked
+        ]
+        requests = said.requests(bound, [better_of(question) for question in asked], guess)
+        before = told_before(self._desk, requests)
+        return answers_to(self._desk, bound, requests, guess) if before is None else before
+
+    def _put(
+        self,
+        question: Question | TableCall,
+        guess: Guess,
+        said: Said,
+        groups: GroupsOf,
+        *,
+        describe: bool = False,
+    ) -> Answer | Groups | Distribution:
+        describe = describe and not said.width.is_named
+        found = bound_to(self._desk, question, groups, describe=describe)
+        if isinstance(found, Labelled) and guess.side is None:
+            guess = guess.each(len(found.members))
+            return table_of_answers(self._desk, found, guess, said, self._frame_kind)
+        one = one_answer_of(found)
+        requests = said.requests([one], [better_of(question)], guess)
+        before = told_before(self._desk, requests)
+        (answer,) = answers_to(self._desk, [one], requests, guess) if before is None else before
+        return answer
+
+    def _guess(
+        self,
+        guess: Any,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        differing: float | None = None,
+    ) -> Guess:
+        found = guess_of(self._desk.other_rows, guess, at_most, at_least)
+        if differing is None:
+            return found
+        share = require.between("differing", differing, 0.0, 1.0, open_low=True)
+        return replace(found, differing=share)

@@ -1,0 +1,232 @@
+"""The rows of one ledger in a PostgreSQL database.
+
+**One writer at a time.** A session advisory lock of the ledger's own connection is held over
+reserve, data and settle; the server frees it when the connection ends. Entries are written by that
+same connection, so that who lost the lock has lost the means to write as well.
+
+**A fence, should that fail.** A commit is one statement: it moves the head from the entry that it
+follows to its own, and adds rows only if there was such a head and the statement runs in the very
+backend that took the lock; (ledger, seq) is the primary key of entries. So nobody writes over a
+successor, whatever stands between a worker and the server.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from typing import Any
+
+from holdfast.errors import LedgerBusy, LedgerUnavailable
+from holdfast.ledger.chain import Row
+from holdfast.ledger.filing import SealedPlace
+from holdfast.ledger.postgres_session import LedgerSession
+from holdfast.ledger.records import Addition
+from holdfast.ledger.trouble import busy, overtaken, was_moved
+
+__all__ = ["APPEND", "PostgresKeeper", "PostgresRecords", "append_values", "lock_key", "lock_wait"]
+
+_TAIL = """
+    SELECT NULL::bigint AS seq, seal, NULL FROM holdfast.ledger WHERE id = %(id)s
+    UNION ALL
+    SELECT seq, text, hash FROM holdfast.entry WHERE ledger = %(id)s AND seq >= %(after)s
+    ORDER BY seq NULLS FIRST
+"""
+_ENTRIES = """
+    SELECT seq, text, hash FROM holdfast.entry
+    WHERE ledger = %s AND seq BETWEEN %s AND %s ORDER BY seq
+"""
+_FILED = """
+    SELECT question, settled, look, line, leaked, seal FROM holdfast.answer
+    WHERE ledger = %s AND question = %s ORDER BY settled, look
+"""
+_ALL_FILED = """
+    SELECT question, settled, look, line, leaked, seal, hash FROM holdfast.answer
+    LEFT JOIN holdfast.entry ON entry.ledger = answer.ledger AND seq = settled
+    WHERE answer.ledger = %s
+"""
+_CHECKPOINT = """
+    SELECT checkpoint.text, seal, seq, entry.text, hash FROM holdfast.checkpoint
+    LEFT JOIN holdfast.entry ON entry.ledger = checkpoint.ledger AND seq = 1
+    WHERE checkpoint.ledger = %s
+"""
+APPEND = """
+    WITH moved AS (
+        UPDATE holdfast.ledger SET seq = %(seq)s, hash = %(hash)s, seal = %(seal)s
+        WHERE id = %(id)s AND seq = %(after)s AND hash = %(head)s
+            AND pg_backend_pid() = %(backend)s AND (moved IS NULL OR %(after)s = 0)
+        RETURNING id
+    ), entered AS (
+        INSERT INTO holdfast.entry SELECT moved.id, new.* FROM moved,
+            unnest(%(seqs)s::bigint[], %(texts)s::text[], %(hashes)s::text[]) AS new
+    ), filed AS (
+        INSERT INTO holdfast.answer SELECT moved.id, new.* FROM moved,
+            unnest(%(questions)s::text[], %(settled)s::bigint[], %(looks)s::bigint[],
+                %(lines)s::bigint[], %(leaked)s::float8[], %(seals)s::text[]) AS new
+    ), kept AS (
+        INSERT INTO holdfast.checkpoint SELECT moved.id, new.* FROM moved,
+            unnest(%(kept)s::text[], %(kept_seals)s::text[]) AS new
+        ON CONFLICT (ledger) DO UPDATE SET text = excluded.text, seal = excluded.seal
+    )
+    SELECT count(*) FROM moved
+"""
+_KEEP_FILE = """
+    INSERT INTO holdfast.file VALUES (%s, %s, %s)
+    ON CONFLICT (ledger, name) DO UPDATE SET content = excluded.content
+"""
+
+
+class PostgresRecords:
+    """What a database says of one ledger."""
+
+    def __init__(self, identity: str, session: LedgerSession) -> None:
+        self._id = identity
+        self._session = session
+
+    def tail(self, after: int) -> tuple[str | None, list[Row]]:
+        """The seal, and the entries from number `after` on."""
+        rows = self._session.read(_TAIL, {"id": self._id, "after": after})
+        sealed = rows.pop(0)[1] if rows and rows[0][0] is None else None
+        return sealed, rows
+
+    def entries(self, first: int, last: int) -> list[Row]:
+        """The entries of these numbers, in order."""
+        return self._session.read(_ENTRIES, [self._id, first, last])
+
+    def filed(self, question: str) -> list[SealedPlace]:
+        """What is filed under the digest of a question, in order."""
+        return self._session.read(_FILED, [self._id, question])
+
+    def all_filed(self) -> list[tuple[SealedPlace, str | None]]:
+        """All that is filed, with the hash of the entry that says it."""
+        rows = self._session.read(_ALL_FILED, [self._id])
+        return [(row[:6], row[6]) for row in rows]
+
+    def checkpoint(self) -> tuple[str, str, Row] | None:
+        """The checkpoint's text and seal, and the first entry."""
+        rows = self._session.read(_CHECKPOINT, [self._id])
+        return None if not rows else (rows[0][0], rows[0][1], rows[0][2:])
+
+    def file(self, name: str) -> bytes | None:
+        """What was kept under this name."""
+        rows = self._session.read(
+            "SELECT content FROM holdfast.file WHERE ledger = %s AND name = %s",
+            [self._id, name],
+        )
+        return None if not rows else bytes(rows[0][0])
+
+    def file_name(self, name: str) -> str:
+        """The row of the database that holds it."""
+        return f"{name} in {self._session.url}"
+
+    def file_names(self) -> list[str]:
+        """The names of this ledger's rows."""
+        rows = self._session.read("SELECT name FROM holdfast.file WHERE ledger = %s", [self._id])
+        return sorted(name for (name,) in rows)
+
+
+class PostgresKeeper:
+    """A ledger in a database, to be written under its lock."""
+
+    def __init__(self, identity: str, session: LedgerSession) -> None:
+        self.records = PostgresRecords(identity, session)
+        self.identity = identity
+        self.session = session
+        self._lock = lock_key(identity)
+
+    @contextmanager
+    def held(self, timeout: float) -> Iterator[None]:
+        """Be the only one, of all processes, that asks questions of this ledger."""
+        session, lock = self.session, [self._lock]
+        ((free,),) = session.read("SELECT pg_try_advisory_lock(%s)", lock)
+        if not free:
+            self._wait_for_it(timeout)
+        session.holds = True
+        try:
+            yield
+        finally:
+            session.holds = False
+            if not session.connection.closed:  # with the connection the lock is gone, too
+                with suppress(LedgerUnavailable):
+                    session.write("SELECT pg_advisory_unlock(%s)", lock)
+
+    def _wait_for_it(self, timeout: float) -> None:
+        session = self.session
+        session.write("SELECT set_config('lock_timeout', %s, false)", [lock_wait(timeout)])
+        try:
+            session.write("SELECT pg_advisory_lock(%s)", [self._lock])
+        except LedgerBusy as error:
+            raise busy(self.session.url, timeout) from error
+        finally:
+            session.write("SELECT set_config('lock_timeout', '0', false)", [])
+
+    def append(self, addition: Addition) -> None:
+        """Write it in one statement: durable when this returns, or not there."""
+        values = append_values(self.identity, self.session.backend, addition)
+        ((done,),) = self.session.write(APPEND, values)
+        if not done:
+            moved = self.moved()
+            if moved is not None:
+                raise was_moved(self.session.url, moved)
+            raise overtaken(self.session.url, addition.after)
+
+    def keep_file(self, name: str, content: bytes) -> None:
+        """Keep it in a table, where every worker finds it."""
+        self.session.write(_KEEP_FILE, [self.identity, name, content])
+
+    def moved(self) -> str | None:
+        """Where the ledger went, or comes from; None if it is in use here."""
+        rows = self.session.read("SELECT moved FROM holdfast.ledger WHERE id = %s", [self.identity])
+        return None if not rows or rows[0][0] is None else str(rows[0][0])
+
+    def mark_moved(self, how: str | None) -> None:
+        """Say so, durably when this returns."""
+        statement = "UPDATE holdfast.ledger SET moved = %s WHERE id = %s"
+        self.session.write(statement, [how, self.identity])
+
+    def close(self) -> None:
+        """Let go of the connection, and of the lock if it is held."""
+        self.session.close()
+
+
+def append_values(identity: str, backend: int, addition: Addition) -> dict[str, Any]:
+    """What `APPEND` writes for a ledger, if this backend runs it."""
+    seqs, texts, hashes = _columns(addition.rows, 3)
+    questions, settled, looks, lines, leaked, seals = _columns(addition.filed, 6)
+    kept, kept_seals = _columns([] if addition.checkpoint is None else [addition.checkpoint], 2)
+    return {
+        "id": identity,
+        "backend": backend,
+        "after": addition.after,
+        "head": addition.head,
+        "seq": seqs[-1],
+        "hash": hashes[-1],
+        "seal": addition.seal,
+        "seqs": seqs,
+        "texts": texts,
+        "hashes": hashes,
+        "questions": questions,
+        "settled": settled,
+        "looks": looks,
+        "lines": lines,
+        "leaked": leaked,
+        "seals": seals,
+        "kept": kept,
+        "kept_seals": kept_seals,
+    }
+
+
+def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
+    return [[row[place] for row in rows] for place in range(width)]
+
+
+def lock_key(what: str) -> int:
+    """The number of an advisory lock; others of the same database have other purposes."""
+    (number,) = struct.unpack(">q", sha256(f"holdfast ledger/1 {what}".encode()).digest()[:8])
+    return int(number)
+
+
+def lock_wait(timeout: float) -> str:
+    """A lock_timeout; 0 would mean for ever."""
+    return f"{max(1, min(int(1000 * timeout), 2**31 - 1))}ms"

@@ -1,0 +1,139 @@
+"""A connection to the database of a ledger: to a server that forgets nothing, and in our words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from holdfast import require
+from holdfast.data.database import DatabaseUrl, connected, reason_of
+from holdfast.errors import LedgerBusy, LedgerTampered, LedgerUnavailable
+from holdfast.ledger.chain import RESTORE
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["LedgerSession", "in_our_words", "require_durable"]
+
+_SETTINGS = """
+    SELECT current_setting('fsync'), current_setting('synchronous_commit'),
+        current_setting('full_page_writes'), pg_is_in_recovery(),
+        current_setting('server_encoding'), pg_backend_pid()
+"""
+
+
+class LedgerSession:
+    """A connection, made again if it was lost while nothing hung on it.
+
+    While it `holds` the ledger's lock it is never made again: another connection would not have
+    the lock. One that only `looks` writes nothing, and may be to a standby.
+    """
+
+    def __init__(self, url: DatabaseUrl, *, looks: bool = False) -> None:
+        self.url = url
+        self.holds = False
+        self._looks = looks
+        self._connection = self._opened()
+
+    @property
+    def connection(self) -> psycopg.Connection[Any]:
+        """The connection, as it is."""
+        return self._connection
+
+    @property
+    def backend(self) -> int:
+        """The server's process of this connection."""
+        return int(self._connection.info.backend_pid)
+
+    def read(self, statement: str, values: Any) -> list[Any]:
+        """What a statement finds; tried again if the connection was found to be lost."""
+        with in_our_words(self.url):
+            connection = self._usable()
+            try:
+                return connection.execute(statement, values).fetchall()
+            except _library().OperationalError:
+                if not connection.closed or self.holds:
+                    raise
+            return self._usable().execute(statement, values).fetchall()
+
+    def write(self, statement: str, values: Any) -> list[Any]:
+        """One statement, which is a transaction, with what it returns; never tried twice."""
+        with in_our_words(self.url):
+            done = self._usable().execute(statement, values)
+            return [] if done.description is None else done.fetchall()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._connection.close()
+
+    def _usable(self) -> psycopg.Connection[Any]:
+        if self._connection.closed and not self.holds:
+            self._connection = self._opened()
+        return self._connection
+
+    def _opened(self) -> psycopg.Connection[Any]:
+        settings = {"default_transaction_read_only": "on"} if self._looks else {}
+        with in_our_words(self.url):
+            connection = connected(self.url, "ledger", **settings)
+            try:
+                if not self._looks:
+                    require_durable(self.url, connection)
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+
+
+def require_durable(url: DatabaseUrl, connection: psycopg.Connection[Any]) -> None:
+    """Refuse a server that may forget a commit, and whatever changes the backend between two.
+
+    A pooler hands out process numbers of its own; a server that is reached directly says the same
+    number at the beginning and whenever it is asked.
+    """
+    ((fsync, commit, pages, standby, encoding, backend),) = connection.execute(_SETTINGS).fetchall()
+    off = {"fsync": fsync, "synchronous_commit": commit, "full_page_writes": pages}
+    named = " and ".join(f"{name}=off" for name, value in off.items() if value == "off")
+    refused = None
+    if standby:
+        refused = "is on a standby, which only repeats what another server writes; name that one"
+    elif named:
+        refused = f"is on a server with {named}, which may forget what it confirmed; set it to on"
+    elif encoding != "UTF8":
+        refused = f"is in a database whose encoding is {encoding}; use one in UTF8"
+    elif backend != connection.info.backend_pid:
+        refused = (
+            "is behind a connection pooler, where the lock of one question may end up in the hands "
+            "of another; connect to the server itself"
+        )
+    if refused is not None:
+        raise LedgerUnavailable(f"the ledger {str(url)!r} {refused}. Nothing was written.")
+
+
+@contextmanager
+def in_our_words(url: DatabaseUrl) -> Iterator[None]:
+    """The database's errors: busy, out of reach, or damaged."""
+    psycopg = _library()
+    try:
+        yield
+    except (psycopg.errors.LockNotAvailable, psycopg.errors.SerializationFailure) as error:
+        raise LedgerBusy(
+            f"another program holds the ledger {str(url)!r}; what was recorded is kept. Try again "
+            "when it is done."
+        ) from error
+    except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn) as error:
+        raise LedgerTampered(
+            f"the ledger {str(url)!r} is damaged ({reason_of(error, url)}). {RESTORE}"
+        ) from error
+    except psycopg.Error as error:
+        raise LedgerUnavailable(
+            f"the ledger {str(url)!r} cannot be used ({reason_of(error, url)}); check that its "
+            "server runs, can be reached and lets this user in. Nothing that was recorded is lost."
+        ) from None  # the original may quote the address, with its password
+
+
+def _library() -> Any:
+    with require.installed("ledgers in PostgreSQL", "postgres"):
+        import psycopg
+
+    return psycopg

@@ -1,0 +1,145 @@
+"""The rows of one ledger, wherever they are kept: what a database must offer to hold a ledger.
+
+A SQLite file and a PostgreSQL database do. They say what stands there and write what they are
+given, whole or not at all; whether it is in order is for the reader to find out (`reader`), who
+knows the chain and the secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from holdfast.ledger.chain import Row
+from holdfast.ledger.filing import SealedPlace
+
+__all__ = ["Addition", "Keeper", "LedgerHome", "Records"]
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """What one commit adds to a ledger that ends with entry `after`, whose hash is `head`."""
+
+    after: int
+    head: str
+    rows: Sequence[Row]
+    seal: str
+    filed: Sequence[SealedPlace] = ()
+    checkpoint: tuple[str, str] | None = None
+
+
+class Records(Protocol):
+    """A ledger to be read, as it stands."""
+
+    def tail(self, after: int) -> tuple[str | None, list[Row]]:
+        """The seal, and the entries from number `after` on, in order: both of one moment."""
+        ...
+
+    def entries(self, first: int, last: int) -> list[Row]:
+        """The entries of these numbers, in order."""
+        ...
+
+    def filed(self, question: str) -> list[SealedPlace]:
+        """What is filed under the digest of a question, in order."""
+        ...
+
+    def all_filed(self) -> list[tuple[SealedPlace, str | None]]:
+        """All that is filed, with the hash of the entry that says it."""
+        ...
+
+    def checkpoint(self) -> tuple[str, str, Row] | None:
+        """The checkpoint's text and seal, and the first entry."""
+        ...
+
+    def file(self, name: str) -> bytes | None:
+        """What was kept under this name, an attached column; None if there is nothing."""
+        ...
+
+    def file_name(self, name: str) -> str:
+        """What people call it."""
+        ...
+
+    def file_names(self) -> list[str]:
+        """The names under which something is kept, sorted."""
+        ...
+
+
+class Keeper(Protocol):
+    """A ledger to be written, by one at a time."""
+
+    @property
+    def records(self) -> Records:
+        """The same ledger, to be read."""
+        ...
+
+    def held(self, timeout: float) -> AbstractContextManager[None]:
+        """Be the only one, of all processes, that asks questions of this ledger."""
+        ...
+
+    def append(self, addition: Addition) -> None:
+        """Write it, durably when this returns, or nothing of it.
+
+        Refused unless the ledger ends with the very entry that it follows: who lost hold of the
+        ledger without noticing cannot write over whoever went on. Refused, too, if it was moved.
+        """
+        ...
+
+    def keep_file(self, name: str, content: bytes) -> None:
+        """Keep content under a name, durably when this returns; the same may be kept again."""
+        ...
+
+    def moved(self) -> str | None:
+        """Where the ledger went, "to ...", or comes from, "from ..."; None if it is in use here."""
+        ...
+
+    def mark_moved(self, how: str | None) -> None:
+        """Say so, durably when this returns; nothing more is asked of a ledger that was moved."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+@runtime_checkable
+class LedgerHome(Protocol):
+    """Where a ledger is, or will be. Its text names it in messages, and holds no password."""
+
+    @property
+    def address(self) -> str:
+        """What opens it again, in another process too."""
+        ...
+
+    @property
+    def stem(self) -> str:
+        """What a holdout is called whose name nobody says."""
+        ...
+
+    def beside(self, what: str) -> Path:
+        """A file of this machine that belongs to the ledger: its `secret`, what was `newest`."""
+        ...
+
+    def neighbours(self) -> list[LedgerHome]:
+        """The ledgers that are kept in the same place, this one among them if it is there."""
+        ...
+
+    def is_there(self) -> bool:
+        """Whether there is a ledger, or anything else in its place."""
+        ...
+
+    def create(
+        self, secret: bytes, first: Addition, timeout: float, moved: str | None = None
+    ) -> None:
+        """Make the ledger with its secret, whole or not at all; one that is there stays."""
+        ...
+
+    def keeper(self) -> Keeper:
+        """The ledger, to be read and written; refused if there is none."""
+        ...
+
+    def records(self) -> AbstractContextManager[Records]:
+        """The ledger, to be looked at, on read-only media too; refused if there is none."""
+        ...

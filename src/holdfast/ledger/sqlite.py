@@ -1,0 +1,373 @@
+"""A ledger in one SQLite file, in WAL mode with full synchronisation: a commit is on the disk.
+
+One writer at a time: a second SQLite file beside the ledger is the lock, held over reserve, data
+and settle. The system frees it when a process dies, so an unfinished entry seen under the lock is
+one whose process crashed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast import require
+from holdfast.errors import HoldfastError, InvalidArgument, LedgerBusy, LedgerUnavailable
+from holdfast.ledger.chain import Row
+from holdfast.ledger.durable import sync_folder, write_new
+from holdfast.ledger.filing import SealedPlace
+from holdfast.ledger.folder import OwnFolder
+from holdfast.ledger.records import Addition, LedgerHome
+from holdfast.ledger.sqlite_schema import make_tables, upgrade_tables
+from holdfast.ledger.trouble import (
+    busy,
+    overtaken,
+    plainly,
+    unavailable,
+    was_moved,
+)
+
+__all__ = ["FileHome", "SqliteKeeper", "SqliteRecords"]
+
+# The seal, and the entries in order: one statement, so that both are of one moment.
+_TAIL = (
+    "SELECT NULL, seal, NULL FROM head "
+    "UNION ALL SELECT seq, text, hash FROM entries WHERE seq >= ? ORDER BY 1"
+)
+_NEWEST = "SELECT seq, hash, moved FROM entries, head ORDER BY seq DESC LIMIT 1"
+_LOG_PAGES = 100
+_NO_FILES = frozenset({"", ".", "..", ":memory:"})  # the last one is SQLite's word for no file
+
+
+@dataclass(frozen=True, slots=True)
+class FileHome:
+    """A ledger that is a file, with its other files beside it; the secret may be elsewhere."""
+
+    path: Path
+    secret: Path | None = None
+
+    @classmethod
+    def named(cls, ledger: str | Path, secret: str | Path | None = None) -> FileHome:
+        """By its path, from wherever one works later; refused if no file can have that name."""
+        path = require.file("ledger", ledger)
+        if path.name in _NO_FILES:
+            raise InvalidArgument(
+                f"the ledger is {str(path)!r}, which cannot be the name of a file; choose another."
+            )
+        hidden = None if secret is None else Path(os.path.abspath(require.file("secret", secret)))
+        return cls(Path(os.path.abspath(path)), hidden)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def address(self) -> str:
+        """The whole path."""
+        return str(self.path)
+
+    @property
+    def stem(self) -> str:
+        """The file's name without what says that it is a ledger."""
+        return self.path.stem
+
+    def beside(self, what: str) -> Path:
+        """A file that belongs to the ledger."""
+        if what == "secret" and self.secret is not None:
+            return self.secret
+        return self.path.with_name(f"{self.path.name}-{what}")
+
+    @property
+    def columns(self) -> OwnFolder:
+        """Where attached columns are."""
+        return OwnFolder(self.beside("columns"))
+
+    def neighbours(self) -> list[LedgerHome]:
+        """The ledgers of the folder; what cannot be read is passed over."""
+        try:
+            found = sorted(self.path.parent.glob("*.ledger"))
+            return [FileHome(path.resolve()) for path in found if path.is_file()]
+        except OSError:
+            return []
+
+    def is_there(self) -> bool:
+        """Whether there is a file of this name."""
+        try:
+            return self.path.exists()
+        except OSError as error:
+            raise LedgerUnavailable(
+                f"the ledger {str(self)!r} cannot be looked at ({error}); check the permissions of "
+                "its folder."
+            ) from error
+
+    def create(
+        self, secret: bytes, first: Addition, timeout: float, moved: str | None = None
+    ) -> None:
+        """Make the ledger; if another process was quicker, its ledger stays."""
+        folder = self.path.parent
+        if not folder.is_dir():
+            raise InvalidArgument(
+                f"the ledger is {str(self)!r}, and there is no folder {str(folder)!r}; "
+                "create it first."
+            )
+        with closing(_lock(self)) as lock, _held(lock, self, timeout):
+            if not self.path.exists():
+                _make(self, secret, first, moved)
+
+    def keeper(self) -> SqliteKeeper:
+        """The ledger, to be read and written."""
+        self._require_ledger()
+        with ExitStack() as opened:
+            lock = opened.enter_context(closing(_lock(self)))
+            connection = opened.enter_context(closing(_connect(self.path)))
+            with plainly(self):
+                upgrade_tables(self, connection)
+            opened.pop_all()
+            return SqliteKeeper(self, lock, SqliteRecords(self, connection))
+
+    @contextmanager
+    def records(self) -> Iterator[SqliteRecords]:
+        """The ledger, to be looked at: no entry, no lock and no witness is written."""
+        self._require_ledger()
+        with _read_only(self) as connection:
+            yield SqliteRecords(self, connection)
+
+    def _require_ledger(self) -> None:
+        if not self.path.is_file():
+            raise InvalidArgument(
+                f"there is no ledger {str(self)!r}; create one with open or init."
+            )
+
+
+class SqliteRecords:
+    """What a connection to a ledger's file says."""
+
+    def __init__(self, home: FileHome, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._home = home
+
+    def tail(self, after: int) -> tuple[str | None, list[Row]]:
+        """The seal, and the entries from number `after` on."""
+        with plainly(self._home):
+            rows: list[Row] = self.connection.execute(_TAIL, (after,)).fetchall()
+        sealed = rows.pop(0)[1] if rows and rows[0][0] is None else None
+        return sealed, rows
+
+    def entries(self, first: int, last: int) -> list[Row]:
+        """The entries of these numbers, in order."""
+        with plainly(self._home):
+            return self.connection.execute(
+                "SELECT seq, text, hash FROM entries WHERE seq BETWEEN ? AND ? ORDER BY seq",
+                (first, last),
+            ).fetchall()
+
+    def filed(self, question: str) -> list[SealedPlace]:
+        """What is filed under the digest of a question, in order."""
+        with plainly(self._home):
+            return self.connection.execute(
+                "SELECT question, settled, look, line, leaked, seal FROM answers "
+                "WHERE question = ? ORDER BY settled, look",
+                (question,),
+            ).fetchall()
+
+    def all_filed(self) -> list[tuple[SealedPlace, str | None]]:
+        """All that is filed, with the hash of the entry that says it."""
+        with plainly(self._home):
+            rows = self.connection.execute(
+                "SELECT question, settled, look, line, leaked, answers.seal, hash FROM answers "
+                "LEFT JOIN entries ON seq = settled"
+            ).fetchall()
+        return [((row[0], row[1], row[2], row[3], row[4], row[5]), row[6]) for row in rows]
+
+    def checkpoint(self) -> tuple[str, str, Row] | None:
+        """The checkpoint's text and seal, and the first entry."""
+        with plainly(self._home):
+            row = self.connection.execute(
+                "SELECT checkpoint.text, seal, seq, entries.text, hash FROM checkpoint "
+                "LEFT JOIN entries ON seq = 1"
+            ).fetchone()
+        return None if row is None else (row[0], row[1], (row[2], row[3], row[4]))
+
+    def file(self, name: str) -> bytes | None:
+        """What was kept under this name."""
+        return self._home.columns.file(name)
+
+    def file_name(self, name: str) -> str:
+        """Where it is."""
+        return self._home.columns.file_name(name)
+
+    def file_names(self) -> list[str]:
+        """The files of the folder."""
+        return self._home.columns.file_names()
+
+
+class SqliteKeeper:
+    """A ledger's file to be written, with its lock."""
+
+    def __init__(self, home: FileHome, lock: sqlite3.Connection, records: SqliteRecords) -> None:
+        self.records = records
+        self._home = home
+        self._lock = lock
+
+    @contextmanager
+    def held(self, timeout: float) -> Iterator[None]:
+        """Be the only one, of all processes, that asks questions of this ledger."""
+        with _held(self._lock, self._home, timeout):
+            yield
+
+    def append(self, addition: Addition) -> None:
+        """Write it, on the disk when this returns, or nothing of it."""
+        connection = self.records.connection
+        with plainly(self._home):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                *newest, moved = connection.execute(_NEWEST).fetchone()
+                if moved is not None:
+                    raise was_moved(self._home, moved)
+                if newest != [addition.after, addition.head]:
+                    raise overtaken(self._home, addition.after)
+                _write(connection, addition)
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:  # something failed, the commit itself perhaps
+                    connection.execute("ROLLBACK")
+
+    def keep_file(self, name: str, content: bytes) -> None:
+        """Keep it in a folder of the ledger, for its owner only."""
+        self._home.columns.keep_file(name, content)
+
+    def moved(self) -> str | None:
+        """Where the ledger went, or comes from; None if it is in use here."""
+        with plainly(self._home):
+            ((moved,),) = self.records.connection.execute("SELECT moved FROM head").fetchall()
+        return None if moved is None else str(moved)
+
+    def mark_moved(self, how: str | None) -> None:
+        """Say so, on the disk when this returns."""
+        with plainly(self._home):
+            self.records.connection.execute("UPDATE head SET moved = ?", (how,))
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.records.connection.close()
+        self._lock.close()
+
+
+def _make(home: FileHome, secret: bytes, first: Addition, moved: str | None) -> None:
+    """Under the lock: a draft, then the secret, and last the name that makes the ledger exist.
+
+    A draft that is found here is of a process that died in between: its secret was never used. One
+    that is elsewhere may be another ledger's, and is never removed.
+    """
+    draft, hidden = home.beside("draft"), home.beside("secret")
+    if hidden.exists() and (home.secret is not None or not draft.exists()):
+        raise InvalidArgument(
+            f"there is a secret {str(hidden)!r} without its ledger; restore the ledger, or remove "
+            "the secret if no answer was ever given with it."
+        )
+    try:
+        for leftover in ("secret", "draft-journal", "draft-wal", "draft-shm", "draft"):
+            home.beside(leftover).unlink(missing_ok=True)
+        with plainly(home), closing(_connect(draft, journal="DELETE")) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            make_tables(connection)
+            connection.execute("INSERT INTO head VALUES (1, '', ?)", (moved,))
+            _write(connection, first)
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA journal_mode = WAL")  # all is in the file that is renamed
+        # Of a ledger that was removed by hand:
+        for stale in ("wal", "shm", "journal", "newest", "files"):
+            home.beside(stale).unlink(missing_ok=True)
+        write_new(hidden, secret)
+        if home.secret is not None:
+            sync_folder(hidden.parent)  # there before the ledger is
+        draft.rename(home.path)
+        sync_folder(home.path.parent)
+    except OSError as error:
+        if isinstance(error, HoldfastError):
+            raise
+        raise unavailable(home, error) from error
+
+
+def _write(connection: sqlite3.Connection, addition: Addition) -> None:
+    connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", addition.rows)
+    connection.execute("UPDATE head SET seal = ?", (addition.seal,))
+    connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", addition.filed)
+    if addition.checkpoint is not None:
+        connection.execute(
+            "INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)", addition.checkpoint
+        )
+
+
+def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
+    with plainly(path):
+        connection = sqlite3.connect(
+            path, timeout=60.0, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute(f"PRAGMA journal_mode = {journal}")
+            connection.execute("PRAGMA synchronous = FULL")
+            # A short log is soon written over in place: a commit that makes the file longer waits
+            # for the file system's journal, too.
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _lock(home: FileHome) -> sqlite3.Connection:
+    """The lock of a ledger, free. It is an empty file, and who holds it writes nothing.
+
+    With its journal in memory: on the disk it would be made and removed by every holder, and their
+    commits would wait for that, too.
+    """
+    with plainly(home):
+        lock = sqlite3.connect(home.beside("lock"), isolation_level=None, check_same_thread=False)
+        try:
+            lock.execute("PRAGMA journal_mode = MEMORY")  # it reads, and need not wait for a holder
+        except BaseException:
+            lock.close()
+            raise
+        return lock
+
+
+@contextmanager
+def _held(lock: sqlite3.Connection, home: FileHome, timeout: float) -> Iterator[None]:
+    try:
+        with plainly(home):
+            lock.execute(f"PRAGMA busy_timeout = {int(1000 * timeout)}")
+            lock.execute("BEGIN IMMEDIATE")
+    except LedgerBusy as error:
+        raise busy(home, timeout) from error
+    try:
+        yield
+    finally:
+        lock.execute("ROLLBACK")
+
+
+@contextmanager
+def _read_only(home: FileHome) -> Iterator[sqlite3.Connection]:
+    """A connection that reads; where the folder cannot be written, SQLite's log is no help.
+
+    Entries that are still in the log are read from a copy, since SQLite needs a third file for it.
+    """
+    path = home.path
+    with tempfile.TemporaryDirectory() as folder:
+        log, how = home.beside("wal"), "mode=ro"
+        if not os.access(path.parent, os.W_OK):
+            how = "immutable=1"
+            if log.exists() and log.stat().st_size:
+                for each in (path, log):
+                    shutil.copyfile(each, Path(folder, each.name))
+                path, how = Path(folder, path.name), "mode=rw"
+        with plainly(path):
+            connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
+        try:
+            yield connection
+        finally:
+            connection.close()

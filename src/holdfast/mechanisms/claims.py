@@ -1,0 +1,284 @@
+"""Claims: *is it about 0.24?* (a check) and *is it shown to be better?* (a gate). Theorem C.
+
+A claim is a public interval J. Inside the door a test, valid for a fixed question at the claim's
+level, says whether the rows show J. One of two symbols leaves: the one that claims J, or one that
+claims nothing. The level is what is left of the failure probability times the prior probability of
+the transcript up to and including the claim, so that claims pay no multiplicity, and no claim is
+too narrow to try. A check expects to be confirmed, a gate expects not to be shown; the unexpected
+symbol is the dear one.
+
+A batch is decided in its order, each claim at the level that the symbols before it leave: the
+offers say what is known before, and `_decided` is what follows from the symbols. So respond, settle
+and the audit come to the same levels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple, cast
+
+from holdfast.data.sample import Sample
+from holdfast.errors import BudgetExhausted, InvalidArgument
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.leakage import asks_left, charged
+from holdfast.mechanisms.mechanism import Claim, Offer, Release, Status, Symbol, Wish
+from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.profile import profile_of, recorded_profile
+from holdfast.mechanisms.room import declared_left
+from holdfast.mechanisms.showing import claimable, reach_of_test, showings
+from holdfast.mechanisms.terms import Terms
+from holdfast.question.row import GRID_ERROR
+from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import round_up
+from holdfast.theory.leakage.checks import declared_surprise_prior, surprise_prior
+from holdfast.theory.leakage.claims import claim_log_level, log_left
+from holdfast.theory.leakage.gates import declared_gate_prior, open_gate_prior
+from holdfast.theory.leakage.nats import ask_log_cost, confirmed_log_charge, surprise_log_charge
+from holdfast.theory.leakage.release import discrete_uniform_overhead
+
+__all__ = ["CHECKS", "GATES", "Claims"]
+
+_MOST_SURPRISES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """What the level of a claim rests on: what is left and has leaked, and how others came out.
+
+    `declared` is what was declared of them all beforehand, if anything.
+    """
+
+    log_left: float
+    nats: float
+    made: int
+    unexpected: int
+    declared: Sequence[int] | None
+
+    def after(self, charge: float, *, expected: bool) -> _Standing:
+        """One claim later."""
+        nats = round_up(self.nats + charge, 1)
+        unexpected = self.unexpected + (not expected)
+        return replace(self, nats=nats, made=self.made + 1, unexpected=unexpected)
+
+
+class _Decision(NamedTuple):
+    """A symbol, and what it costs."""
+
+    claims: bool
+    charge: float
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Claims of one verb: what either symbol is called, which of them is expected, its prior.
+
+    `prior` is the public weight of the unexpected symbol, given what was `declared`, after so many
+    claims, of which so many came unexpectedly; `tally` names the account's two counts of them.
+    """
+
+    name: str
+    shown: Status
+    silent: Status
+    expects_shown: bool
+    declared: Callable[[Terms], Sequence[int] | None]
+    prior: Callable[[Sequence[int] | None, int, int], float]
+    tally: tuple[str, str]
+
+    def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
+        left = log_left(terms.log_beta, account.leakage.log_beta_spent)
+        if left == -math.inf:
+            raise BudgetExhausted(
+                "requested a claim; remaining nothing of the failure probability, all of which "
+                "earlier answers have. Repeat earlier questions for free, ask described ones, or "
+                "use fresh rows in a new ledger."
+            )
+        declared = self.declared(terms)
+        start = before = _Standing(left, account.nats, *self._counts(account), declared)
+        offers, worst_nats = [], start.nats
+        for place, wish in enumerate(wishes):
+            prior = self.prior(declared, before.made, before.unexpected)
+            # The expected symbol is dearest if all before it in the batch came unexpectedly.
+            dearest = self.prior(declared, before.made, start.unexpected + place)
+            worst = max(surprise_log_charge(prior, 0.0), confirmed_log_charge(dearest))
+            log_p = claim_log_level(before.log_left, self._weight(prior), before.nats)
+            offered = _offer(terms, wish, log_p)
+            weight = self._weight(dearest if self.expects_shown else prior)
+            lowest = claim_log_level(start.log_left, weight, worst_nats)  # on any way to it
+            offers.append(
+                replace(
+                    offered,
+                    number=account.looks + place + 1,
+                    worst_charge=worst,
+                    radius=reach_of_test(terms, wish.question, lowest, wish.moment),
+                    prior=prior,
+                    extra={"standing": asdict(start), "moment": wish.moment},
+                )
+            )
+            before = before.after(confirmed_log_charge(prior), expected=True)
+            worst_nats = round_up(worst_nats + worst, 1)
+        return offers
+
+    def _counts(self, account: Account) -> tuple[int, int]:
+        made, unexpected = self.tally
+        return getattr(account, made), getattr(account, unexpected)
+
+    def _weight(self, prior: float) -> float:
+        """The public weight of the symbol that claims."""
+        return 1.0 - prior if self.expects_shown else prior
+
+    def respond(
+        self,
+        terms: Terms,
+        offers: Sequence[Offer],
+        questions: Sequence[Statistic],
+        sample: Sample,
+        noise: Callable[[int], Noise],  # noqa: ARG002 - the same door for every mechanism
+    ) -> list[Symbol]:
+        found = showings(terms, questions, sample)
+
+        def shows(place: int, log_p: float) -> bool:
+            offer = offers[place]
+            return found[place](_claim_of(offer), log_p, _extra(offer)["moment"])
+
+        decided = self._decided(offers, shows)
+        return [self.shown if each.claims else self.silent for each in decided]
+
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        for symbol in symbols:
+            if symbol not in (self.shown, self.silent):
+                raise ValueError(f"the symbol of a claim is {symbol!r}")
+        decided = self._decided(offers, lambda place, _: symbols[place] == self.shown)
+        return [self._release(*pair) for pair in zip(offers, decided, strict=True)]
+
+    def _release(self, offer: Offer, decision: _Decision) -> Release:
+        if not decision.claims:
+            return Release(offer.number, self.silent, None, Interval(0.0, 1.0), decision.charge)
+        low, high = _claim_of(offer)
+        interval = Interval(max(0.0, low), min(1.0, high))
+        guess = low if offer.guess is None else offer.guess
+        value = min(interval.high, max(interval.low, guess))
+        return Release(offer.number, self.shown, value, interval, decision.charge)
+
+    def _decided(
+        self, offers: Sequence[Offer], shows: Callable[[int, float], bool]
+    ) -> list[_Decision]:
+        """The claims of a batch in their order, each at the level that those before it leave."""
+        standing = _Standing(**_extra(offers[0])["standing"])
+        decided = []
+        for place in range(len(offers)):
+            prior = self.prior(standing.declared, standing.made, standing.unexpected)
+            log_p = claim_log_level(standing.log_left, self._weight(prior), standing.nats)
+            claims = shows(place, log_p)
+            expected = claims == self.expects_shown
+            charge = confirmed_log_charge(prior) if expected else surprise_log_charge(prior, 0.0)
+            decided.append(_Decision(claims, charge))
+            standing = standing.after(charge, expected=expected)
+        return decided
+
+    def advance(
+        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
+    ) -> Account:
+        expected = self.shown if self.expects_shown else self.silent
+        made, unexpected = self._counts(account)
+        unexpected += sum(release.status != expected for release in releases)
+        paid = charged(account, offers, [release.charge for release in releases])
+        counts = zip(self.tally, (made + len(releases), unexpected), strict=True)
+        return replace(paid, **cast("dict[str, Any]", dict(counts)))
+
+    def questions_left(self, terms: Terms, account: Account) -> int:
+        return asks_left(terms, account)
+
+    def surprises_left(self, terms: Terms, account: Account, most: float = math.inf) -> int:
+        """How many guesses in a row may be refuted, and answered at the declared tolerance.
+
+        With `most`, the nats that they and their answers may leak in all.
+        """
+        nats, (made, unexpected), count = account.nats, self._counts(account), 0
+        while count < min(declared_left(terms, account), _MOST_SURPRISES):
+            prior = self.prior(self.declared(terms), made + count, unexpected + count)
+            refuted = nats + surprise_log_charge(prior, 0.0)
+            log_p = terms.log_share(account.asked + count + 1) - refuted
+            radius = round_up(terms.concentration.radius(min(0.0, log_p)) + GRID_ERROR)
+            if radius >= terms.half_width or refuted - account.nats > most:
+                break
+            release = ask_log_cost(radius, terms.half_width) + discrete_uniform_overhead()
+            nats = refuted + release
+            count += 1
+        return count
+
+
+def _offer(terms: Terms, wish: Wish, log_p: float) -> Offer:
+    """What is public of a claim by itself, at its level if all before it come as expected."""
+    if not claimable(wish.claim):
+        raise InvalidArgument(
+            f"the claim is {wish.claim}, which is no interval of the range from 0 to 1; claim one."
+        )
+    return Offer(
+        number=0,
+        question=wish.question.text,
+        tolerance=wish.tolerance,
+        grid=None,
+        worst_charge=0.0,
+        log_p=log_p,
+        claim=wish.claim,
+        guess=wish.guess,
+        profile=recorded_profile(profile_of(wish.question, terms), terms),
+    )
+
+
+def _claim_of(offer: Offer) -> Claim:
+    if offer.claim is None:
+        raise TypeError(f"the offer of question {offer.number} claims nothing")
+    return offer.claim
+
+
+def _extra(offer: Offer) -> Mapping[str, Any]:
+    if offer.extra is None:
+        raise TypeError(f"the offer of claim {offer.number} has no standing")
+    return offer.extra
+
+
+def _surprise_prior(declared: Sequence[int] | None, made: int, refuted: int) -> float:
+    return surprise_prior(made, refuted) if declared is None else declared_surprise_prior(*declared)
+
+
+def _gate_prior(declared: Sequence[int] | None, made: int, shown: int) -> float:
+    if declared is None:
+        return open_gate_prior(shown, made)
+    (candidates,) = declared
+    if made >= candidates:
+        raise BudgetExhausted(
+            f"requested candidate {made + 1:,}; remaining 0 of the {candidates:,} declared; "
+            "missing 1. Repeating an earlier gate is free; new candidates need fresh rows in a new "
+            "ledger."
+        )
+    return declared_gate_prior(shown, candidates)
+
+
+def _declared_surprises(terms: Terms) -> Sequence[int] | None:
+    if terms.surprises is None or terms.questions is None:
+        return None
+    return [terms.surprises, terms.questions]
+
+
+CHECKS = Claims(
+    "guess and check/2",
+    shown="confirmed",
+    silent="not confirmed",
+    expects_shown=True,
+    declared=_declared_surprises,
+    prior=_surprise_prior,
+    tally=("checks", "surprises"),
+)
+GATES = Claims(
+    "gate/1",
+    shown="shown",
+    silent="not shown",
+    expects_shown=False,
+    declared=lambda terms: None if terms.candidates is None else [terms.candidates],
+    prior=_gate_prior,
+    tally=("gates", "shown"),
+)

@@ -1,0 +1,330 @@
+"""The PostgreSQL engine: its types, names and faults; the suite of all engines is elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import psycopg
+import pytest
+
+import holdfast
+from holdfast.data import fingerprint, open_sample
+from holdfast.data.postgres import PostgresSample, open_database_table
+from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
+from holdfast.question import Schema, build, parse_row, row_value
+from holdfast.question.expression import Column, ColumnType, Op
+from holdfast.question.row import GRID
+from tests.data.loading import loaded
+from tests.holdout.tables import BOUNDS, table
+from tests.ledger.proxy import proxy_to
+from tests.postgres import server
+
+SAID: dict[str, Any] = {"tolerance": 0.3, "questions": 20, "schema": BOUNDS, "described": "off"}
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    """The address of a database of one's own."""
+    with server().database() as name:
+        yield server().url(name)
+
+
+@pytest.fixture
+def connection(database: str) -> Iterator[psycopg.Connection[Any]]:
+    with closing(psycopg.connect(database, autocommit=True)) as found:
+        yield found
+
+
+def counts(sample: Any, *texts: str) -> list[int]:
+    """In how many rows each condition holds."""
+    rows = [row_value(parse_row(text, Schema(sample.types))) for text in texts]
+    sample.prepare(rows)
+    return [total // GRID for total in sample.sums(rows)]
+
+
+# Values ------------------------------------------------------------------------------------------
+
+
+def test_every_type_has_one_meaning(database: str, connection: psycopg.Connection[Any]) -> None:
+    connection.execute("SET timezone = 'America/New_York'")
+    connection.execute("CREATE TYPE mood AS ENUM ('b', 'a')")
+    connection.execute("CREATE DOMAIN whole AS integer")
+    connection.execute(
+        """
+        CREATE TABLE typed (i2 smallint, f4 real, f8 float8, money numeric(9, 2), free numeric,
+          padded char(4), mood mood, day date, moment timestamp, zoned timestamptz, flag boolean,
+          whole whole, list int[], text varchar, far_day date, far_moment timestamp,
+          far_zoned timestamptz)
+        """
+    )
+    connection.execute(
+        """
+        INSERT INTO typed VALUES
+          (1, 0.1, 'NaN', 0.10, 1.5, 'ab ', 'a', '2013-01-31', '1969-12-31 23:59:59.999999',
+           '2013-01-31 22:30:00-05', TRUE, 1, ARRAY[1], 'É', 'infinity', 'infinity', '-infinity'),
+          (-5, NULL, 'Infinity', 12345.67, 2, 'ab', 'b', '0001-01-01', '9999-12-31 23:59:59.999999',
+           NULL, FALSE, 2, NULL, '', '0001-01-01 BC', '10000-01-01', '10000-01-01')
+        """
+    )
+    sample = open_database_table(database, "public.typed")
+    others = [name for name, kind in sample.types.items() if kind is ColumnType.OTHER]
+    assert others == ["free", "whole", "list"]
+    asked = {
+        "i2 = -5": 1,
+        "f4 = 0.10000000149011612": 1,
+        "f8 is null": 1,
+        "f8 > 1e308": 1,
+        "money in (0.1, 12345.67)": 2,
+        "padded = 'ab'": 2,
+        "mood < 'b'": 1,  # by its text, not by the order of the enum
+        "weekday(day) = 4": 1,
+        "day = '0001-01-01'": 1,
+        "year(moment) = 9999 and minute(moment) = 59": 1,
+        "zoned = '2013-02-01 03:30:00'": 1,  # in UTC
+        "flag": 1,
+        "length(text) = 1": 1,
+        "upper(text) = 'É' and lower(text) = 'É'": 1,
+        "far_day is null": 2,
+        "far_moment is null": 2,
+        "far_zoned is null": 2,
+    }
+    assert dict(zip(asked, counts(sample, *asked), strict=True)) == asked
+    (frame,) = sample.frames(list(sample.types))
+    assert frame["padded"].to_list() == ["ab", "ab"]
+    assert frame["zoned"].to_list()[0].isoformat() == "2013-02-01T03:30:00"
+    assert frame["list"].to_list() == ["{1}", None]
+
+
+FLOATS = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-300, 2.0**-538, 3 * 2.0**-538]
+FLOATS += [1.1e-162, 2.0**-537 * (1 + 2**-30), 2.0**-538 * (1 - 2**-30 + 2**-52), 0.1, 0.999, 1.0]
+FLOATS += [1.5, 49.0, 2.0**511 * 1.5, 2.0**512, 1.34e154, 8.98e307, 1e308, math.nextafter(1e308, 2)]
+FLOATS += [1.7976931348623157e308, 1.7976931348623155e308, 2.0**970, 2.0**969, 1e292, math.inf]
+FLOATS += [-each for each in FLOATS[5:]] + [math.nan]
+
+
+@pytest.mark.parametrize("op", [Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE])
+def test_arithmetic_is_that_of_ieee_at_both_ends_of_the_doubles(op: Op) -> None:
+    """Where PostgreSQL by itself raises an error, and where its guard must say which side it is."""
+    does: dict[Op, Any] = {Op.ADD: np.add, Op.SUBTRACT: np.subtract}
+    does |= {Op.MULTIPLY: np.multiply, Op.DIVIDE: np.divide}
+    rng = np.random.default_rng(8)
+    mantissas, wide = rng.uniform(1, 2, (2, 3_000)), rng.integers(-1074, 1023, (2, 3_000))
+    # Pairs whose result is near the smallest or the greatest double.
+    other = {
+        Op.MULTIPLY: [rng.choice([-1075, 1023], 3_000) - wide[0], wide[0]],
+        Op.DIVIDE: [wide[1] + rng.choice([-1075, 1023], 3_000), wide[1]],
+    }.get(op, [rng.integers(1019, 1024, 3_000), rng.integers(965, 1024, 3_000)])
+    with np.errstate(all="ignore"):
+        near = np.ldexp(mantissas, np.array(other) + rng.integers(-2, 2, (2, 3_000)))
+        a = np.concatenate([np.repeat(FLOATS, len(FLOATS)), near[0]])
+        b = np.concatenate([np.tile(FLOATS, len(FLOATS)), near[1]])
+        expected = does[op](a, b)
+    if op is Op.DIVIDE:
+        expected = np.where(b == 0, np.nan, expected)
+    frame = pl.DataFrame({"a": a, "b": b, "r": expected})
+    sample = open_database_table(server().url(), loaded(frame))
+    left, right, result = (Column(name, ColumnType.FLOAT) for name in "abr")
+    found = build.arithmetic(op, left, right)
+    both_null = build.conjunction([build.is_null(found), build.is_null(result)])
+    same = build.disjunction([build.comparison(Op.EQUAL, found, result), both_null])
+    assert sample.sums([row_value(same)]) == [frame.height * GRID]
+
+
+def test_the_fingerprint_is_that_of_every_engine(tmp_path: Path) -> None:
+    odd = ["", "\\N", 'q"uote', "a\nb\r\tc", "\u2028é", None, ",", "it's", " x "]
+    rows = len(odd)
+    frame = pl.DataFrame(
+        {
+            "id": list(range(rows)),
+            "Odd": odd,
+            "x": [math.nan, -0.0, 0.0, 1e-320, math.inf, -math.inf, None, 0.1, 1 / 3],
+            "flag": [True, False, None] * 3,
+            "day": pl.Series([0, -719_162, 2_932_896] * 3, dtype=pl.Int32).cast(pl.Date),
+            "at": pl.Series([None, -1, 10**15] * 3, dtype=pl.Int64).cast(pl.Datetime("us")),
+            "zoned": pl.Series([7, None, -(10**15)] * 3, dtype=pl.Int64).cast(
+                pl.Datetime("us", "Asia/Tokyo")
+            ),
+            "money": pl.Series(["0.10", None, "12345.67"] * 3).cast(pl.Decimal(9, 2)),
+        }
+    )
+    sample = open_database_table(server().url(), loaded(frame))
+    assert fingerprint(sample) == fingerprint(open_sample(frame))
+    frame.write_parquet(tmp_path / "t.parquet")
+    assert fingerprint(sample) == fingerprint(open_sample(tmp_path / "t.parquet"))
+    assert fingerprint(open_database_table(server().url(), loaded(frame[::-1]))) == fingerprint(
+        sample
+    )
+
+
+# Names -------------------------------------------------------------------------------------------
+
+
+def test_names_are_only_names(database: str, connection: psycopg.Connection[Any]) -> None:
+    name = """T'; DROP TABLE "x"; -- %s a.b"""
+    connection.execute('CREATE SCHEMA "Own"')
+    quoted = '"' + name.replace('"', '""') + '"'
+    columns = ['qu"ote', "it's", "%s", "c0", "s0_0", "own", "unchanged", "select", "é; --"]
+    written = ", ".join('"' + each.replace('"', '""') + '" float8' for each in columns)
+    connection.execute(f'CREATE TABLE "Own".{quoted} ({written})')
+    values = ", ".join(map(str, range(len(columns))))
+    connection.execute(f'INSERT INTO "Own".{quoted} VALUES ({values})')
+    sample = open_database_table(database, f"Own.{name}")
+    for place, column in enumerate(columns):
+        same = build.comparison(
+            Op.EQUAL, Column(column, ColumnType.FLOAT), build.constant(float(place))
+        )
+        assert sample.sums([row_value(same)]) == [GRID]
+    assert fingerprint(sample) == fingerprint(
+        open_sample(pl.DataFrame({each: [float(place)] for place, each in enumerate(columns)}))
+    )
+
+
+def test_the_only_table_needs_no_name_and_others_are_listed(
+    database: str, connection: psycopg.Connection[Any]
+) -> None:
+    with pytest.raises(InvalidArgument, match="holds no tables"):
+        open_database_table(database, None)
+    connection.execute("CREATE TABLE one AS SELECT 1 AS x")
+    assert open_database_table(database, None).n == 1
+    connection.execute("CREATE TABLE two AS SELECT 1 AS x, 2 AS y")
+    for name in (None, "three", "public.One", "one; DROP TABLE one"):
+        with pytest.raises(InvalidArgument, match=r"holds 'public\.one', 'public\.two'"):
+            open_database_table(database, name)
+    assert open_database_table(database, "two").types.keys() == {"x", "y"}
+
+
+def test_what_may_change_by_itself_is_refused(
+    database: str, connection: psycopg.Connection[Any]
+) -> None:
+    connection.execute("CREATE VIEW drawn AS SELECT random() AS x")
+    with pytest.raises(InvalidArgument, match=r"public\.drawn is a view: what it gives may differ"):
+        open_database_table(database, "drawn")
+    connection.execute("CREATE MATERIALIZED VIEW kept AS SELECT random() AS x")
+    assert counts(open_database_table(database, "kept"), "x < 1") == [1]
+
+
+def test_rows_that_a_policy_hides_are_an_error_and_not_left_out(
+    database: str, connection: psycopg.Connection[Any]
+) -> None:
+    connection.execute("CREATE TABLE guarded AS SELECT generate_series(1, 9) AS x")
+    connection.execute("ALTER TABLE guarded ENABLE ROW LEVEL SECURITY")
+    connection.execute("CREATE POLICY few ON guarded USING (x < 3)")
+    connection.execute("DROP ROLE IF EXISTS guest")
+    connection.execute("CREATE ROLE guest LOGIN")
+    connection.execute("GRANT SELECT ON guarded TO guest")
+    try:
+        with pytest.raises(InvalidArgument, match="row-level security"):
+            open_database_table(database.replace("postgres@", "guest@"), "guarded")
+    finally:
+        connection.execute("DROP OWNED BY guest")
+        connection.execute("DROP ROLE guest")
+
+
+# Tables that change ------------------------------------------------------------------------------
+
+CHANGES = {
+    "a row added": ("INSERT INTO t SELECT * FROM t LIMIT 1", "rows were added"),
+    "a row removed": ("DELETE FROM t WHERE ctid = '(0,1)'", "rows were added, removed or changed"),
+    "a row changed": ("UPDATE t SET x = x + 1 WHERE ctid = '(0,1)'", "rows were added"),
+    "a row replaced": (
+        "WITH gone AS (DELETE FROM t WHERE ctid = '(0,1)' RETURNING *) INSERT INTO t TABLE gone",
+        "rows were added",
+    ),
+    "all rows removed": ("TRUNCATE t", "rows were added"),
+    "a column dropped": ("ALTER TABLE t DROP COLUMN unit", "a column was added, removed"),
+    "a column added": ("ALTER TABLE t ADD COLUMN z int", "a column was added, removed"),
+    "another type": ("ALTER TABLE t ALTER x TYPE real", "given another type"),
+    "another name": ("ALTER TABLE t RENAME late TO tardy", "renamed"),
+    "it is gone": ("DROP TABLE t", "it is gone"),
+    "another in its place": ("ALTER TABLE t RENAME TO o; CREATE TABLE t AS TABLE o", "it is gone"),
+}
+
+
+@pytest.fixture
+def holdout(
+    database: str, connection: psycopg.Connection[Any], tmp_path: Path
+) -> Iterator[holdfast.Holdout]:
+    """A holdout of table t of the database."""
+    name = loaded(table())
+    with closing(psycopg.connect(server().url())) as source:
+        rows = source.execute(f"SELECT * FROM {name}").fetchall()
+    connection.execute("CREATE TABLE t (x float8, late boolean, origin text, unit bigint)")
+    with connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO t VALUES (%s, %s, %s, %s)", rows)
+    address = database.replace("postgres@", "postgres:swordfish@")
+    with holdfast.open(address, table="public.t", ledger=tmp_path / "t.ledger", **SAID) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_table_that_changed_gives_no_answer(
+    holdout: holdfast.Holdout, connection: psycopg.Connection[Any], what: str
+) -> None:
+    change, words = CHANGES[what]
+    holdout.ask("avg(late)")
+    connection.execute(change)
+    with pytest.raises(DataChanged, match=f'"public"."t" of .* is not as it was opened: .*{words}'):
+        holdout.ask("avg(x > 20)")
+    assert holdout.ask("avg(late)").status == "repeated"
+
+
+def test_what_is_asked_of_a_database_is_what_is_asked_of_its_rows(
+    holdout: holdfast.Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    secret = (tmp_path / "t.ledger-secret").read_bytes()
+    monkeypatch.setattr("holdfast.ledger.store.secrets.token_bytes", lambda _: secret)
+    with holdfast.open(table(), ledger=tmp_path / "other" / "t.ledger", **SAID) as other:
+        for question in ("avg(late)", "avg(x)", "avg(x > 20 and origin = 'JFK')"):
+            mine, theirs = holdout.ask(question), other.ask(question)
+            assert (mine.value, mine.interval) == (theirs.value, theirs.interval)
+    for path in tmp_path.glob("t.ledger*"):
+        assert b"swordfish" not in path.read_bytes()
+
+
+def test_it_is_found_again_without_being_named(holdout: holdfast.Holdout, tmp_path: Path) -> None:
+    answer = holdout.ask("avg(late)")
+    source = holdout.source
+    assert source is not None
+    assert source.startswith("postgresql://postgres@/")
+    with holdfast.open(source, ledger=tmp_path / "t.ledger") as again:
+        assert again.ask("avg(late)").receipt == answer.receipt
+        assert again.ask("avg(x > 7)").number == 2
+
+
+# Servers that cannot be reached ------------------------------------------------------------------
+
+
+def test_a_server_that_is_not_there() -> None:
+    with pytest.raises(InvalidArgument, match=r"cannot be read \(.*\); check that its server"):
+        open_sample("postgresql://ann:swordfish@127.0.0.1:1/d", table="t")
+    with pytest.raises(InvalidArgument, match="does not exist") as raised:
+        open_sample(server().url("nowhere").replace("postgres@", "postgres:swordfish@"), table="t")
+    assert "swordfish" not in str(raised.value)
+
+
+def test_a_connection_that_was_lost_is_made_again_with_what_was_joined() -> None:
+    name = loaded(pl.DataFrame({"id": [1, 2, 3], "y": [0.5, -1.0, 2.0]}))
+    with proxy_to(server().socket) as proxy:
+        url = f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres"
+        sample: Any = open_database_table(url, name)
+        joined = sample.joined("id", pl.DataFrame({"id": [3, 1], "good": [True, True]}))
+        assert counts(joined, "good") == [2]
+        proxy.cut()
+        with pytest.raises(HoldfastError):  # it is noticed by whoever uses it first
+            counts(joined, "good")
+        assert counts(joined, "good") == [2]
+
+
+def test_text_that_no_database_holds_is_refused_before_it_is_paid_for() -> None:
+    sample = open_database_table(server().url(), loaded(pl.DataFrame({"t": ["a"]})))
+    assert isinstance(sample, PostgresSample)
+    nul = build.comparison(Op.EQUAL, Column("t", ColumnType.TEXT), build.constant("a\0"))
+    with pytest.raises(InvalidQuestion, match="cannot compute the question"):
+        sample.prepare([row_value(nul)])

@@ -1,0 +1,86 @@
+"""Balanced accuracy by its description: a joint bet on both classes, whose sizes are told."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from holdfast.data.polars import PolarsSample
+from holdfast.described.means import Contrast
+from holdfast.described.rounded import RoundedContrast
+from holdfast.described.rule import Evidence, Told
+from tests.described.asking import ground_on, question_on, symbols_of, told
+
+TEXT = "balanced_accuracy(called, positive)"
+HITS, ALARMS = 0.8, 0.3
+TRUTH = (HITS + 1 - ALARMS) / 2
+TRIALS, LEVEL, TWIN = 150, 0.1, 0.2
+
+
+def drawn(rng: np.random.Generator, rows: int) -> pl.DataFrame:
+    positive = rng.random(rows) < 0.3
+    called = rng.random(rows) < np.where(positive, HITS, ALARMS)
+    return pl.DataFrame({"called": called, "positive": positive})
+
+
+def test_it_is_the_mean_of_both_rates() -> None:
+    frame = drawn(np.random.default_rng(1), 5000)
+    found = told(frame, TEXT, ground_on(PolarsSample(frame)))
+    rates = [frame.filter(pl.col("positive") == label)["called"].mean() for label in (True, False)]
+    assert found.value == pytest.approx((rates[0] + 1 - rates[1]) / 2, abs=1e-3)  # type: ignore[operator]
+    assert found.rows == (5000, 5000)
+    assert found.interval.low < TRUTH < found.interval.high
+    swapped = told(frame, "balanced_accuracy(positive, called)", ground_on(PolarsSample(frame)))
+    assert swapped.value != found.value
+
+
+def test_a_missing_label_is_negative_and_a_missing_call_is_none() -> None:
+    frame = pl.DataFrame(
+        {
+            "called": [True, None, True, False, None, False] * 50,
+            "positive": [True, True, None, None, False, False] * 50,
+        }
+    )
+    found = told(frame, TEXT, ground_on(PolarsSample(frame)))
+    assert found.value == pytest.approx((1 / 2 + 3 / 4) / 2, abs=2e-3)
+
+
+def holds(found: Told, part: float) -> bool:
+    assert found.value is not None
+    low, high = (found.value + part * (end - found.value) for end in found.interval)
+    return low <= TRUTH <= high
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_it_misses_no_more_than_its_level(rounded: bool) -> None:
+    rng, rows = np.random.default_rng(20), 300
+    ground = ground_on(PolarsSample(drawn(rng, rows)), rounded=rounded)
+    question = question_on(ground, TEXT)
+    level = math.log(LEVEL)
+    rule = (RoundedContrast if rounded else Contrast)(rows, level, (level, level), True)
+    assert type(question.rule) is type(rule)
+    missed = {1.0: 0, TWIN: 0}
+    for _ in range(TRIALS):
+        sample = PolarsSample(drawn(rng, rows))
+        look = question.look
+        sums = sample.sums(look.sums) if look.sums else []
+        histograms = sample.histograms(look.histograms) if look.histograms else []
+        if isinstance(rule, RoundedContrast):
+            found = rule.found(rule.seen(Evidence(sums, histograms, sample, b"")))
+        else:
+            found = rule.found(rule.seen((histograms[0], histograms[1])))
+        for part in missed:
+            missed[part] += not holds(found, part)
+    assert missed[1.0] <= stats.binom.isf(1e-9, TRIALS, LEVEL) < missed[TWIN]
+
+
+def test_classes_that_are_all_of_one_kind_say_nothing() -> None:
+    frame = pl.DataFrame({"called": [True, False] * 20, "positive": [True] * 40})
+    ground = ground_on(PolarsSample(frame))
+    found = told(frame, TEXT, ground)
+    assert found.value is None
+    assert symbols_of(PolarsSample(frame), question_on(ground, TEXT))[:2] == (40, 0)
