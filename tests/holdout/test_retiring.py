@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import InvalidArgument, LedgerTampered, Retired
 from holdfast.ledger.audit import audit
-from holdfast.ledger.entries import closing, retirement
+from holdfast.ledger.endings import closing, retirement
 from tests.holdout.tables import LATE, opened, table
 from tests.seam import CHECKPOINT_EVERY, store_of, write_entry
 
@@ -60,7 +60,7 @@ def test_a_ledger_retires_once_closed_or_not(tmp_path: Path, late: dict[str, Any
         assert closed is not None
         assert closed.retired
         assert closed.successor is None
-        with pytest.raises(LedgerTampered, match="closes it in the middle of a batch, or again"):
+        with pytest.raises(LedgerTampered, match="closes it in a batch, or again"):
             write_entry(holdout, late)
 
 

@@ -13,7 +13,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.wishes import Body
 from holdfast.ledger.chain import now
-from holdfast.ledger.entries import closing, retirement
+from holdfast.ledger.endings import closing, retirement
 
 __all__ = ["close", "retire"]
 

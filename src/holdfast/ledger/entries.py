@@ -45,10 +45,8 @@ __all__ = [
     "Recorded",
     "Request",
     "abandonment",
-    "closing",
     "lies_in",
     "reservation",
-    "retirement",
     "settlement",
     "telling",
     "verdict_of",
@@ -391,16 +389,6 @@ def settlement(
 def abandonment(at: str, reserved: int, reason: str) -> dict[str, Any]:
     """The entry that gives up a reserved batch; its worst charges stay."""
     return {"kind": "abandon/1", "at": at, "reserve": reserved, "reason": reason}
-
-
-def closing(at: str, why: str) -> dict[str, str]:
-    """The entry that ends asks and checks."""
-    return {"kind": "close/1", "at": at, "why": why}
-
-
-def retirement(at: str, why: str, successor: str | None) -> dict[str, Any]:
-    """The entry after which nothing new is answered."""
-    return {"kind": "retire/1", "at": at, "why": why, "successor": successor}
 
 
 def telling(at: str, key: str | None, lines: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -380,11 +380,8 @@ class Transcript:
 
     def _close(self, seq: int, body: dict[str, Any]) -> None:
         before, retired = self.account.closed, body["kind"] == "retire/1"
-        again = before is not None and (before.retired or not retired)
-        if self.pending is not None or again:
-            raise LedgerTampered(
-                f"entry {seq} of the ledger closes it in the middle of a batch, or again."
-            )
+        if self.pending is not None or (before and (before.retired or not retired)):
+            raise LedgerTampered(f"entry {seq} of the ledger closes it in a batch, or again.")
         closed = Closed(body["at"], body["why"], retired, body["successor"] if retired else None)
         self.account = replace(self.account, closed=closed)
 
