@@ -29,11 +29,14 @@ if TYPE_CHECKING:
         LedgerTampered as LedgerTampered,
         LedgerUnavailable as LedgerUnavailable,
         MissingExtra as MissingExtra,
+        NotAllowed as NotAllowed,
         NotBounded as NotBounded,
         NotDescribed as NotDescribed,
         Refused as Refused,
+        Retired as Retired,
         SaysNothing as SaysNothing,
         SecondLedger as SecondLedger,
+        ServiceUnavailable as ServiceUnavailable,
         ToleranceTooLoose as ToleranceTooLoose,
         ToleranceTooTight as ToleranceTooTight,
     )
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
     from holdfast.planner.questions import QuestionPlan as QuestionPlan
     from holdfast.planner.table import Plan as Plan
     from holdfast.question.functions import row_function as row_function
+    from holdfast.service.client import connect as connect
     from holdfast.statistics.call import *  # noqa: F403
     from holdfast.statistics.whole import statistic as statistic
     from holdfast.words.prior import bits as bits
@@ -77,20 +81,24 @@ _OTHERS = {
     "LedgerTampered": "errors",
     "LedgerUnavailable": "errors",
     "MissingExtra": "errors",
+    "NotAllowed": "errors",
     "NotBounded": "errors",
     "NotDescribed": "errors",
     "Plan": "planner.table",
     "QuestionPlan": "planner.questions",
     "Refused": "errors",
+    "Retired": "errors",
     "SaysNothing": "errors",
     "Search": "holdout.searching",
     "SecondLedger": "errors",
+    "ServiceUnavailable": "errors",
     "ToleranceTooLoose": "errors",
     "ToleranceTooTight": "errors",
     "Verdict": "evals.verdict",
     "bits": "words.prior",
     "clustered": "data.sampling",
     "computed": "data.computed",
+    "connect": "service.client",
     "declared": "data.sampling",
     "learn_schema": "data.learning",
     "m_dependent": "data.sampling",

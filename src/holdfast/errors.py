@@ -8,7 +8,8 @@
     ├── Refused                             the promise could not be kept; nothing spent
     │   ├── ToleranceTooTight (also ValueError)   no mechanism reaches this half-width here
     │   ├── ToleranceTooLoose (also ValueError)   answers this wide would say nothing
-    │   └── BudgetExhausted                 requested more than remains
+    │   ├── BudgetExhausted                 requested more than remains
+    │   └── Retired                         the ledger answers nothing new any more
     ├── SaysNothing (also ValueError)       an answer without a value was used as a number
     ├── InvalidQuestion (also ValueError)   the question cannot be understood or is not allowed
     │   ├── NotBounded                      a column has no declared bounds
@@ -16,13 +17,18 @@
     ├── DataChanged                         the table is not the one the ledger belongs to
     ├── LedgerTampered                      an entry does not follow from the ones before it
     ├── LedgerBusy                          another process held the ledger for too long
-    └── LedgerUnavailable (also OSError)    the file or folder cannot be read or written
+    ├── LedgerUnavailable (also OSError)    the file or folder cannot be read or written
+    ├── NotAllowed (also PermissionError)   the token does not allow this
+    └── ServiceUnavailable (also ConnectionError)   the service cannot be reached, or answers oddly
 
 SecondLedger (a UserWarning) is no failure: a new ledger protects a table that another one does.
 No text ever contains a value computed from protected data.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
 
 __all__ = [
     "BudgetExhausted",
@@ -34,11 +40,15 @@ __all__ = [
     "LedgerTampered",
     "LedgerUnavailable",
     "MissingExtra",
+    "NotAllowed",
     "NotBounded",
     "NotDescribed",
     "Refused",
+    "Retired",
     "SaysNothing",
     "SecondLedger",
+    "ServiceUnavailable",
+    "Shortfall",
     "ToleranceTooLoose",
     "ToleranceTooTight",
 ]
@@ -56,8 +66,31 @@ class MissingExtra(HoldfastError, ImportError):
     """A library of an optional part is missing: the text says which extra brings it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """What a refusal lacks, in numbers; `of` says what is counted.
+
+    Of a half-width, `remaining` is the smallest that can still be had.
+    """
+
+    of: Literal["questions", "half-width", "nats"]
+    requested: float
+    remaining: float
+
+    @property
+    def missing(self) -> float:
+        return abs(self.requested - self.remaining)
+
+
 class Refused(HoldfastError):
-    """The request would break the promise, so nothing was computed and nothing was spent."""
+    """The request would break the promise, so nothing was computed and nothing was spent.
+
+    `shortfall` has the numbers of the text, for programs; None where it is not about a number.
+    """
+
+    def __init__(self, text: str, shortfall: Shortfall | None = None) -> None:
+        super().__init__(text)
+        self.shortfall = shortfall
 
 
 class ToleranceTooTight(Refused, ValueError):
@@ -70,6 +103,10 @@ class ToleranceTooLoose(Refused, ValueError):
 
 class BudgetExhausted(Refused):
     """The question costs more than what remains."""
+
+
+class Retired(Refused):
+    """The ledger was retired: what was answered stays true, and nothing new is answered."""
 
 
 class SaysNothing(HoldfastError, ValueError):
@@ -102,6 +139,14 @@ class LedgerBusy(HoldfastError):
 
 class LedgerUnavailable(HoldfastError, OSError):
     """The ledger's file, folder or secret cannot be read or written."""
+
+
+class NotAllowed(HoldfastError, PermissionError):
+    """The token is missing, unknown, expired or revoked, or does not allow what was asked for."""
+
+
+class ServiceUnavailable(HoldfastError, ConnectionError):
+    """The service could not be reached, or did not answer as a Holdfast service does."""
 
 
 class SecondLedger(UserWarning):

@@ -12,9 +12,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.cli.asked import question_of
-from holdfast.errors import InvalidArgument
-from holdfast.statistics.named import Call, TableCall
 from holdfast.statistics.registry import STATISTICS
 from tests.cli.run import holdfast
 
@@ -196,15 +193,15 @@ def test_a_difference_is_judged(folder: Path, sides: str, better: str, verdict: 
         (
             ("ask", "auc(score, late)", "--by", "arm"),
             2,
-            "auc takes no --by; it is for accuracy",
+            "auc takes no by; it is for accuracy",
         ),
         (("ask", "avg(late)", "--better", "higher"), 2, "it is for difference."),
         (("ask", "difference(good, bad)", "--better", "best"), 2, "'higher', 'lower'"),
-        (("ask", "auc(score, late)", "--where", "site = 1"), 2, "auc takes no --where"),
+        (("ask", "auc(score, late)", "--where", "site = 1"), 2, "auc takes no where"),
         (("ask", "avg(late) where site = 1", "--where", "site = 2"), 2, "join them with `and`"),
         (("ask", "avg(delay)", "--bounds", "5", "1"), 2, "with low below high"),
         (("ask", "avg(delay)", "--bounds", "low", "1"), 2, "bounds is 'low'; it must be a number"),
-        (("ask", "covariance(delay, score)", "--bounds", "0", "1"), 2, "takes no --bounds"),
+        (("ask", "covariance(delay, score)", "--bounds", "0", "1"), 2, "takes no bounds"),
         (("ask", "avg(late)", "--train", "absent.parquet"), 2, "names no file"),
         (("check", "avg(late)", "--guess-from", "hold.parquet"), 2, "the protected table"),
         (("check", "avg(late)", "--guess", "1", "--guess-from", "t"), 2, "takes one of --guess"),
@@ -245,23 +242,6 @@ def test_a_database_with_several_tables(tmp_path: Path) -> None:
     assert holdfast("ask", "two", "avg(not even)", cwd=tmp_path).returncode == 0  # remembered
     assert holdfast("ask", "two", "avg(one)", "--table", "b", cwd=tmp_path).returncode == 2
     assert holdfast("audit", "two", *words, cwd=tmp_path).returncode == 0
-
-
-def test_options_add_to_the_text() -> None:
-    call = question_of("avg(x)", where="y > 1", bounds=("-1", "1,000"))
-    assert isinstance(call, Call)
-    assert (call.arguments, call.where, call.bounds) == (("x",), "y > 1", (-1.0, 1000.0))
-    groups = question_of("avg(x) where y > 1", by=["site"], bounds=("0", "1"))
-    assert isinstance(groups, TableCall)
-    assert (groups.by, groups.where, groups.bounds) == (("site",), "y > 1", (0.0, 1.0))
-    bins = question_of("histogram(x, 0, 1)", where="y > 1")
-    assert isinstance(bins, TableCall)
-    assert bins.where == "y > 1"
-    judged = question_of("difference(a, b)", better="lower")
-    assert isinstance(judged, Call)
-    assert judged.better == "lower"
-    with pytest.raises(InvalidArgument, match="without by="):
-        question_of("avg(x, variance <= 2)", by=["site"])
 
 
 def test_help_names_every_statistic() -> None:

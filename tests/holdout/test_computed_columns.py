@@ -21,8 +21,9 @@ from holdfast.data.computed import Computed
 from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerTampered
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger.audit import Finding, audit
+from holdfast.ledger.audit import audit
 from holdfast.ledger.columns import ColumnStore, computed_file
+from holdfast.ledger.retraced import Finding
 from holdfast.ledger.store import Store
 from tests.holdout.tables import copied, watch
 from tests.postgres import server

@@ -10,7 +10,16 @@ import typer
 
 from holdfast.errors import InvalidArgument
 
-__all__ = ["Json", "app", "plan", "read_number", "sampling_of_text", "secret_file", "show_json"]
+__all__ = [
+    "Json",
+    "app",
+    "plan",
+    "read_bounds",
+    "read_number",
+    "sampling_of_text",
+    "secret_file",
+    "show_json",
+]
 
 app = typer.Typer(
     name="holdfast",
@@ -71,6 +80,16 @@ def read_number(name: str, text: str | None) -> float | int | None:
         return float(cleaned)
     except ValueError:
         raise InvalidArgument(f"{name} is {text!r}; it must be a number.") from None
+
+
+def read_bounds(bounds: tuple[str, str] | None) -> tuple[float, float] | None:
+    """Two numbers in order, as people write them."""
+    from holdfast.question.columns import bounds_pair
+
+    if bounds is None:
+        return None
+    low, high = bounds_pair(tuple(read_number("bounds", end) for end in bounds))
+    return low, high
 
 
 def show_json(value: Any) -> None:

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.app import Json, app, read_number, show_json
+from holdfast.cli.app import Json, app, read_bounds, show_json
 from holdfast.cli.ledgers import Data, Name, TableName, looked_at, opened, resumed
-from holdfast.question.columns import bounds_pair
 from holdfast.question.text import identifier
 
 __all__ = ["attach", "columns", "promote"]
@@ -54,9 +53,7 @@ def attach(
     columns, such as scores of labels, have a --digest of what made them and --bounds: they are
     known by it, and never by their content.
     """
-    declared = None
-    if bounds is not None:
-        declared = bounds_pair(tuple(read_number("bounds", end) for end in bounds))
+    declared = read_bounds(bounds)
     holdout = opened(name, data, table, None)
     found = holdout.attach(
         column,

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from holdfast.cli.app import Json, app, read_number, sampling_of_text, secret_file, show_json
+from holdfast.cli.app import Json, app, secret_file, show_json
 from holdfast.cli.ledgers import LedgerAddress, TableName, new_ledger
-from holdfast.errors import InvalidArgument, SecondLedger
+from holdfast.errors import SecondLedger
 
 if TYPE_CHECKING:
     from holdfast.holdout.holdout import Holdout
-    from holdfast.question.columns import Schema
 
 __all__ = ["init"]
 
@@ -119,32 +118,31 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Protect a table: fingerprint it and open its ledger."""
-    from holdfast.cli.mechanisms import options_of_text
-    from holdfast.holdout.open import open as open_holdout
+    from holdfast.cli.opening import protected
 
     where, called = new_ledger(name, data, ledger)
-    declared = _with_learnt_bounds(schema, train) if learn_bounds else schema
     with warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always", SecondLedger)
-        holdout = open_holdout(
+        holdout = protected(
+            where,
             data,
-            ledger=where,
             secret=secret_file(),
-            questions=read_number("questions", questions),  # type: ignore[arg-type]
-            surprises=read_number("surprises", surprises),  # type: ignore[arg-type]
-            candidates=read_number("candidates", candidates),  # type: ignore[arg-type]
-            tolerance=read_number("tolerance", tolerance),
-            confidence_level=read_number("confidence_level", confidence_level),
-            sampling=sampling_of_text(sampling),
-            schema=declared,
+            questions=questions,
+            surprises=surprises,
+            candidates=candidates,
+            tolerance=tolerance,
+            confidence_level=confidence_level,
+            sampling=sampling,
+            schema=schema,
             train=train,
+            learn_bounds=learn_bounds,
             design=design,
             described=described,
-            described_share=read_number("described_share", described_share),
+            described_share=described_share,
             key=key,
             public=public,
             mechanism=mechanism,
-            options=options_of_text(option or []),
+            option=option,
             private=private,
             table=table,
         )
@@ -169,23 +167,6 @@ def init(
         typer.echo(f"\nNext: holdfast plan --rows {holdout.rows} --questions {many}")
         return
     typer.echo(f"\nNext: holdfast ask {quote(called)} {_first_question(holdout)}")
-
-
-def _with_learnt_bounds(schema: str | None, train: str | None) -> Schema:
-    """What the file declares, and the ranges that training rows have in other columns."""
-    from holdfast.data.learning import learn_schema
-    from holdfast.data.source import open_sample
-    from holdfast.question.columns import Schema
-
-    if train is None:
-        raise InvalidArgument("--learn-bounds needs --train FILE: rows to learn them from.")
-    declared = Schema(open_sample(train).types).declare(schema)
-    learnt = {
-        name: entry
-        for name, entry in learn_schema(train).items()
-        if isinstance(entry, tuple) and name not in declared.bounds
-    }
-    return declared.declare(learnt)
 
 
 def _show_learnt(holdout: Holdout, train: str | None, schema: str | None) -> None:

@@ -1,4 +1,4 @@
-"""The commands that look at a ledger and ask nothing: budget, ledger, audit."""
+"""The commands that look at a ledger and ask nothing: budget, ledger, audit, certificate."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from holdfast.errors import InvalidArgument, LedgerTampered
 
 if TYPE_CHECKING:
     from holdfast.data.sample import Sample
-    from holdfast.ledger.audit import Finding
     from holdfast.ledger.records import LedgerHome
+    from holdfast.ledger.retraced import Finding
 
-__all__ = ["AUDIT_FAILED", "audit", "budget", "ledger"]
+__all__ = ["AUDIT_FAILED", "audit", "budget", "certificate", "ledger"]
 
 AUDIT_FAILED = 4
 
@@ -135,16 +135,50 @@ def _write(frame: Any, path: Path) -> None:
 
 @app.command(epilog="Example: holdfast audit flights")
 def audit(
-    name: Name,
+    name: Annotated[
+        str,
+        typer.Argument(help="The holdout's name, its ledger file, or a certificate: reuse.json."),
+    ],
     data: Data = None,
     table: TableName = None,
     as_json: Json = False,
 ) -> None:
-    """Check the ledger's chain, every interval, and the data.
+    """Check the ledger's chain, every interval, and the data; or a certificate, alone.
 
     Every interval is derived again from the ledger alone; the data is read for its fingerprint,
-    and for what the ledger says of it.
+    and for what the ledger says of it. A certificate carries all the ledger's entries, and needs
+    neither ledger nor data.
     """
+    from holdfast.certificate.checking import is_certificate
+
+    path = ledger_path(name)
+    copied = isinstance(path, Path) and is_certificate(path)
+    if isinstance(path, Path) and copied:
+        findings, passed_over = _of_certificate(path, data)
+    else:
+        findings, passed_over = _of_ledger(name, data, table)
+    fine = all(finding.fine for finding in findings)
+    skipped = [what for what, why in passed_over.items() if why is not None]
+    if as_json:
+        found = [finding.to_dict() for finding in findings]
+        compared = {f"{what}_compared": what not in skipped for what in ("data", "seal")}
+        show_json({"fine": fine, **compared, "findings": found})
+    else:
+        for finding in findings:
+            typer.echo(f"{'ok' if finding.fine else 'FAILED':<8}{finding.what}: {finding.detail}")
+        for what in skipped:
+            typer.echo(f"skip    {what}: {passed_over[what]}")
+        typer.echo(f"\n{_verdict(findings, skipped, 'certificate' if copied else 'ledger')}")
+        if fine and not copied:
+            typer.echo(f"\nNext: holdfast certificate {quote(name)} --output reuse.html")
+    if not fine:
+        sys.exit(AUDIT_FAILED)
+
+
+def _of_ledger(
+    name: str, data: str | None, table: str | None
+) -> tuple[list[Finding], dict[str, str | None]]:
+    """What the audit of a ledger finds, and why it does not look at its seal or its data."""
     from holdfast.data.source import open_sample
     from holdfast.ledger.audit import audit as run_audit
 
@@ -159,26 +193,24 @@ def audit(
         None if source is None else rows,
         progress("entries audited"),
     )
-    fine = all(finding.fine for finding in findings)
-    if as_json:
-        found = [finding.to_dict() for finding in findings]
-        compared = {"data_compared": source is not None, "seal_compared": unsealed is None}
-        show_json({"fine": fine, **compared, "findings": found})
-    else:
-        for finding in findings:
-            typer.echo(f"{'ok' if finding.fine else 'FAILED':<8}{finding.what}: {finding.detail}")
-        passed_over = {"seal": unsealed, "data": skipped}
-        for what, why in passed_over.items():
-            if why is not None:
-                typer.echo(f"skip    {what}: {why}")
-        typer.echo(f"\n{_verdict(findings, [what for what in passed_over if passed_over[what]])}")
-        if fine:
-            typer.echo(f"\nNext: holdfast ledger {quote(name)} --explain")
-    if not fine:
-        sys.exit(AUDIT_FAILED)
+    return findings, {"seal": unsealed, "data": skipped}
 
 
-def _verdict(findings: Sequence[Finding], passed_over: Sequence[str]) -> str:
+def _of_certificate(path: Path, data: str | None) -> tuple[list[Finding], dict[str, str | None]]:
+    """What the audit of a certificate finds, and why it looks at neither seal nor data."""
+    from holdfast.certificate.checking import audit_certificate
+    from holdfast.ledger.retraced import Copied
+
+    if data is not None:
+        raise InvalidArgument("a certificate is audited alone; leave out --data.")
+    findings = audit_certificate(path, progress("entries audited"))
+    return findings, {
+        "seal": Copied(()).unchecked,
+        "data": "whether a table is the protected one can be told with the ledger's secret only.",
+    }
+
+
+def _verdict(findings: Sequence[Finding], passed_over: Sequence[str], what: str) -> str:
     wrong = {finding.what for finding in findings if not finding.fine}
     if wrong == {"data"}:
         return (
@@ -186,10 +218,14 @@ def _verdict(findings: Sequence[Finding], passed_over: Sequence[str]) -> str:
             "to another; find that one."
         )
     if wrong:
-        return "The promise cannot be relied upon: restore the newest copy of the ledger."
+        advice = {
+            "ledger": "restore the newest copy of the ledger",
+            "certificate": "ask its maker for another copy, or audit the ledger itself",
+        }
+        return f"The promise cannot be relied upon: {advice[what]}."
     if not passed_over:
         return "The promise is intact."
-    return f"The ledger is intact; not looked at: {' and '.join(passed_over)}."
+    return f"The {what} is intact; not looked at: {' and '.join(passed_over)}."
 
 
 def _known_of(home: LedgerHome, data: str | None) -> tuple[str | None, str | None, str | None]:
@@ -204,3 +240,37 @@ def _known_of(home: LedgerHome, data: str | None) -> tuple[str | None, str | Non
     if data is not None and reader.secret is not None:
         found, missing = data, None
     return found, missing, reader.unchecked
+
+
+@app.command(epilog="Example: holdfast certificate flights --output reuse.html")
+def certificate(
+    name: Name,
+    output: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE", help="Where to: .html to read and print, .json to be audited alone."
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Write down what was promised and answered, to show to others.
+
+    The page needs no other file and prints well. The JSON carries the ledger's entries: whoever
+    has it audits it alone, without ledger, secret or data. Neither shows a row or a path.
+    """
+    from holdfast.certificate.certificate import certified
+    from holdfast.ledger.reader import look
+
+    with look(ledger_path(name)) as reader:
+        found = certified(reader.news, output)
+    if reader.unchecked is not None:
+        typer.echo(f"Not checked: the seal; {reader.unchecked}", err=True)
+    if as_json:
+        said = found.statement
+        facts = {"made": found.made, "count": said["count"], "head": said["head"]}
+        show_json({"output": output, **facts})
+        return
+    typer.echo(f"{found}\nWritten to {output}.")
+    is_data = output.lower().endswith(".json")
+    again = f"certificate {quote(name)} --output reuse.json"
+    typer.echo(f"\nNext: holdfast {f'audit {quote(output)}' if is_data else again}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from holdfast.cli.app import Json, app, read_number, show_json
+from holdfast.cli.app import Json, app, read_bounds, read_number, show_json
 from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
 from holdfast.errors import InvalidArgument
 from holdfast.statistics import call
@@ -100,9 +100,9 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Ask a question without a guess."""
-    from holdfast.cli.asked import question_of
+    from holdfast.statistics.asked import question_of
 
-    asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
+    asked = question_of(question, where=where, by=by, bounds=read_bounds(bounds), better=better)
     wanted = _wanted(tolerance, half_width)
     if dry_run:
         known = resumed(name, train, guesser)
@@ -149,9 +149,9 @@ def check(
     A guess that is not confirmed is answered: by its description, or as an ask is. The same
     statistics as for ask.
     """
-    from holdfast.cli.asked import question_of
+    from holdfast.statistics.asked import question_of
 
-    asked = question_of(question, where=where, by=by, bounds=bounds, better=better)
+    asked = question_of(question, where=where, by=by, bounds=read_bounds(bounds), better=better)
     if [guess, guess_from, at_most, at_least].count(None) != 3:
         raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
     claim: dict[str, Any] = {
@@ -254,8 +254,8 @@ def gate(
     Exit code 0 if it is shown, 5 if it is not, 3 if it is refused. A file of scores is submitted,
     and compared item by item with the incumbent or with another submission.
     """
-    from holdfast.cli.asked import question_of
     from holdfast.cli.scored import FileOfScores, gate_scores
+    from holdfast.statistics.asked import question_of
 
     said = FileOfScores(
         question,
@@ -295,7 +295,7 @@ def gate(
             raise typer.Exit(NOT_SHOWN)
         return
     said.require_nothing(json_file, summary)
-    asked: Any = question_of(question, where=where, bounds=bounds)
+    asked: Any = question_of(question, where=where, bounds=read_bounds(bounds))
     if [at_least, at_most].count(None) != 1:
         raise InvalidArgument("gate takes one of --at-least and --at-most.")
     claim: dict[str, Any] = {

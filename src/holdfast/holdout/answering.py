@@ -26,6 +26,7 @@ def offered(
 ) -> tuple[Mechanism, list[Offer]]:
     """The public terms of answering wishes that one mechanism answers; or a refusal."""
     terms, first = transcript.terms, wishes[0].question
+    account.require_in_use()
     if not is_described(first) or first.dictionary is not None:
         account.require_open()
     if is_described(first):

@@ -125,7 +125,8 @@ def _with_alternative(desk: Desk, question: Bound, refusal: Refused) -> Refused:
     part = sure_half_width(found.rule)
     most = "" if part is None else f" of at most {part * (found.high - found.low):.4g}"
     return type(refusal)(
-        f"{refusal} Without a half-width it is answered by its description, at its own{most}."
+        f"{refusal} Without a half-width it is answered by its description, at its own{most}.",
+        refusal.shortfall,
     )
 
 

@@ -139,6 +139,7 @@ def _entered(
         return [wanted.body()]
 
     desk.refresh()
+    desk.transcript.account.require_in_use()
     if _wanted(desk, new) is not None:
         desk.tell(entry)
     return desk.transcript.attached.columns[new.name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -127,7 +127,9 @@ class Budget:
     def remaining(self) -> str:
         """What is left, in few words; confirmed guesses leave more."""
         if self.account.closed is not None:
-            return "closed but for described questions"
+            return (
+                "retired" if self.account.closed.retired else "closed but for described questions"
+            )
         return f"{self.questions_left:,} left{self._unguessed}"
 
     @property
@@ -141,6 +143,8 @@ class Budget:
     def _left(self) -> str:
         """What is left, in a sentence."""
         closed = self.account.closed
+        if closed is not None and closed.retired:
+            return f"nothing, since {closed.at}, when it was retired: {closed.why}"
         if closed is not None:
             return f"described questions only, since {closed.at}, when {closed.why}"
         asks = f"{plural(self.questions_left, 'question')}{self._unguessed}"
@@ -306,10 +310,22 @@ class Cost:
             "most": self.most if math.isfinite(self.most) else None,
             "questions": self.questions,
             "questions_left": self.left,
+            "questions_left_if_confirmed": self.left_after[0],
             "questions_left_after": self.left_after[1],
             "repeated": self.repeated,
             "closes": self.closes,
         }
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Cost:
+        """The cost that `to_dict` told."""
+        plain = ("question", "half_width", "least", "questions", "tolerance", "bits", "closes")
+        return cls(
+            **{name: body[name] for name in plain},
+            most=math.inf if body["most"] is None else body["most"],
+            left=body["questions_left"],
+            left_after=(body["questions_left_if_confirmed"], body["questions_left_after"]),
+        )
 
     def __str__(self) -> str:
         if self.closes:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from holdfast.data.brought import Fields
-from holdfast.errors import LedgerUnavailable
+from holdfast.errors import HoldfastError, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
 from holdfast.holdout.budget import Budget
+from holdfast.holdout.closing import retire
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.last_looks import LastLookCost, cost_of_last_look, last_look
 from holdfast.holdout.searching import Declaring, Search, SearchCost, cost_of_search, opened_search
+from holdfast.holdout.together import Waiting, answered_together
 from holdfast.holdout.verbs import Verbs
 from holdfast.holdout.widths import width_in_units
 from holdfast.ledger.attachments import AttachedColumn, Promotion
@@ -24,6 +26,7 @@ from holdfast.statistics.bind import Question
 if TYPE_CHECKING:
     import altair
 
+    from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.holdout.stability import Stability
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import LedgerView
@@ -184,6 +187,20 @@ class Holdout(Verbs):
 
         with self._desk.reading() as transcript:
             return ledger_chart(transcript, path)
+
+    def retire(self, *, why: str, successor: str | None = None) -> None:
+        """Answer nothing new from here on, for good; `successor` is what to ask instead."""
+        retire(self._desk, why, successor)
+
+    def certificate(self, path: str | None = None) -> ReuseCertificate:
+        """All that was promised and answered, to be shown; saved as .html or .json if named."""
+        from holdfast.certificate.certificate import certified
+
+        return certified(self._desk.store.news, path)
+
+    def answer_together(self, calls: Sequence[Waiting]) -> list[Answer | HoldfastError]:
+        """Calls of several people that wait at the same time: one batch, each told their own."""
+        return answered_together(self._desk, calls)
 
     def close(self) -> None:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""

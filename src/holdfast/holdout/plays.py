@@ -17,7 +17,7 @@ from holdfast.holdout.budget import Budget
 from holdfast.holdout.claiming import ClaimGrounds, claim_grounds, claimed, plays_of
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
-from holdfast.holdout.retelling import left_after, retold
+from holdfast.holdout.retelling import by_key, left_after, retold
 from holdfast.holdout.wishes import Body, LookFound, is_described
 from holdfast.holdout.wishing import wishes_for
 from holdfast.ledger.alike import alike
@@ -153,22 +153,25 @@ class _Call:
         self.running.send([each.look.estimate for each in found])
 
     def _telling(self) -> list[Body]:
-        """The entry that tells what follows; none if all of it was told before.
+        """The entries that tell what follows; none if all of it was told before.
 
         A call with a key is told as a whole, once: not if another with the same was faster.
         """
-        transcript, key, at = self.desk.transcript, self.requests[0].key, now()
+        transcript, at = self.desk.transcript, now()
         for taken in self.taken:
             taken.line = None
-        if key is not None and transcript.told_for(key) is not None:
-            return []
         looks = [each for taken in self.taken for each in taken.looks]
         numbered = [each.number for each in looks if each.number is not None]
         numbers = count(max([transcript.next_line - 1, *numbered]) + 1)
         told: dict[int, Recorded] = {}  # by this call, by number
-        lines = [self._line(place, at, told, numbers) for place in range(len(self.questions))]
-        said = lines if key is not None else [line for line in lines if "parts" in line]
-        return [telling(at, key, said)] if said else []
+        entries: list[Body] = []
+        for key, places in by_key(self.requests).items():
+            if key is not None and transcript.told_for(key) is not None:
+                continue
+            lines = [self._line(place, at, told, numbers) for place in places]
+            said = lines if key is not None else [line for line in lines if "parts" in line]
+            entries += [telling(at, key, said)] if said else []
+        return entries
 
     def _line(self, place: int, at: str, told: dict[int, Recorded], numbers: Iterator[int]) -> Body:
         """One question's line: one that is there already, or what follows now."""
@@ -198,13 +201,14 @@ class _Call:
         taken.line, taken.repeated = line, repeated
         return {"line": line.number, "repeated": repeated, "request": request.body()}
 
-    def answers(self, left: Budget) -> list[Answer]:
-        """What every question is told."""
+    def answers(self, places: Sequence[int], left: Budget) -> list[Answer]:
+        """What is told at some places."""
+        told = [(self.taken[place], self.requests[place]) for place in places]
         return [
             Answer(self._written(taken), left, repeated=taken.repeated, parts=taken.looks).judged(
                 request.better
             )
-            for taken, request in zip(self.taken, self.requests, strict=True)
+            for taken, request in told
         ]
 
     def _written(self, taken: _Taken) -> Recorded:
@@ -235,9 +239,13 @@ def answered(
     taken = [_Taken() for _ in questions]
     call = _Call(desk, questions, requests, guess, tolerance, silent, claims, Plays(plays), taken)
     call.run()
-    key = requests[0].key
-    if key is None:
-        return call.answers(desk.budget())
-    if any(each.line is None for each in taken):  # another call with this key was faster
-        return retold(desk, key, requests)
-    return call.answers(left_after(desk, key))
+    called = by_key(requests)
+    left = left_after(desk, [key for key in called if key is not None])
+    told: dict[int, Answer] = {}
+    for key, places in called.items():
+        if key is not None and taken[places[0]].line is None:  # another call with it was faster
+            found = retold(desk, key, [requests[place] for place in places])
+        else:
+            found = call.answers(places, left[key])
+        told |= zip(places, found, strict=True)
+    return [told[place] for place in range(len(questions))]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from holdfast.described.wording import sure_half_width
-from holdfast.errors import BudgetExhausted, Refused
+from holdfast.errors import BudgetExhausted, Refused, Shortfall
 from holdfast.holdout.budget import Cost
 from holdfast.holdout.claiming import ClaimGrounds, claim_grounds, claimed, plays_of
 from holdfast.holdout.desk import Desk
@@ -279,7 +279,8 @@ def require_groups_covered(
     raise BudgetExhausted(
         f"requested {len(questions):,} groups by {by}; remaining budget for {most:,}; "
         f"missing {len(questions) - most:,}. Ask for fewer groups, one by one with "
-        "where=, or with a larger tolerance=."
+        "where=, or with a larger tolerance=.",
+        Shortfall("questions", len(questions), most),
     )
 
 
@@ -301,5 +302,6 @@ def _refusal(error: Refused, wanted: int, covered: int) -> Refused:
         return error
     return BudgetExhausted(
         f"requested up to {wanted:,} new questions, one after another; remaining budget for "
-        f"{covered:,}; missing {wanted - covered:,}. Nothing was spent. After those: {error}"
+        f"{covered:,}; missing {wanted - covered:,}. Nothing was spent. After those: {error}",
+        Shortfall("questions", wanted, covered),
     )

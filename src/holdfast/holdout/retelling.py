@@ -16,16 +16,28 @@ from holdfast.holdout.desk import Desk
 from holdfast.ledger.entries import Request
 from holdfast.ledger.transcript import Transcript
 
-__all__ = ["left_after", "retold"]
+__all__ = ["by_key", "left_after", "retold"]
 
 
-def left_after(desk: Desk, key: str) -> Budget:
-    """What was left when the call with this key had been told its answers."""
+def by_key(requests: Sequence[Request]) -> dict[str | None, list[int]]:
+    """The places of each call's requests; those without a key are told as one."""
+    places: dict[str | None, list[int]] = {}
+    for place, request in enumerate(requests):
+        places.setdefault(request.key, []).append(place)
+    return places
+
+
+def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
+    """What was left when the calls with these keys had been told; under None, what is left now."""
     with desk.store.guard:  # threads may share the transcript
-        told = _told_for(desk, key)
-        if desk.transcript.count == told:
-            return desk.budget()
-        return budget_of(_as_of(desk, told)[0])
+        left: dict[str | None, Budget] = {None: desk.budget()}
+        told = {key: _told_for(desk, key) for key in keys}
+        # Told together, and nothing since: to be told costs nothing.
+        count = desk.transcript.count
+        newest = set(range(count - len(told) + 1, count + 1)) == set(told.values())
+        for key, seq in told.items():
+            left[key] = left[None] if newest else budget_of(_as_of(desk, seq)[0])
+        return left
 
 
 def retold(desk: Desk, key: str, requests: Sequence[Request]) -> list[Answer]:

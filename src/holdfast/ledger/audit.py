@@ -13,7 +13,7 @@ import json
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from holdfast.ledger.past import checkpoint_of
 from holdfast.ledger.reader import Reader, look
 from holdfast.ledger.recording import Pending, reading_entry
 from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.retraced import Audited, Finding, Retraced
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.wholes import rebuilt, whole
 from holdfast.mechanisms.catalogue import kind_of
@@ -46,7 +47,7 @@ from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.statistic import Statistic
 
-__all__ = ["Finding", "audit", "difference_of"]
+__all__ = ["audit", "difference_of", "retrace"]
 
 _TOLD_EVERY = 100  # entries
 _CAUSES = ("profile", "prior")  # named first: a radius or a charge follows from them
@@ -60,18 +61,6 @@ _FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One point of the audit: what was looked at, whether it is in order, and what was found."""
-
-    what: str
-    fine: bool
-    detail: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"what": self.what, "fine": self.fine, "detail": self.detail}
-
-
 def audit(
     ledger: str | Path | LedgerHome,
     sample: Callable[[], Sample] | None = None,
@@ -82,25 +71,32 @@ def audit(
     Without the ledger's secret neither the seal nor the data can be compared. `progress` is told
     how many entries of all were followed.
     """
-    transcript = Transcript()
     with look(ledger) as reader:
-        try:
-            kept, entries = reader.kept(), reader.news()  # in this order: others may be asking
-            sealed = " and sealed" if reader.unchecked is None else "; its seal was not compared"
-            chain = Finding("chain", True, f"{len(entries):,} entries, unbroken{sealed}")
-            promises, places = _follow(transcript, _told(entries, progress), kept)
-        except LedgerTampered as error:
-            return [Finding("chain", False, str(error))]
-        findings = [chain, promises]
-        if promises.fine:  # else the ledger was not followed to its end
-            findings += [_failure_probability(transcript), _unfinished(transcript)]
-            findings += _closed(transcript)
-            findings.append(_filing(places, len(entries), reader))
+        again = retrace(reader, progress)
+        findings, transcript = again.findings, again.transcript
+        if transcript is not None and again.places is not None:
+            findings.append(_filing(again.places, transcript.count, reader))
             if any(transcript.attached):
                 findings.append(_columns(transcript, reader))
-    if sample is not None and reader.secret is not None:  # it is keyed with the secret
+    if transcript is not None and sample is not None and reader.secret is not None:
         findings.append(_same_data(transcript.opening, reader.secret, sample))
     return findings
+
+
+def retrace(source: Audited, progress: Callable[[int, int], None] | None = None) -> Retraced:
+    """What the entries alone say: the chain, and everything derived again from them."""
+    transcript = Transcript()
+    try:
+        kept, entries = source.kept(), source.news()  # in this order: others may be asking
+        sealed = " and sealed" if source.unchecked is None else "; its seal was not compared"
+        chain = Finding("chain", True, f"{len(entries):,} entries, unbroken{sealed}")
+        promises, places = _follow(transcript, _told(entries, progress), kept)
+        if not promises.fine:
+            return Retraced([chain, promises], transcript)
+        whole = [_failure_probability(transcript), _unfinished(transcript), *_closed(transcript)]
+    except LedgerTampered as error:
+        return Retraced([Finding("chain", False, str(error))])
+    return Retraced([chain, promises, *whole], transcript, places)
 
 
 def _told(entries: Sequence[Row], progress: Callable[[int, int], None] | None) -> Iterator[Row]:
@@ -332,7 +328,10 @@ def _unfinished(transcript: Transcript) -> Finding:
 def _closed(transcript: Transcript) -> list[Finding]:
     """Since when nothing but described questions was answered: more would be a fault above."""
     closed = transcript.account.closed
-    return [] if closed is None else [Finding("closed", True, f"at {closed.at}: {closed.why}")]
+    if closed is None:
+        return []
+    what = "retired" if closed.retired else "closed"
+    return [Finding(what, True, f"at {closed.at}: {closed.why}")]
 
 
 def _filing(due: Sequence[FiledPlace], entries: int, reader: Reader) -> Finding:

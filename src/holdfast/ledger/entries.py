@@ -8,6 +8,7 @@
   nothing. For a call with a key, everything that was told.
 * ``close/1``: asks and checks are ended for good, durable before anything else of the rows is read:
   from here on only described questions are answered.
+* ``retire/1``: nothing new is answered any more; it may name what is to be asked instead.
 * ``attach/1``, ``values/1``, ``promote/1``: columns that arrived later (`ledger.attachments`);
   their values are in files beside the ledger (`ledger.columns`).
 * ``search/1``: a search space: its name, how many configurations it has, the questions declared of
@@ -48,7 +49,6 @@ __all__ = [
     "Recorded",
     "Request",
     "abandonment",
-    "closing",
     "lies_in",
     "reservation",
     "settlement",
@@ -383,11 +383,6 @@ def settlement(
 def abandonment(at: str, reserved: int, reason: str) -> dict[str, Any]:
     """The entry that gives up a reserved batch; its worst charges stay."""
     return {"kind": "abandon/1", "at": at, "reserve": reserved, "reason": reason}
-
-
-def closing(at: str, why: str) -> dict[str, str]:
-    """The entry that ends asks and checks."""
-    return {"kind": "close/1", "at": at, "why": why}
 
 
 def telling(at: str, key: str | None, lines: Sequence[dict[str, Any]]) -> dict[str, Any]:

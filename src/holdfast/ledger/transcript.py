@@ -292,7 +292,7 @@ class Transcript:
                 self._tell(seq, body, receipt)
             case "abandon/1":
                 self._abandon(seq, body)
-            case "close/1":
+            case "close/1" | "retire/1":
                 self._close(seq, body)
             case kind if kind in ATTACHING:
                 self._attach(seq, body)
@@ -387,11 +387,11 @@ class Transcript:
         self._abandoned.extend(pending.asked)
 
     def _close(self, seq: int, body: dict[str, Any]) -> None:
-        if self.pending is not None or self.account.closed is not None:
-            raise LedgerTampered(
-                f"entry {seq} of the ledger closes it in the middle of a batch, or again."
-            )
-        self.account = replace(self.account, closed=Closed(body["at"], body["why"]))
+        before, retired = self.account.closed, body["kind"] == "retire/1"
+        if self.pending is not None or (before and (before.retired or not retired)):
+            raise LedgerTampered(f"entry {seq} of the ledger closes it in a batch, or again.")
+        closed = Closed(body["at"], body["why"], retired, body["successor"] if retired else None)
+        self.account = replace(self.account, closed=closed)
 
     def _finish(self, seq: int, body: dict[str, Any]) -> Pending:
         pending, self.pending = self.pending, None

@@ -100,6 +100,8 @@ class LedgerView:
 
     def parts(self, line: Recorded) -> list[Recorded]:
         """The looks that were asked for a line, where it is no look itself."""
+        if not line.parts:
+            return []
         mine = set(line.parts)
         return [each for each in self.looks if each.look in mine and each.part_of == line.question]
 
@@ -251,9 +253,8 @@ def explanation(transcript: Transcript) -> str:
         )
     closed = transcript.account.closed
     if closed is not None:
-        lines.append(
-            f"      Closed at {closed.at} for everything but described questions: {closed.why}"
-        )
+        for_what = "everything" if closed.retired else "everything but described questions"
+        lines.append(f"      Closed at {closed.at} for {for_what}: {closed.why}")
     lines.append("")
     lines.append(f"Leakage in all: {transcript.committed.nats:.6g} nats.")
     return "\n".join(lines)

@@ -7,17 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from holdfast.errors import BudgetExhausted
+from holdfast.errors import BudgetExhausted, Retired
 from holdfast.theory.leakage.nats import LeakageAccount
 
 __all__ = ["Account", "Closed"]
 
 
 class Closed(NamedTuple):
-    """When asks and checks were ended for good, and why."""
+    """When asks and checks were ended for good, and why.
+
+    Once `retired`, described questions are ended, too; the `successor` is to be asked instead.
+    """
 
     at: str
     why: str
+    retired: bool = False
+    successor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,16 @@ class Account:
     shown: int = 0
     closed: Closed | None = None
     log_kept: float = 0.0
+
+    def require_in_use(self) -> None:
+        """Refuse everything, once the ledger is retired."""
+        if self.closed is not None and self.closed.retired:
+            successor = self.closed.successor
+            instead = "fresh rows in a new ledger" if successor is None else repr(successor)
+            raise Retired(
+                f"the ledger was retired at {self.closed.at}: {self.closed.why}. Repeating an "
+                f"earlier question is free; ask new ones of {instead}."
+            )
 
     def require_open(self) -> None:
         """Refuse what is not described, once something else of the rows was shown."""

@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import partial
 
 from holdfast.data.sample import Sample
-from holdfast.errors import BudgetExhausted, Refused, ToleranceTooTight
+from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTight
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.calibration import Calibration
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
@@ -93,7 +93,8 @@ class Leakage:
                 f"requested half-width {wish.tolerance:.6g} of the range; eta="
                 f"{self.calibration.eta:g} and what has leaked need {tolerance:.6g}, so "
                 f"{tolerance - wish.tolerance:.3g} are missing. Ask with a larger tolerance=, or "
-                "open a ledger with a larger eta."
+                "open a ledger with a larger eta.",
+                Shortfall("half-width", wish.tolerance, tolerance),
             )
         charge = self.law.log_charge(radius, grid)
         return replace(plain, tolerance=tolerance, grid=grid, worst_charge=charge)
@@ -245,7 +246,8 @@ def _too_wide(account: Account, tolerance: float, radius: float) -> Refused:
         f"{plural(account.asked, 'question')}{described} "
         f"({account.nats:.4g} nats) the sample may be off by {radius:.6g}, so "
         f"{radius - tolerance:.3g} are missing. Ask with a larger tolerance=, repeat earlier "
-        f"questions for free, or use fresh rows in a new ledger.{instead}"
+        f"questions for free, or use fresh rows in a new ledger.{instead}",
+        Shortfall("half-width", tolerance, radius),
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.data.sample import Sample
-from holdfast.errors import BudgetExhausted
+from holdfast.errors import BudgetExhausted, Shortfall
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.exact import exact_grid, exact_symbols
 from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
@@ -149,12 +149,14 @@ def _require_first(terms: Terms, account: Account, size: int) -> None:
         raise BudgetExhausted(
             f"requested {plural(size, 'more question')}; remaining 0 after the one look; "
             f"missing {size:,}. Repeating an earlier question is free; new ones need fresh rows in "
-            "a new ledger."
+            "a new ledger.",
+            Shortfall("questions", size, 0),
         )
     if size > declared:
         raise BudgetExhausted(
             f"requested {size:,} questions together; remaining one look at {declared:,}; missing "
-            f"{size - declared:,}. Declare questions={size} when the ledger is opened."
+            f"{size - declared:,}. Declare questions={size} when the ledger is opened.",
+            Shortfall("questions", size, declared),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import BudgetExhausted, ToleranceTooTight
+from holdfast.errors import BudgetExhausted, Shortfall, ToleranceTooTight
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.theory.base.safeside import round_down
@@ -31,7 +31,8 @@ def require_room(terms: Terms, account: Account, wanted: int) -> None:
     raise BudgetExhausted(
         f"requested {plural(wanted, 'more question')}; remaining {remaining:,} of the "
         f"{terms.questions:,} declared; missing {wanted - remaining:,}. Repeating an earlier "
-        "question is free; new questions need fresh rows in a new ledger."
+        "question is free; new questions need fresh rows in a new ledger.",
+        Shortfall("questions", wanted, remaining),
     )
 
 
@@ -40,7 +41,8 @@ def too_tight(tolerance: float, radius: float) -> ToleranceTooTight:
     return ToleranceTooTight(
         f"requested half-width {tolerance:.6g} of the range; the sample alone may be off by "
         f"{radius:.6g}, so {radius - tolerance:.3g} are missing. Ask for a larger tolerance, "
-        "declare fewer questions, or use more rows."
+        "declare fewer questions, or use more rows.",
+        Shortfall("half-width", tolerance, radius),
     )
 
 

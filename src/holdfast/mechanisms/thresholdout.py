@@ -26,7 +26,7 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.sample import Sample
-from holdfast.errors import BudgetExhausted, InvalidArgument
+from holdfast.errors import BudgetExhausted, InvalidArgument, Shortfall
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options
 from holdfast.mechanisms.laws.laplace import discrete_laplace
@@ -87,7 +87,8 @@ class Thresholdout:
                 f"requested {len(wishes):,} more; remaining {self.budget - used:,} of the "
                 f"{self.budget:,} answers that may go over the threshold; missing "
                 f"{used + len(wishes) - self.budget:,}. Ask fewer together, repeat earlier "
-                "questions for free, or use fresh rows in a new ledger."
+                "questions for free, or use fresh rows in a new ledger.",
+                Shortfall("questions", len(wishes), self.budget - used),
             )
         return [
             unpromised_offer(

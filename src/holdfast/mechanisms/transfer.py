@@ -32,7 +32,13 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from holdfast.data.sample import Sample
-from holdfast.errors import BudgetExhausted, InvalidQuestion, Refused, ToleranceTooTight
+from holdfast.errors import (
+    BudgetExhausted,
+    InvalidQuestion,
+    Refused,
+    Shortfall,
+    ToleranceTooTight,
+)
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.laws.law import Grid, Law
 from holdfast.mechanisms.leakage import after_noise, noisy_cells
@@ -209,7 +215,8 @@ class Transfer:
             raise BudgetExhausted(
                 f"requested question {number:,}; remaining 0 of the {self._provided:,} that were "
                 "provided for; missing 1. Repeating an earlier question is free; new questions "
-                "need fresh rows in a new ledger."
+                "need fresh rows in a new ledger.",
+                Shortfall("questions", 1, 0),
             )
         last, epoch = found
         width = _width(terms.rows, epoch, change)
@@ -278,16 +285,19 @@ class Transfer:
     def _too_tight(
         self, account: Account, tolerance: float, half_width: float, epochs: int
     ) -> Refused:
+        shortfall = Shortfall("half-width", tolerance, half_width)
         asked = f"requested half-width {tolerance:.6g} of the range; "
         missing = f"{half_width:.6g}, so {half_width - tolerance:.3g} are missing. "
         if epochs > 1:
             return BudgetExhausted(
                 f"{asked}after {account.asked:,} questions answers have {missing}Ask with a larger "
-                "tolerance=, repeat earlier questions for free, or use fresh rows in a new ledger."
+                "tolerance=, repeat earlier questions for free, or use fresh rows in a new ledger.",
+                shortfall,
             )
         return ToleranceTooTight(
             f"{asked}the noise of this ledger needs {missing}Ask for a larger tolerance, declare "
-            "fewer questions, or use more rows."
+            "fewer questions, or use more rows.",
+            shortfall,
         )
 
     def _on_account(

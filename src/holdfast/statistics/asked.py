@@ -1,4 +1,4 @@
-"""A question as the command line says it: a text, and options that add to the text."""
+"""A question as it is said outside Python: a text, and options that add to the text."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 
-from holdfast.cli.app import read_number
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import bounds_pair
 from holdfast.statistics import call as statistics
 from holdfast.statistics.bind import read_question
-from holdfast.statistics.named import Better, Call, TableCall, grouped
+from holdfast.statistics.named import Better, Bounds, Call, TableCall, grouped
 
 __all__ = ["question_of"]
 
@@ -21,7 +20,7 @@ def question_of(
     *,
     where: str | None = None,
     by: Sequence[str] | None = None,
-    bounds: tuple[str, str] | None = None,
+    bounds: Bounds = None,
     better: Better | None = None,
 ) -> Call | TableCall:
     """The statistic that the text names, with what the options say of it."""
@@ -33,16 +32,16 @@ def question_of(
     if where is not None:
         if call.where is not None:
             raise InvalidArgument(
-                "the question has a where of its own, and --where gives another; join them with "
-                "`and` in one place."
+                "the question has a where of its own, and another one is given beside it; join "
+                "them with `and` in one place."
             )
         call = replace(call, where=where)
     if bounds is not None:
-        low, high = bounds_pair(tuple(read_number("bounds", end) for end in bounds))
+        low, high = bounds_pair(bounds)
         call = replace(call, bounds=(low, high))
     if isinstance(call, TableCall):
         if by:
-            raise InvalidArgument("the question has its own groups, and --by gives others.")
+            raise InvalidArgument("the question has its own groups, and by gives others.")
         return call
     if by:
         return grouped(call, by)
@@ -58,4 +57,4 @@ def _require_taken(name: str, option: str) -> None:
         and option in inspect.signature(function).parameters
     ]
     if name not in takers:
-        raise InvalidArgument(f"{name} takes no --{option}; it is for {', '.join(takers)}.")
+        raise InvalidArgument(f"{name} takes no {option}; it is for {', '.join(takers)}.")

@@ -1,0 +1,158 @@
+"""Agents at a service: the same tools at /mcp, with its tokens, caps and steps of time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import anyio.from_thread
+from fastapi import FastAPI
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from holdfast.agents.calling import Agent, Answers
+from holdfast.agents.server import http_app, server_of
+from holdfast.holdout.budget import Budget, Cost
+from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.attachments import AttachedColumn
+from holdfast.ledger.entries import Opening
+from holdfast.ledger.view import LedgerView
+from holdfast.question.columns import Schema
+from holdfast.service.access import client_of
+from holdfast.service.caller import Caller
+from holdfast.service.problems import rejection
+from holdfast.service.replies import problem_reply
+from holdfast.service.running import worker
+from holdfast.service.service import Service
+
+__all__ = ["mount_agents", "worker_with_agents"]
+
+_T = TypeVar("_T")
+_BEARER = "bearer "
+
+
+def worker_with_agents() -> FastAPI:
+    """The app of one worker, with agents at /mcp."""
+    app = worker()
+    mount_agents(app, app.state.service)
+    return app
+
+
+def mount_agents(app: FastAPI, service: Service) -> None:
+    """Let agents call at /mcp. A token for several data sets says which one: /mcp/?dataset=NAME."""
+    # Whoever has a token may call from anywhere, so that no name of a host has to be listed.
+    agents = http_app(
+        server_of(_known_caller), hosts=None, largest_request=service.settings.largest_request
+    )
+    app.mount("/mcp", _Admitted(agents, service))
+    app.router.lifespan_context = partial(_both, app.router.lifespan_context, agents)
+
+
+@asynccontextmanager
+async def _both(outer: Callable[[Any], Any], agents: Starlette, app: FastAPI) -> AsyncIterator[Any]:
+    async with agents.router.lifespan_context(agents), outer(app) as state:
+        yield state
+
+
+def _known_caller(request: Request) -> Agent:
+    """Who was admitted with the request."""
+    caller: Agent = request.state.caller
+    return caller
+
+
+@dataclass(frozen=True, slots=True)
+class _Admitted:
+    """An ASGI app before the agents': nobody gets to it without a token."""
+
+    agents: ASGIApp
+    service: Service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        try:
+            request.state.caller = await run_in_threadpool(self._caller, request)
+        except Exception as error:
+            await problem_reply(error)(scope, receive, send)
+            return
+        await self.agents(scope, receive, send)
+
+    def _caller(self, request: Request) -> Agent:
+        shown = request.headers.get("authorization", "")
+        if not shown.lower().startswith(_BEARER):
+            raise rejection(401, "the request has no token.")
+        token = self.service.verified(shown[len(_BEARER) :], client_of(request))
+        names = self.service.names_for(token)
+        name = request.query_params.get("dataset") or (names[0] if len(names) == 1 else None)
+        if name is None:
+            raise rejection(422, "the token is for several data sets; say which: ?dataset=NAME.")
+        asker = Caller(self.service, token, self.service.served(name, token))
+        return Agent(_ServedHoldout(asker), token.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _ServedHoldout:
+    """A data set of the service, as tools use a holdout, from their threads.
+
+    What is free is read from the ledger; what spends is within the token's cap, and told on a step
+    of time.
+    """
+
+    asker: Caller
+
+    @property
+    def name(self) -> str:
+        return self._read(lambda holdout: holdout.name)
+
+    @property
+    def rows(self) -> int:
+        return self._read(lambda holdout: holdout.rows)
+
+    @property
+    def opening(self) -> Opening:
+        return self._read(lambda holdout: holdout.opening)
+
+    @property
+    def schema(self) -> Schema:
+        return self._read(lambda holdout: holdout.schema)
+
+    @property
+    def columns(self) -> Sequence[AttachedColumn]:
+        return self._read(lambda holdout: holdout.columns)
+
+    @property
+    def budget(self) -> Budget:
+        return self._read(lambda holdout: holdout.budget)
+
+    @property
+    def ledger(self) -> LedgerView:
+        return self._read(lambda holdout: holdout.ledger)
+
+    def cost(self, question: Any, guess: Any = None, **said: Any) -> Cost:
+        return self._read(lambda holdout: holdout.cost(question, guess, **said))
+
+    def ask(self, question: Any, *, key: str | None = None, **said: Any) -> Answers:
+        return self._put(lambda holdout, own: holdout.ask(question, key=own, **said), key)
+
+    def check(
+        self, question: Any, guess: Any = None, *, key: str | None = None, **said: Any
+    ) -> Answers:
+        return self._put(lambda holdout, own: holdout.check(question, guess, key=own, **said), key)
+
+    def _read(self, use: Callable[[Holdout], _T]) -> _T:
+        return anyio.from_thread.run(self.asker.served.read, use)
+
+    def _put(self, use: Callable[[Holdout, str | None], Answers], key: str | None) -> Answers:
+        if self.asker.token.role == "viewer":
+            raise rejection(403, "the token is of a viewer; this is for analysts.")
+        own = self.asker.own(key)
+
+        def put(holdout: Holdout) -> Any:  # one question, whatever it is told
+            return use(holdout, own)
+
+        found: Any = anyio.from_thread.run(self.asker.answers, put, 1, own)
+        return cast(Answers, found)

@@ -1,0 +1,225 @@
+"""What the tools return: plain values with a schema that agents can read, and the same as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from holdfast.agents.calling import Agent, Answers
+from holdfast.holdout.answer import Answer
+from holdfast.statistics.registry import STATISTICS
+
+__all__ = [
+    "AnswerTold",
+    "AnswersTold",
+    "BudgetTold",
+    "ColumnTold",
+    "CostTold",
+    "DescriptionTold",
+    "HistoryTold",
+    "LineTold",
+    "PlanTold",
+    "answers_told",
+    "described_to",
+    "history_told",
+]
+
+_Part = str | int | float | bool | None
+
+
+class AnswerTold(BaseModel):
+    """One answer, in the statistic's own unit."""
+
+    number: int = Field(description="Its line of the ledger.")
+    question: str = Field(description="The question as the ledger knows it.")
+    group: list[_Part] | None = Field(description="Of `by` groups: which one it is about.")
+    status: str = Field(
+        description="answered, confirmed, surprise or not confirmed, shown, not shown, repeated, "
+        "says nothing, or no promise."
+    )
+    value: float | None = Field(description="None where nothing is said.")
+    low: float
+    high: float
+    half_width: float
+    bits: float | None = Field(description="How long a described question is; None for others.")
+    n: int = Field(description="How many rows it is about, at least.")
+    n_most: int = Field(description="How many rows it is about, at most.")
+    guess: float | None
+    cost: float = Field(description="What it cost, in nats; 0 for a repeat.")
+    verdict: str | None = Field(description="Of a difference with `better`: what it says.")
+    receipt: str = Field(description="The hash of the ledger's entry: keep it to prove the answer.")
+
+
+class AnswersTold(BaseModel):
+    """The answers to a call, and what is left after it."""
+
+    answers: list[AnswerTold]
+    confidence_level: float
+    simultaneous: bool = Field(description="Whether all intervals ever given are true together.")
+    assumes: str = Field(description="What the intervals rest on.")
+    questions_left: int = Field(description="Without a description or a guess, at the tolerance.")
+    surprises_left: int
+    text: str = Field(description="The same for people.")
+
+
+class CostTold(BaseModel):
+    """What a question would cost. Free to know, and nothing of the data."""
+
+    question: str
+    half_width: float | None = Field(description="None where it follows from answers to come.")
+    tolerance: float | None = Field(description="The same as a part of the range.")
+    bits: float | None
+    least: float = Field(description="Nats, if every guess is confirmed.")
+    most: float | None = Field(description="Nats at worst; None: all that is left.")
+    questions: int
+    questions_left: int
+    questions_left_after: int = Field(description="At worst.")
+    repeated: bool = Field(description="Asked before, so that it is free.")
+    closes: bool
+    text: str
+
+
+class BudgetTold(BaseModel):
+    """What is left, and what is promised."""
+
+    described: int = Field(description="Described questions answered; any number more may be.")
+    asked: int = Field(description="Other questions answered.")
+    questions_left: int = Field(description="Without a description or a guess, at the tolerance.")
+    checks: int
+    surprises: int = Field(description="Guesses that were refuted.")
+    surprises_left: int = Field(description="In a row, at the tolerance.")
+    nats: float = Field(description="What has leaked.")
+    closed: dict[str, Any] | None = Field(description="When and why it was closed or retired.")
+    promise: str = Field(description="What holds, and what it rests on.")
+    text: str
+
+
+class ColumnTold(BaseModel):
+    """A column that questions may name."""
+
+    name: str
+    type: str
+    facts: list[str] = Field(description="Declared bounds and values, in words.")
+    attached: bool = Field(description="Whether it arrived later, by the key.")
+
+
+class DescriptionTold(BaseModel):
+    """The protected table as far as it is public, and how to ask it."""
+
+    name: str
+    rows: int
+    columns: list[ColumnTold]
+    design: list[str] = Field(description="Columns whose groups are public.")
+    width: str = Field(description="How wide answers without a description are.")
+    described: str = Field(description="How questions that are text over columns are answered.")
+    promise: str = Field(description="What holds, and what it rests on.")
+    statistics: dict[str, str] = Field(description="How each is written, and what it is.")
+    text: str
+
+
+class LineTold(BaseModel):
+    """One line of the ledger. Who else asked, and why, is not told."""
+
+    number: int | None
+    at: str
+    question: str
+    verb: str
+    status: str
+    value: float | None
+    low: float
+    high: float
+    bits: float | None
+    guess: float | None
+    cost: float
+    mine: bool = Field(description="Whether this caller asked it.")
+    why: str | None = Field(description="Of the caller's own lines.")
+
+
+class HistoryTold(BaseModel):
+    """The newest lines of the ledger, oldest of them first."""
+
+    total: int
+    lines: list[LineTold]
+    text: str
+
+
+class PlanTold(BaseModel):
+    """What could be had of so many rows. Touches no data."""
+
+    plan: dict[str, Any]
+    text: str
+
+
+def answers_told(found: Answers) -> AnswersTold:
+    """The answers of a call."""
+    labelled = list(_labelled(found))
+    _, newest = labelled[-1]
+    left = newest.left
+    return AnswersTold(
+        answers=[_answer(label, answer) for label, answer in labelled],
+        confidence_level=left.terms.confidence_level,
+        simultaneous=left.terms.simultaneous,
+        assumes=left.terms.assumption,
+        questions_left=left.questions_left,
+        surprises_left=left.surprises_left,
+        text=f"{found.question}: {found}" if isinstance(found, Answer) else str(found),
+    )
+
+
+def _labelled(found: Answers) -> Iterator[tuple[list[_Part] | None, Answer]]:
+    if isinstance(found, Answer):
+        yield None, found
+        return
+    for label, answer in found.answers:
+        yield list(label) if isinstance(label, tuple) else [label], answer
+
+
+def _answer(group: list[_Part] | None, answer: Answer) -> AnswerTold:
+    facts = answer.to_dict()
+    own = {name: facts[name] for name in AnswerTold.model_fields if name in facts}
+    return AnswerTold(group=group, **own)
+
+
+def described_to(caller: Agent) -> DescriptionTold:
+    """What is public of the caller's table."""
+    holdout = caller.holdout
+    opening, schema, budget = holdout.opening, holdout.schema, holdout.budget
+    attached = {column.name for column in holdout.columns}
+    columns = [
+        ColumnTold(name=name, type=str(kind), facts=schema.facts(name), attached=name in attached)
+        for name, kind in schema.types.items()
+    ]
+    terms = opening.terms
+    return DescriptionTold(
+        name=opening.name,
+        rows=terms.rows,
+        columns=columns,
+        design=list(terms.design.columns),
+        width=terms.width,
+        described=terms.described,
+        promise=budget.promise,
+        statistics={entry.form: entry.meaning for entry in STATISTICS.values()},
+        text=f"{opening.name}: {terms.rows:,} protected rows\n{schema}\nPromised: {budget.promise}",
+    )
+
+
+def history_told(caller: Agent, last: int) -> HistoryTold:
+    """The newest lines. What others wrote is not for agents: it may be written to mislead them."""
+    view = caller.holdout.ledger
+    facts = view.to_dicts()
+    lines = [_line(each, mine=caller.by is not None and each["by"] == caller.by) for each in facts]
+    newest: Sequence[LineTold] = lines[max(0, len(lines) - last) :]
+    text = "\n".join(
+        f"{line.number}. {line.question}: {line.status}, [{line.low:g}, {line.high:g}]"
+        for line in newest
+    )
+    return HistoryTold(
+        total=len(lines), lines=list(newest), text=text or "No question has been asked yet."
+    )
+
+
+def _line(facts: dict[str, Any], *, mine: bool) -> LineTold:
+    own = {name: facts[name] for name in LineTold.model_fields if name in facts}
+    return LineTold(**{**own, "mine": mine, "why": facts["why"] if mine else None})

@@ -1,0 +1,122 @@
+"""The server: tools and resources for agents, over stdio or mounted in a service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+
+from holdfast import __version__
+from holdfast.agents.calling import Agent, Callers
+from holdfast.agents.tools import tools_for
+from holdfast.errors import HoldfastError
+from holdfast.service.problems import problem_of
+
+__all__ = ["http_app", "server_of"]
+
+_INSTRUCTIONS = """\
+You ask a protected table. You never see its rows: every answer is a value with an interval, and
+all intervals ever given stay true together, although you choose each question after seeing
+earlier answers.
+
+1. `describe` first: columns, types, bounds, how questions are written. `budget`: what is left.
+2. Predict first. Work the number out from training data or from what you know, then `check` it: a
+   guess that is confirmed costs almost nothing.
+3. `ask` where you have no guess. A question that is text over the table's own columns is
+   described: any number of them is answered, and the shorter the text the narrower the interval.
+4. `cost` and `plan` are free and touch no data; use them before you spend.
+5. A repeated question is free and gives the same answer. Report the interval, not the value alone.
+6. A refusal computed nothing and cost nothing. Never retry it unchanged: do one of its next steps.
+"""
+
+
+def server_of(callers: Callers, name: str | None = None) -> MCPServer:
+    """The server for whoever `callers` says is calling; `name` of the holdout if it is but one."""
+    title = "Holdfast" if name is None else f"Holdfast: {name}"
+    server: MCPServer = MCPServer(
+        "holdfast",
+        title=title,
+        instructions=_INSTRUCTIONS,
+        version=__version__,
+        tools=tools_for(callers),
+        log_level="WARNING",
+    )
+    _add_resources(server, callers, name)
+    return server
+
+
+def http_app(
+    server: MCPServer,
+    *,
+    hosts: Sequence[str] | None = ("127.0.0.1:*", "localhost:*"),
+    largest_request: int = 262_144,
+) -> Starlette:
+    """The server as an ASGI app at its root, to be mounted: every request stands for itself.
+
+    So any worker may answer it. `hosts` are the values of the header Host that are served, None if
+    it does not matter, since every request has a token; `largest_request` is in bytes. Who mounts
+    it runs its lifespan, too: ``async with app.router.lifespan_context(app)``.
+    """
+    origins = [f"{scheme}://{host}" for host in hosts or () for scheme in ("http", "https")]
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=hosts is not None,
+        allowed_hosts=list(hosts or ()),
+        allowed_origins=origins,
+    )
+    return server.streamable_http_app(
+        streamable_http_path="/",
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=largest_request,
+        transport_security=security,
+    )
+
+
+def _add_resources(server: MCPServer, callers: Callers, name: str | None) -> None:
+    """The schema and the promise, under the holdout's name; of many holdouts, the caller's."""
+    for kind, (what, read) in _RESOURCES.items():
+        if name is None:
+            place, function = "{name}", _of_caller(callers, read)
+        else:
+            place, function = quote(name, safe=""), _of_one(callers, read)
+        server.resource(
+            f"holdfast://{place}/{kind}", name=kind, description=what, mime_type="text/plain"
+        )(function)
+
+
+def _of_one(callers: Callers, read: Callable[[Agent], str]) -> Callable[[], str]:
+    return lambda: _read(read, callers(None))
+
+
+def _of_caller(callers: Callers, read: Callable[[Agent], str]) -> Callable[..., str]:
+    def of_caller(context: Context[Any, Any], name: str) -> str:
+        caller = callers(context.request_context.request)
+        if caller.holdout.name != name:
+            raise ResourceNotFoundError("there is no such holdout, or it is not yours to ask.")
+        return _read(read, caller)
+
+    return of_caller
+
+
+def _read(read: Callable[[Agent], str], caller: Agent) -> str:
+    try:
+        return read(caller)
+    except HoldfastError as error:
+        raise ResourceError(str(problem_of(error))) from None
+
+
+_RESOURCES: Mapping[str, tuple[str, Callable[[Agent], str]]] = {
+    "schema": (
+        "The columns, their types and what was declared of them.",
+        lambda caller: str(caller.holdout.schema),
+    ),
+    "promise": (
+        "What is promised of all intervals together, and what is assumed.",
+        lambda caller: caller.holdout.budget.promise,
+    ),
+}

@@ -1,0 +1,271 @@
+"""The tools, each a verb of the holdout that the caller may ask.
+
+What goes wrong is a tool error with the members of a problem (`service.problems`): of a refusal
+requested, remaining, missing and what to do next. Of anything unforeseen nothing is told.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from http import HTTPStatus
+from typing import Annotated, Any, TypeAlias
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, Field
+
+from holdfast.agents.calling import Agent, Callers
+from holdfast.agents.results import (
+    AnswersTold,
+    BudgetTold,
+    CostTold,
+    DescriptionTold,
+    HistoryTold,
+    PlanTold,
+    answers_told,
+    described_to,
+    history_told,
+)
+from holdfast.planner.plan import plan as make_plan
+from holdfast.service.problems import problem_of
+from holdfast.statistics.asked import question_of
+
+__all__ = ["tools_for"]
+
+_LOG = logging.getLogger(__name__)
+
+_Question = Annotated[
+    str,
+    Field(
+        description="A statistic over columns: avg(arr_delay > 15), median(x), difference(a, b)."
+    ),
+]
+_Where = Annotated[str | None, Field(description="Only among rows where this holds.")]
+_By = Annotated[list[str] | None, Field(description="For each value of one or two columns.")]
+_Bounds = Annotated[
+    tuple[float, float] | None, Field(description="The range of the value, which is cut to it.")
+]
+_HalfWidth = Annotated[float | None, Field(description="A half-width, in the answer's own unit.")]
+_Guess = Annotated[float | None, Field(description="What you think it is, in its own unit.")]
+_AtLeast = Annotated[float | None, Field(description="The claim that it is at least this.")]
+_AtMost = Annotated[float | None, Field(description="The claim that it is at most this.")]
+_Why = Annotated[str | None, Field(description="Why you ask: kept in the ledger.")]
+_Key = Annotated[
+    str | None, Field(description="A name for this call: made again with it, it is told the same.")
+]
+
+_FREE = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+# Asking spends what all share; asked again it is free, and told the same.
+_SPENDS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_Call: TypeAlias = Context[Any, Any]
+
+
+def tools_for(callers: Callers) -> list[Tool]:
+    """All tools, for whoever `callers` says is calling."""
+    verbs = _Verbs(callers)
+    free: tuple[Callable[..., CallToolResult], ...] = (
+        verbs.describe,
+        verbs.budget,
+        verbs.plan,
+        verbs.cost,
+        verbs.history,
+    )
+    spending: tuple[Callable[..., CallToolResult], ...] = (verbs.check, verbs.ask)
+    return [
+        *(_strict(each, _FREE) for each in free),
+        *(_strict(each, _SPENDS) for each in spending),
+    ]
+
+
+def _problems_told(tool: Callable[..., CallToolResult]) -> Callable[..., CallToolResult]:
+    """The tool, with whatever goes wrong as a tool error that says what to do next."""
+
+    @wraps(tool)
+    def careful(*words: Any, **said: Any) -> CallToolResult:
+        try:
+            return tool(*words, **said)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:  # its text may hold anything
+                _LOG.error("the tool %s failed: %s", tool.__name__, type(error).__name__)
+            facts = problem.to_dict()
+            return CallToolResult(
+                content=[_text(str(problem)), _text(json.dumps(facts, ensure_ascii=False))],
+                structured_content=facts,
+                is_error=True,
+            )
+
+    return careful
+
+
+@dataclass(frozen=True, slots=True)
+class _Verbs:
+    """What an agent may do; every call asks anew who calls."""
+
+    callers: Callers
+
+    def _caller(self, context: _Call) -> Agent:
+        return self.callers(context.request_context.request)
+
+    @_problems_told
+    def describe(self, context: _Call) -> Annotated[CallToolResult, DescriptionTold]:
+        """The protected table: columns, types, bounds, how to write questions, what is promised."""
+        return _result(described_to(self._caller(context)))
+
+    @_problems_told
+    def budget(self, context: _Call) -> Annotated[CallToolResult, BudgetTold]:
+        """What is left to ask, after everything that anybody has asked. Free."""
+        left = self._caller(context).holdout.budget
+        return _result(_made(BudgetTold, left.to_dict(), str(left)))
+
+    @_problems_told
+    def plan(
+        self,
+        context: _Call,
+        questions: Annotated[int | None, Field(description="How many, one after another.")] = None,
+        tolerance: Annotated[
+            float | None, Field(description="A half-width, as a part of the range: 0.025.")
+        ] = None,
+        surprises: Annotated[
+            int | None, Field(description="How many guesses may be refuted.")
+        ] = None,
+        candidates: Annotated[int | None, Field(description="Of gates: candidates.")] = None,
+        disagreement: Annotated[
+            float | None, Field(description="Of gates: the part of rows in which one differs.")
+        ] = None,
+    ) -> Annotated[CallToolResult, PlanTold]:
+        """What so many rows could give: half-widths for questions, or what gates can show. Free."""
+        terms = self._caller(context).holdout.opening.terms
+        gates = {"candidates": candidates, "disagreement": disagreement}
+        said = {"questions": questions, "tolerance": tolerance, "surprises": surprises, **gates}
+        given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+        if not gates.keys() & given.keys():
+            given["sampling"] = terms.sampling
+        shared = ("rows", "confidence_level", "described", "described_share")
+        made: Any = make_plan(**{name: getattr(terms, name) for name in shared}, **given)
+        return _result(PlanTold(plan=made.to_dict(), text=str(made)))
+
+    @_problems_told
+    def cost(
+        self,
+        context: _Call,
+        question: _Question,
+        guess: _Guess = None,
+        at_least: _AtLeast = None,
+        at_most: _AtMost = None,
+        where: _Where = None,
+        by: _By = None,
+        bounds: _Bounds = None,
+        half_width: _HalfWidth = None,
+    ) -> Annotated[CallToolResult, CostTold]:
+        """What a question, or a check of it, would cost now, at most. Free; touches no data."""
+        found = self._caller(context).holdout.cost(
+            question_of(question, where=where, by=by, bounds=bounds),
+            guess,
+            at_least=at_least,
+            at_most=at_most,
+            half_width=half_width,
+        )
+        return _result(_made(CostTold, found.to_dict(), str(found)))
+
+    @_problems_told
+    def check(
+        self,
+        context: _Call,
+        question: _Question,
+        guess: _Guess = None,
+        at_least: _AtLeast = None,
+        at_most: _AtMost = None,
+        where: _Where = None,
+        by: _By = None,
+        bounds: _Bounds = None,
+        half_width: _HalfWidth = None,
+        why: _Why = None,
+        key: _Key = None,
+    ) -> Annotated[CallToolResult, AnswersTold]:
+        """Is it about `guess`, or on one side of a bound? Almost free when confirmed.
+
+        Predict from training data first. A guess that is refuted costs as much as an ask, and more.
+        """
+        caller = self._caller(context)
+        found = caller.holdout.check(
+            question_of(question, where=where, by=by, bounds=bounds),
+            guess,
+            at_least=at_least,
+            at_most=at_most,
+            half_width=half_width,
+            **_said(caller, why, key),
+        )
+        return _result(answers_told(found))
+
+    @_problems_told
+    def ask(
+        self,
+        context: _Call,
+        question: _Question,
+        where: _Where = None,
+        by: _By = None,
+        bounds: _Bounds = None,
+        half_width: _HalfWidth = None,
+        why: _Why = None,
+        key: _Key = None,
+    ) -> Annotated[CallToolResult, AnswersTold]:
+        """What is it? Text over the table's own columns is answered exactly, any number of times.
+
+        Anything else, or with `half_width`, takes of what is left. Prefer `check` with a guess.
+        """
+        caller = self._caller(context)
+        asked = question_of(question, where=where, by=by, bounds=bounds)
+        found = caller.holdout.ask(asked, half_width=half_width, **_said(caller, why, key))
+        return _result(answers_told(found))
+
+    @_problems_told
+    def history(
+        self,
+        context: _Call,
+        last: Annotated[int, Field(ge=1, le=1000, description="How many of the newest.")] = 50,
+    ) -> Annotated[CallToolResult, HistoryTold]:
+        """What was asked and answered so far, by everybody: known answers are free. Free."""
+        return _result(history_told(self._caller(context), last))
+
+
+def _said(caller: Agent, why: str | None, key: str | None) -> dict[str, str | None]:
+    return {"why": why, "by": caller.by, "key": key}
+
+
+def _made(kind: type[BaseModel], facts: dict[str, Any], text: str) -> BaseModel:
+    """A result of those facts that it has a place for."""
+    return kind(**{name: facts[name] for name in kind.model_fields if name in facts}, text=text)
+
+
+def _result(said: BaseModel) -> CallToolResult:
+    """A result as structure, for people, and as the text of the structure for older clients."""
+    structure = said.model_dump(mode="json")
+    text = structure.pop("text")
+    return CallToolResult(
+        content=[_text(text), _text(json.dumps(structure, ensure_ascii=False))],
+        structured_content={**structure, "text": text},
+    )
+
+
+def _text(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
+
+
+def _strict(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
+    """A tool that refuses arguments it does not have: a misspelt one must not be passed over."""
+    tool = Tool.from_function(function, annotations=annotations)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema(by_alias=True)
+    return tool

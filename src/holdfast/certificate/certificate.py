@@ -1,0 +1,156 @@
+"""The certificate: a ledger's entries with all that follows from them, as JSON and as a page."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from holdfast import require
+from holdfast.certificate.statement import statement_of
+from holdfast.errors import InvalidArgument, LedgerUnavailable
+from holdfast.ledger.chain import Row, canonical, now
+from holdfast.ledger.transcript import Transcript
+from holdfast.wording import plural
+
+__all__ = ["KIND", "ReuseCertificate", "certificate_digest", "certified", "written"]
+
+KIND = "holdfast certificate/1"
+_ENDINGS = (".html", ".json")
+
+
+def _version() -> str:
+    from holdfast import __version__
+
+    return __version__
+
+
+@dataclass(frozen=True)
+class ReuseCertificate:
+    """What was promised, assumed and answered, for people who have neither data nor ledger.
+
+    It carries the ledger's `entries`, and everything else it says follows from them; so whoever has
+    its JSON can audit it alone. It shows no row, no path, no secret and no seal: with a seal, an
+    older copy of the ledger could be passed off as the newest.
+    """
+
+    entries: tuple[Row, ...]
+    made: str = field(default_factory=now)
+    version: str = field(default_factory=_version)
+
+    @cached_property
+    def transcript(self) -> Transcript:
+        """The ledger as the entries say it; refused where they do not follow from each other."""
+        transcript = Transcript()
+        transcript.apply(self.entries)
+        return transcript
+
+    @cached_property
+    def statement(self) -> Mapping[str, Any]:
+        """All that follows from the entries, as plain values."""
+        return statement_of(self.transcript)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values; the digest covers all the others."""
+        facts = {
+            "kind": KIND,
+            "made": self.made,
+            "holdfast": self.version,
+            **self.statement,
+            "entries": [
+                {"seq": seq, "text": text, "hash": hashed} for seq, text, hashed in self.entries
+            ],
+        }
+        return {**facts, "digest": certificate_digest(facts)}
+
+    def to_json(self) -> str:
+        """The text of the JSON file: `holdfast audit` verifies it alone."""
+        return written(self.to_dict())
+
+    def to_html(self) -> str:
+        """The text of the page for people: it needs no other file, no script and no network."""
+        from holdfast.certificate.page import page_of
+
+        return page_of(self)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it; the ending of the name says the form, .html or .json."""
+        target = _require_target(path)
+        text = self.to_json() if target.suffix.lower() == ".json" else self.to_html()
+        try:
+            target.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise LedgerUnavailable(
+                f"the certificate {str(target)!r} cannot be written ({error}); choose another "
+                "place. Nothing was spent."
+            ) from error
+        return target
+
+    def __str__(self) -> str:
+        said = self.statement
+        lines = sum(each["part_of"] is None for each in said["answers"])
+        return (
+            f"Certificate of {said['name']!r}, made {self.made}: {plural(lines, 'answer')}, "
+            f"{plural(said['count'], 'entry', 'entries')}, newest hash {said['head'][:12]}"
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(str(self))}</p>"
+
+
+def certified(
+    entries: Callable[[], Iterable[Row]], path: str | os.PathLike[str] | None = None
+) -> ReuseCertificate:
+    """The certificate of the entries that are read now; saved if a path is named."""
+    if path is not None:
+        _require_target(path)  # before anything is read
+    found = ReuseCertificate(tuple(entries()))
+    if path is not None:
+        found.save(path)
+    return found
+
+
+def _require_target(path: object) -> Path:
+    """Where a certificate can be written: a folder that is there, a name that says the form."""
+    target = require.file("the certificate's file", path)
+    if target.suffix.lower() not in _ENDINGS:
+        raise InvalidArgument(
+            f"the certificate's file is {str(target)!r}; its name must end in .html (to read and "
+            "print) or .json (to audit)."
+        )
+    if not target.parent.is_dir():
+        raise InvalidArgument(
+            f"the certificate's file is {str(target)!r}, and there is no folder "
+            f"{str(target.parent)!r}; create it first."
+        )
+    return target
+
+
+def certificate_digest(facts: Mapping[str, Any]) -> str:
+    """What tells these facts from all others."""
+    return sha256(canonical(dict(facts)).encode()).hexdigest()
+
+
+def written(facts: Mapping[str, Any]) -> str:
+    """The one text of a certificate's file: a fact on a line, and of a list each thing on one."""
+    lines = [f"{_json(name)}: {_value(value)}" for name, value in facts.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _value(value: Any) -> str:
+    if not isinstance(value, list) or not value:
+        return _json(value)
+    return "[\n  " + ",\n  ".join(map(_json, value)) + "\n]"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

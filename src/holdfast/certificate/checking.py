@@ -1,0 +1,130 @@
+"""A certificate's file, audited alone: no ledger, no secret and no data is needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from holdfast.certificate.certificate import KIND, ReuseCertificate, certificate_digest, written
+from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
+from holdfast.ledger.alike import alike
+from holdfast.ledger.audit import retrace
+from holdfast.ledger.chain import RESTORE, Row
+from holdfast.ledger.retraced import Copied, Finding
+
+__all__ = ["audit_certificate", "is_certificate"]
+
+_LEDGER = b"SQLite format 3\0"
+_OWN = ("kind", "made", "holdfast", "entries", "digest")  # what does not follow from the entries
+
+
+def is_certificate(path: Path) -> bool:
+    """Whether a file is to be read as a certificate: JSON, and not a ledger."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(_LEDGER))
+    except OSError as error:
+        raise LedgerUnavailable(f"the file {str(path)!r} cannot be read ({error}).") from error
+    if path.suffix.lower() in (".html", ".htm") and start != _LEDGER:
+        raise InvalidArgument(
+            f"{str(path)!r} is a page for people; audit the certificate's other form: holdfast "
+            "certificate NAME --output FILE.json"
+        )
+    return start != _LEDGER and (path.suffix.lower() == ".json" or start.startswith(b"{"))
+
+
+def audit_certificate(
+    path: Path, progress: Callable[[int, int], None] | None = None
+) -> list[Finding]:
+    """Every point of the audit: the file, the chain, every interval, and all that is said."""
+    try:
+        text = path.read_bytes().decode()
+        facts, rows = _read(text)
+    except OSError as error:
+        raise LedgerUnavailable(f"the file {str(path)!r} cannot be read ({error}).") from error
+    except (ValueError, RecursionError) as error:
+        return [Finding("file", False, f"it is no certificate, or no longer one: {error}")]
+    again = retrace(Copied(rows), progress)
+    found = [_file(text, facts), *map(_of_a_copy, again.findings)]
+    if again.places is not None:
+        found.append(_statement(facts, rows))
+    return found
+
+
+def _read(text: str) -> tuple[dict[str, Any], tuple[Row, ...]]:
+    """What the file says, and its entries; a ValueError says why it is no certificate."""
+    facts = json.loads(text)
+    if not isinstance(facts, dict) or facts.get("kind") != KIND:
+        raise ValueError(f"it does not begin with its kind, {KIND!r}")
+    entries = facts.get("entries")
+    if not isinstance(entries, list):
+        raise ValueError("it has no entries")
+    return facts, tuple(_row(place, entry) for place, entry in enumerate(entries, start=1))
+
+
+def _row(place: int, entry: Any) -> Row:
+    match entry:
+        case {"seq": int(seq), "text": str(text), "hash": str(hashed), **rest} if not rest:
+            return seq, text, hashed
+    raise ValueError(f"entry {place} lacks its number, its text or its hash, or has more")
+
+
+def _of_a_copy(finding: Finding) -> Finding:
+    """What is said of a ledger, without what to do about one: a copy is not restored."""
+    return replace(finding, detail=finding.detail.removesuffix(RESTORE).rstrip())
+
+
+def _file(text: str, facts: Mapping[str, Any]) -> Finding:
+    """Whether the file is, letter by letter, as it was written, and has its own digest."""
+    try:
+        again = written(facts)
+        digest = certificate_digest({name: facts[name] for name in facts if name != "digest"})
+    except (HoldfastError, ValueError) as error:
+        return Finding("file", False, f"it holds what no certificate does: {error}")
+    if text != again:
+        lines = zip_longest(text.split("\n"), again.split("\n"))
+        number = next(place for place, (one, other) in enumerate(lines, start=1) if one != other)
+        return Finding("file", False, f"line {number} is not as it was written")
+    if digest != facts.get("digest"):
+        return Finding(
+            "file", False, "its digest is that of another text: something in it was changed"
+        )
+    return Finding("file", True, f"as it was written at {facts.get('made')}")
+
+
+def _statement(facts: Mapping[str, Any], rows: tuple[Row, ...]) -> Finding:
+    """Whether all that is said follows from the entries."""
+    expected = ReuseCertificate(rows, "", "").statement
+    said = {name: value for name, value in facts.items() if name not in _OWN}
+    where = next(iter(_differing(said, json.loads(json.dumps(expected)))), None)
+    if where is None:
+        return Finding("statement", True, f"{len(said)} points derived again from the entries")
+    writer, reader = facts.get("holdfast"), ReuseCertificate(()).version
+    other = f" (Holdfast {writer} wrote it; audit it with that version)" * (writer != reader)
+    return Finding("statement", False, f"{where} does not follow from the entries{other}")
+
+
+def _differing(said: Any, expected: Any, place: str = "") -> list[str]:
+    """Where two values first differ, in words; nothing if they are alike."""
+    if alike(said, expected):
+        return []
+    match said, expected:
+        case dict(), dict():
+            names = [*expected, *(name for name in said if name not in expected)]
+            pairs = [(name, said.get(name), expected.get(name)) for name in names]
+        case list(), list():
+            pairs = [
+                (f"{number}", *both)
+                for number, both in enumerate(zip_longest(said, expected), start=1)
+            ]
+        case _:
+            return [place]
+    for name, one, other in pairs:
+        found = _differing(one, other, f"{place}, {name}" if place else str(name))
+        if found:
+            return found
+    return [place or "what it says"]

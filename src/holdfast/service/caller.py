@@ -1,0 +1,104 @@
+"""Somebody who asks a data set: under their own name and keys, inside the cap of their token."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from starlette.concurrency import run_in_threadpool
+
+from holdfast.errors import BudgetExhausted, Shortfall
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.holdout import Holdout
+from holdfast.service.pacing import OnTheStep
+from holdfast.service.served import Asking, Reply, Served
+from holdfast.service.service import Service
+from holdfast.service.tokens import Token
+from holdfast.wording import plural
+
+__all__ = ["Caller"]
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A token in force, and the data set that is asked."""
+
+    service: Service
+    token: Token
+    served: Served
+
+    def own(self, key: str | None) -> str | None:
+        """A key is its owner's: nobody is told an answer by the key of another."""
+        return None if key is None else f"{self.token.id} {key}"
+
+    async def answer(self, asking: Asking) -> Reply:
+        """Ask a question, with whatever else waits."""
+
+        async def work() -> Reply:
+            return await self.served.answer(asking)
+
+        async def known() -> Reply | None:
+            return await self.served.known(asking.put_to)
+
+        return await self._capped(asking.key, 1, work, known)
+
+    async def answers(
+        self, put: Callable[[Holdout], list[Answer]], questions: int, key: str | None
+    ) -> list[Answer]:
+        """Ask several questions that were chosen together."""
+
+        async def work() -> list[Answer]:
+            return await self.served.ask(put)
+
+        async def known() -> list[Answer] | None:
+            return await self.served.known(put)
+
+        return await self._capped(key, questions, work, known)
+
+    async def _capped(
+        self,
+        key: str | None,
+        questions: int,
+        work: Callable[[], Awaitable[_T]],
+        known: Callable[[], Awaitable[_T | None]],
+    ) -> _T:
+        """Do the work if the cap covers it, else only what is known; released on the step."""
+        tokens, token, call = self.service.tokens, self.token, key or secrets.token_hex(16)
+        async with OnTheStep(self.service.settings.release_step):
+            if not await run_in_threadpool(tokens.charge, token, call, questions):
+                found = await known()
+                if found is None:
+                    raise _over_the_cap(token, tokens.spent(token), questions)
+                return found
+            try:
+                found = await work()
+            except Exception:
+                await run_in_threadpool(tokens.settle, token, call, 0)
+                raise
+            await run_in_threadpool(tokens.settle, token, call, _new(found))
+            return found
+
+
+def _new(found: object) -> int:
+    """How many questions were answered anew; a table of groups is one."""
+    match found:
+        case Answer():
+            return 0 if found.repeated else 1
+        case list():
+            return sum(map(_new, found))
+        case _:
+            return 1
+
+
+def _over_the_cap(token: Token, spent: int, questions: int) -> BudgetExhausted:
+    left = (token.questions or 0) - spent
+    return BudgetExhausted(
+        f"requested {plural(questions, 'question')}; remaining {left:,} of the {token.questions:,} "
+        f"of this token; missing {questions - left:,}. Repeating an earlier question is free; ask "
+        "the custodian for more.",
+        Shortfall("questions", questions, left),
+    )

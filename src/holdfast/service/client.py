@@ -1,0 +1,334 @@
+"""`holdfast.connect`: a holdout that is served elsewhere, with the verbs of a local one.
+
+It answers with the same `Answer`, and raises the same errors. Every call has a key of its own: if
+the answer is lost on its way, the call is made again and told the same, without a second charge.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self, TypedDict, Unpack, overload
+from urllib.parse import quote
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.budget import Budget, Cost
+from holdfast.holdout.distribution import Distribution
+from holdfast.holdout.groups import Groups
+from holdfast.ledger.attachments import AttachedColumn
+from holdfast.ledger.view import LedgerView
+from holdfast.question.bounds import Range
+from holdfast.question.columns import Schema
+from holdfast.question.expression import ColumnType
+from holdfast.service.carried import Promised, answer_from, recorded_from
+from holdfast.service.sending import Sender
+from holdfast.statistics.bind import TABLES, Question, bind
+from holdfast.statistics.named import Call, TableCall
+from holdfast.statistics.table import Table
+
+__all__ = ["ServedHoldout", "connect"]
+
+_PAGE = 1_000
+
+
+class _Saying(TypedDict, total=False):
+    """What may be said with every verb; who asks is said by the token."""
+
+    why: str | None
+    tolerance: float | None
+    half_width: float | None
+    key: str | None
+
+
+def connect(
+    url: str, *, token: str, name: str | None = None, timeout: float = 60.0, retries: int = 5
+) -> ServedHoldout:
+    """The holdout `name` of a service, or the only one that the token is for.
+
+    A call that cannot be delivered, or finds the ledger busy, is made again `retries` times.
+    """
+    sender = Sender(
+        require.text("url", url),
+        require.text("token", token),
+        require.positive("timeout", timeout),
+        require.integer_at_least("retries", retries, 0),
+    )
+    if name is None:
+        known = [each["name"] for each in sender.get("/datasets")["datasets"]]
+        if len(known) != 1:
+            raise InvalidArgument(
+                f"the token is for {len(known)} data sets ({', '.join(known)}); say which: name=."
+            )
+        (name,) = known
+    return ServedHoldout(sender, require.text("name", name))
+
+
+class ServedHoldout:
+    """Protected rows that are somewhere else. Made by `holdfast.connect`."""
+
+    def __init__(self, sender: Sender, name: str) -> None:
+        self.name = name
+        self._sender = sender
+        self._path = f"/datasets/{quote(name, safe='')}"
+        self._promised = Promised(self._facts["details"])
+
+    @property
+    def rows(self) -> int:
+        """How many rows are protected."""
+        return self._promised.terms.rows
+
+    @property
+    def schema(self) -> Schema:
+        """The columns, their types and what was declared of them."""
+        return _schema(self._facts)
+
+    @property
+    def budget(self) -> Budget:
+        """What is left, after everything that anybody has asked."""
+        found = self._sender.get(f"{self._path}/budget", details=True)
+        return self._promised.budget(found["details"]["account"])
+
+    @property
+    def ledger(self) -> LedgerView:
+        """Everything that was asked and answered so far; its parts are under it."""
+        pages = list(self._pages())
+        lines = [recorded_from(each) for page in pages for each in page["details"]["lines"]]
+        looks = {each["look"]: each for page in pages for each in page["details"]["looks"]}
+        together = pages[-1]["together"]
+        return LedgerView(
+            tuple(lines), tuple(map(recorded_from, looks.values())), together, self.rows
+        )
+
+    @property
+    def columns(self) -> list[AttachedColumn]:
+        """The columns that were attached; the digest of others' columns is not told."""
+        found = self._sender.get(f"{self._path}/columns")["columns"]
+        return [AttachedColumn.read({"digest": "", "by": None, **each}) for each in found]
+
+    def attach(
+        self,
+        name: str,
+        values: Mapping[Any, Any] | Iterable[Any],
+        *,
+        bounds: tuple[float, float] | None = None,
+        missing: str = "refuse",
+    ) -> AttachedColumn:
+        """Values that arrive later, made without protected columns, as a column of questions.
+
+        `values` is a mapping from keys to values, or a list in the order of keys.
+        """
+        if isinstance(values, str | bytes):
+            raise InvalidArgument(
+                "values is a text; send a mapping from keys to values, or a list."
+            )
+        body: dict[str, Any] = {"name": name, "missing": missing, "bounds": bounds}
+        if isinstance(values, Mapping):
+            body |= {"keys": list(values.keys()), "values": list(values.values())}
+        else:
+            body["values"] = require.items("values", values, "a mapping or a list")
+        return AttachedColumn.read(self._sender.post(f"{self._path}/columns", body, self._key()))
+
+    def cost(
+        self,
+        question: Question | TableCall,
+        guess: float | None = None,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        gate: bool = False,
+        tolerance: float | None = None,
+        half_width: float | None = None,
+    ) -> Cost:
+        """What a question would cost now, or with `gate` to gate it. Free."""
+        body = {"guess": guess, "at_most": at_most, "at_least": at_least, "tolerance": tolerance}
+        body |= {"gate": gate or None}
+        asked = {**self._asked(question), **body, "half_width": half_width}
+        return Cost.from_dict(self._sender.post(f"{self._path}/cost", asked, self._key()))
+
+    @overload
+    def ask(self, question: Question, **said: Unpack[_Saying]) -> Answer: ...
+    @overload
+    def ask(self, question: TableCall, **said: Unpack[_Saying]) -> Groups: ...
+    def ask(
+        self,
+        question: Question | TableCall,
+        *,
+        why: str | None = None,
+        tolerance: float | None = None,
+        half_width: float | None = None,
+        key: str | None = None,
+    ) -> Answer | Groups | Distribution:
+        """The value of a question. A question is text, or a statistic of texts."""
+        said = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        return self._put("ask", {**self._asked(question), **said}, key)
+
+    def ask_many(
+        self,
+        questions: Iterable[Question],
+        *,
+        why: str | None = None,
+        tolerance: float | None = None,
+        half_width: float | None = None,
+        key: str | None = None,
+    ) -> list[Answer]:
+        """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
+        said = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        return self._put_many(questions, said, key)
+
+    @overload
+    def check(
+        self,
+        question: Question,
+        guess: float | None = None,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        **said: Unpack[_Saying],
+    ) -> Answer: ...
+    @overload
+    def check(self, question: TableCall, guess: float, **said: Unpack[_Saying]) -> Groups: ...
+    def check(
+        self,
+        question: Question | TableCall,
+        guess: float | None = None,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        why: str | None = None,
+        tolerance: float | None = None,
+        half_width: float | None = None,
+        key: str | None = None,
+    ) -> Answer | Groups | Distribution:
+        """Is it about `guess`? Almost free when confirmed. A guess that is sent is a number."""
+        claim = {"guess": guess, "at_most": at_most, "at_least": at_least}
+        said = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        return self._put("check", {**self._asked(question), **claim, **said}, key)
+
+    def gate(
+        self,
+        question: Question,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        why: str | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        """Is it shown to be more than `at_least`, or less than `at_most`? A "no" says nothing."""
+        body = {**self._asked(question), "at_least": at_least, "at_most": at_most, "why": why}
+        found = self._put("gate", body, key)
+        if not isinstance(found, Answer):
+            raise TypeError("a gate has one answer")
+        return found
+
+    def check_many(
+        self,
+        questions: Iterable[Question],
+        guesses: Sequence[float],
+        *,
+        why: str | None = None,
+        tolerance: float | None = None,
+        half_width: float | None = None,
+        key: str | None = None,
+    ) -> list[Answer]:
+        """Checks chosen together; `guesses` are as many numbers."""
+        said = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        return self._put_many(questions, {**said, "guesses": list(guesses)}, key)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._sender.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"ServedHoldout {self.name!r}: {self.rows:,} rows at {self._sender.url}"
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        return self._sender.get(self._path, details=True)
+
+    def _key(self, key: str | None = None) -> str:
+        """The name of a call as a header can have it."""
+        return secrets.token_hex(16) if key is None else quote(require.text("key", key))
+
+    def _put(
+        self, verb: str, body: dict[str, Any], key: str | None
+    ) -> Answer | Groups | Distribution:
+        found = self._sender.post(f"{self._path}/{verb}", body, self._key(key), details=True)
+        details = found["details"]
+        if isinstance(details, dict):
+            return answer_from(details, self._promised)
+        answers = [(_label(each["label"]), answer_from(each, self._promised)) for each in details]
+        if "groups" in found:
+            return Groups(tuple(found["by"]), tuple(answers), question=found["question"])
+        thresholds = tuple((float(label), answer) for label, answer in answers)
+        return Distribution(found["value"], thresholds, question=found["question"])
+
+    def _put_many(
+        self, questions: Iterable[Question], said: dict[str, Any], key: str | None
+    ) -> list[Answer]:
+        asked = [self._asked(question) for question in questions]
+        if not asked:
+            return []
+        body = {"questions": [each["question"] for each in asked], **said}
+        found = self._sender.post(f"{self._path}/batch", body, self._key(key), details=True)
+        return [answer_from(each["details"], self._promised) for each in found["answers"]]
+
+    def _pages(self) -> Iterator[dict[str, Any]]:
+        after: int | None = 0
+        while after is not None:
+            path = f"{self._path}/ledger"
+            page = self._sender.get(path, details=True, limit=_PAGE, after=after)
+            after = page["next"]
+            yield page
+
+    def _asked(self, question: Question | TableCall) -> dict[str, Any]:
+        """The question as it is sent: its text is that of the statistic, met with the columns."""
+        match question:
+            case str():
+                return {"question": question}
+            case TableCall(by=by) if by:
+                call = Call(question.name, question.arguments, question.where, question.bounds)
+                return {"question": self._text(call), "by": list(by)}
+            case TableCall(name=name, arguments=arguments) if name in TABLES:
+                if not all(isinstance(each, str | int | float) for each in arguments):
+                    raise _not_text(name)
+                body = {"question": f"{name}({', '.join(map(str, arguments))})"}
+                where = question.where
+                if where is not None and not isinstance(where, str):
+                    raise _not_text(name)
+                return {**body, "where": where, "bounds": question.bounds}
+            case Call():
+                return {"question": self._text(question), "better": question.better}
+        raise _not_text(type(question).__name__)
+
+    def _text(self, call: Call) -> str:
+        return bind(call, Table(self.schema, self._promised.terms.design)).text
+
+
+def _schema(facts: Mapping[str, Any]) -> Schema:
+    columns = facts["columns"]
+    return Schema(
+        {each["name"]: ColumnType(each["type"]) for each in columns},
+        {each["name"]: Range(*each["bounds"]) for each in columns if each["bounds"]},
+        {each["name"]: tuple(each["values"]) for each in columns if each["values"]},
+        aliases=facts["aliases"],
+    )
+
+
+def _label(label: Any) -> Any:
+    """The label of a group of two columns is a pair; JSON has lists."""
+    return tuple(label) if isinstance(label, list) else label
+
+
+def _not_text(what: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"the question is a {what} that is not text; Python functions and expressions are never "
+        "sent. Ask by text, or open the data itself."
+    )

@@ -1,0 +1,152 @@
+"""REST: what custodians do, and the columns that analysts bring, under /api/v1."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Form, UploadFile
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from holdfast.data.source import open_sample
+from holdfast.errors import InvalidArgument
+from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.audit import audit as run_audit
+from holdfast.service.access import AsAnalyst, AsAnyone, AsCustodian, CallKey, Dataset, Serving
+from holdfast.service.replies import JsonReply, certificate_file, problems
+from holdfast.service.tokens import expiry_of
+from holdfast.service.wire import ColumnBody, TokenBody, column_told
+
+__all__ = ["custody"]
+
+custody = APIRouter(prefix="/api/v1", responses=problems(400, 401, 403, 404, 422, 429, 503))
+_FORMATS = (".csv", ".parquet", ".jsonl")
+
+
+@custody.get("/datasets/{dataset}/columns", tags=["columns"])
+async def columns(served: Dataset, token: AsAnyone) -> Any:
+    """The columns that were attached."""
+    found = await served.read(lambda holdout: holdout.columns)
+    return JsonReply({"columns": [column_told(each, token) for each in found]})
+
+
+@custody.post("/datasets/{dataset}/columns", tags=["columns"], responses=problems(410, 413))
+async def attach(body: ColumnBody, served: Dataset, token: AsAnalyst, key: CallKey = None) -> Any:
+    """Attach values that were made without protected columns; the same again is the same."""
+    del key  # a column is known by its content, so that whoever sends it again is told the same
+
+    def attached(holdout: Holdout) -> Any:
+        bounds = None if body.bounds is None else (body.bounds[0], body.bounds[1])
+        return holdout.attach(
+            body.name, body.brought, bounds=bounds, missing=body.missing, by=token.name
+        )
+
+    return JsonReply(column_told(await served.ask(attached), token))
+
+
+@custody.post("/datasets/{dataset}/columns/file", tags=["columns"], responses=problems(410, 413))
+async def attach_file(
+    served: Dataset,
+    token: AsAnalyst,
+    name: Annotated[str, Form(min_length=1, max_length=200)],
+    file: UploadFile,
+    key: Annotated[str | None, Form(description="The file's column of keys.")] = None,
+    value: Annotated[str | None, Form(description="The file's column of values.")] = None,
+    low: Annotated[float | None, Form(allow_inf_nan=False)] = None,
+    high: Annotated[float | None, Form(allow_inf_nan=False)] = None,
+    missing: Annotated[Literal["refuse", "null"], Form()] = "refuse",
+) -> Any:
+    """The same from a CSV, Parquet or JSON-lines file."""
+    kind = PurePosixPath(file.filename or "").suffix.lower()
+    if kind not in _FORMATS:
+        raise InvalidArgument(f"the file must be one of {', '.join(_FORMATS)}, by its name.")
+    if (low is None) != (high is None):
+        raise InvalidArgument("bounds have a low and a high end; give both, or none.")
+    bounds = None if low is None or high is None else (low, high)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"values{kind}"
+        path.write_bytes(await file.read())
+
+        def attached(holdout: Holdout) -> Any:
+            try:
+                return holdout.attach(
+                    name,
+                    path,
+                    key=key,
+                    value=value,
+                    bounds=bounds,
+                    missing=missing,
+                    by=token.name,
+                )
+            except InvalidArgument as error:  # where it was put for a moment is nobody's business
+                raise InvalidArgument(str(error).replace(str(path), path.name)) from None
+
+        return JsonReply(column_told(await served.ask(attached), token))
+
+
+@custody.get("/datasets/{dataset}/audit", tags=["custody"])
+async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustodian) -> Any:
+    """The chain, every interval derived again from the ledger alone, and the data."""
+    del token
+    source = await served.read(lambda holdout: holdout.source)
+    path = service.folder.ledger(dataset)
+    found = await run_in_threadpool(
+        run_audit, path, None if source is None else lambda: open_sample(source)
+    )
+    findings = [
+        {**each.to_dict(), "detail": each.detail.replace(str(path), path.name)} for each in found
+    ]
+    return JsonReply(
+        {
+            "fine": all(each.fine for each in found),
+            "data_compared": source is not None,
+            "findings": findings,
+        }
+    )
+
+
+@custody.get("/datasets/{dataset}/certificate", tags=["custody"], response_class=Response)
+async def certificate(
+    dataset: str, served: Dataset, token: AsCustodian, form: Literal["html", "json"] = "html"
+) -> Any:
+    """What was promised, and every answer: one file that is read, and audited, anywhere."""
+    del token
+    return certificate_file(await served.read(Holdout.certificate), dataset, form)
+
+
+@custody.get("/tokens", tags=["tokens"])
+async def tokens(service: Serving, token: AsCustodian) -> Any:
+    """Every token that was made: who, what for, and how much is spent."""
+    found = [each for each in service.tokens.all() if token.dataset in (None, each.dataset)]
+    spent = [service.tokens.spent(each) for each in found]
+    listed = zip(found, spent, strict=True)
+    facts = [{**each.to_dict(), "spent": used} for each, used in listed]
+    return JsonReply({"tokens": facts})
+
+
+@custody.post("/tokens", tags=["tokens"], status_code=201, responses=problems(413))
+async def create_token(
+    body: TokenBody, service: Serving, token: AsCustodian, key: CallKey = None
+) -> Any:
+    """Make a token; it is shown in this reply, and never again."""
+    service.require_scope(token, body.dataset)
+    made = service.tokens.create(
+        body.name,
+        body.role,
+        dataset=body.dataset,
+        questions=body.questions,
+        expires=expiry_of(body.expires),
+        key=None if key is None else f"{token.id} {key}",
+    )
+    return JsonReply(made.to_dict(), 201)
+
+
+@custody.delete("/tokens/{which}", tags=["tokens"])
+async def revoke_token(which: str, service: Serving, token: AsCustodian) -> Any:
+    """Revoke a token by its ID or name, on every worker, from the next request on."""
+    known = {each.id: each for each in service.tokens.all() if which in (each.id, each.name)}
+    for each in known.values():
+        service.require_scope(token, each.dataset)
+    return JsonReply(service.tokens.revoke(which).to_dict())

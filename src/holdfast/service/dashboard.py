@@ -1,0 +1,383 @@
+"""Pages for people: the same numbers as REST, rendered here, without scripts."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Form, Request
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+
+from holdfast.data.source import open_sample
+from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.audit import audit as run_audit
+from holdfast.planner.plan import plan as make_plan
+from holdfast.service.access import Serving, client_of
+from holdfast.service.caller import Caller
+from holdfast.service.problems import Problem, Rejected, problem_of, rejection
+from holdfast.service.replies import certificate_file
+from holdfast.service.served import Asking, Reply
+from holdfast.service.service import Service
+from holdfast.service.sessions import (
+    PageSession,
+    end_session,
+    require_own_form,
+    session_of,
+    start_session,
+)
+from holdfast.service.shown import group_rows, line_shown, overview_shown
+from holdfast.service.tokens import ROLES, TokenRole, expiry_of
+from holdfast.service.wire import csv_of, dataset_told, ledger_told
+
+__all__ = ["dashboard", "problem_page", "rendered"]
+
+dashboard = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+_HERE = Path(__file__).parent
+_LINES = 50
+_Text = Annotated[str, Form(max_length=10_000)]
+
+
+def _session(request: Request, service: Serving) -> PageSession:
+    return session_of(request, service)
+
+
+_Signed = Annotated[PageSession, Depends(_session)]
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def rendered(template: str, status: int = 200, **facts: Any) -> HTMLResponse:
+    """A page; whatever it is told is escaped."""
+    made = _templates().get_template(template).render({"session": None, "dataset": None, **facts})
+    return HTMLResponse(made, status)
+
+
+def problem_page(problem: Problem, session: PageSession | None) -> HTMLResponse:
+    """What went wrong, and what to do next."""
+    return rendered("problem.html", problem.status, problem=problem, session=session)
+
+
+@dashboard.get("/static/holdfast.css")
+async def style() -> Response:
+    return FileResponse(_HERE / "static" / "holdfast.css", media_type="text/css")
+
+
+@dashboard.get("/login")
+async def login() -> Response:
+    return rendered("login.html", problem=None)
+
+
+@dashboard.post("/login")
+async def sign_in(request: Request, service: Serving, token: _Text = "") -> Response:
+    require_own_form(request, None, "")
+    try:
+        found = service.verified(token.strip(), client_of(request))
+    except Rejected as rejected:
+        problem = rejected.problem
+        return rendered("login.html", problem.status, problem=problem)
+    reply = RedirectResponse("/", 303)
+    start_session(reply, request, service, found)
+    return reply
+
+
+@dashboard.post("/logout")
+async def sign_out(request: Request, session: _Signed, mark: _Text = "") -> Response:
+    require_own_form(request, session, mark)
+    reply = RedirectResponse("/login", 303)
+    end_session(reply, request)
+    return reply
+
+
+@dashboard.get("/")
+async def home(service: Serving, session: _Signed) -> Response:
+    names = service.names_for(session.token)
+    if len(names) == 1:
+        return RedirectResponse(f"/data/{names[0]}", 303)
+    found = [await service.served(name, session.token).read(overview_shown) for name in names]
+    return rendered("datasets.html", session=session, found=found)
+
+
+@dashboard.get("/data/{dataset}")
+async def overview(dataset: str, service: Serving, session: _Signed) -> Response:
+    served = service.served(dataset, session.token)
+    facts = await served.read(overview_shown)
+    lines = await served.read(lambda holdout: _newest(holdout, session, 5))
+    spent = service.tokens.spent(session.token)
+    return rendered(
+        "overview.html", session=session, dataset=dataset, facts=facts, lines=lines, spent=spent
+    )
+
+
+@dashboard.get("/data/{dataset}/ask")
+async def workbench(
+    dataset: str, service: Serving, session: _Signed, question: str = ""
+) -> Response:
+    return await _workbench(dataset, service, session, {"question": question[:10_000]})
+
+
+@dashboard.post("/data/{dataset}/ask")
+async def put(
+    request: Request,
+    dataset: str,
+    service: Serving,
+    session: _Signed,
+    question: _Text = "",
+    verb: _Text = "ask",
+    number: _Text = "",
+    by: _Text = "",
+    half_width: _Text = "",
+    why: _Text = "",
+    key: _Text = "",
+    do: _Text = "preview",
+    mark: _Text = "",
+) -> Response:
+    """Preview what a question costs, or ask it; a form that is sent again is told the same."""
+    require_own_form(request, session, mark)
+    form = {"question": question, "verb": verb, "number": number, "by": by, "why": why}
+    form |= {"half_width": half_width, "key": key}
+    found: dict[str, Any] = {}
+    try:
+        served = service.served(dataset, session.token)
+        if session.token.role == "viewer":
+            raise rejection(403, "a viewer looks, and does not ask.")
+        caller = Caller(service, session.token, served)
+        asking = _asking(form, session, caller.own(key or None))
+        if do == "ask":
+            found["reply"] = _shown(await caller.answer(asking))
+            form["key"] = ""
+        else:
+            found["cost"] = await served.read(asking.cost_of)
+    except (HoldfastError, Rejected) as error:
+        found["problem"] = problem_of(error)
+    return await _workbench(dataset, service, session, form, **found)
+
+
+@dashboard.get("/data/{dataset}/ledger")
+async def ledger_page(dataset: str, service: Serving, session: _Signed, page: int = 1) -> Response:
+    served = service.served(dataset, session.token)
+
+    def read(holdout: Holdout) -> tuple[list[Mapping[str, Any]], int]:
+        view = holdout.ledger
+        newest = ledger_told(view.to_dicts()[::-1], session.token)
+        first = _LINES * (max(1, min(page, 10**6)) - 1)
+        return [line_shown(line) for line in newest[first : first + _LINES]], len(newest)
+
+    lines, count = await served.read(read)
+    return rendered(
+        "ledger.html",
+        session=session,
+        dataset=dataset,
+        lines=lines,
+        count=count,
+        page=page,
+        pages=max(1, -(-count // _LINES)),
+    )
+
+
+@dashboard.get("/data/{dataset}/ledger.csv")
+async def ledger_file(dataset: str, service: Serving, session: _Signed) -> Response:
+    served = service.served(dataset, session.token)
+    lines = await served.read(lambda holdout: holdout.ledger.to_dicts(parts=True))
+    text = csv_of(ledger_told(lines, session.token))
+    return Response(text, media_type="text/csv; charset=utf-8")
+
+
+@dashboard.get("/data/{dataset}/promise")
+async def promise(dataset: str, service: Serving, session: _Signed) -> Response:
+    facts = await service.served(dataset, session.token).read(dataset_told)
+    return rendered("promise.html", session=session, dataset=dataset, facts=facts)
+
+
+@dashboard.get("/data/{dataset}/audit")
+async def audit_page(
+    dataset: str, service: Serving, session: _Signed, run: bool = False
+) -> Response:
+    _require_custodian(session)
+    served = service.served(dataset, session.token)
+    findings = None
+    if run:
+        path = service.folder.ledger(dataset)
+        source = await served.read(lambda holdout: holdout.source)
+        sample = None if source is None else lambda: open_sample(source)
+        findings = await run_in_threadpool(run_audit, path, sample)
+    return rendered("audit.html", session=session, dataset=dataset, findings=findings)
+
+
+@dashboard.get("/data/{dataset}/certificate.{form}")
+async def certificate_page(
+    dataset: str, form: Literal["html", "json"], service: Serving, session: _Signed
+) -> Response:
+    _require_custodian(session)
+    served = service.served(dataset, session.token)
+    return certificate_file(await served.read(Holdout.certificate), dataset, form)
+
+
+@dashboard.get("/plan")
+async def planner(
+    session: _Signed, rows: str = "20000", questions: str = "500", tolerance: str = ""
+) -> Response:
+    form = {"rows": rows[:20], "questions": questions[:20], "tolerance": tolerance[:20]}
+    made, problem = None, None
+    try:
+        given = {name: _number(name, text) for name, text in form.items() if text.strip()}
+        made = await run_in_threadpool(make_plan, **given)  # type: ignore[arg-type]
+    except HoldfastError as error:
+        problem = problem_of(error)
+    return rendered("planner.html", session=session, form=form, plan=made, problem=problem)
+
+
+@dashboard.get("/tokens")
+async def tokens_page(service: Serving, session: _Signed) -> Response:
+    return _tokens(service, session)
+
+
+@dashboard.post("/tokens")
+async def make_token(
+    request: Request,
+    service: Serving,
+    session: _Signed,
+    name: _Text = "",
+    role: _Text = "analyst",
+    dataset: _Text = "",
+    questions: _Text = "",
+    expires: _Text = "",
+    mark: _Text = "",
+) -> Response:
+    require_own_form(request, session, mark)
+    _require_custodian(session)
+    try:
+        wanted = dataset or session.token.dataset
+        service.require_scope(session.token, wanted)
+        made = service.tokens.create(
+            name,
+            _role(role),
+            dataset=wanted,
+            questions=_whole("questions", questions),
+            expires=expiry_of(expires or None),
+        )
+    except (HoldfastError, Rejected) as error:
+        return _tokens(service, session, problem=problem_of(error))
+    return _tokens(service, session, made=made)
+
+
+@dashboard.post("/tokens/{which}/revoke")
+async def revoke(
+    request: Request, which: str, service: Serving, session: _Signed, mark: _Text = ""
+) -> Response:
+    require_own_form(request, session, mark)
+    _require_custodian(session)
+    for each in service.tokens.all():
+        if which == each.id:
+            service.require_scope(session.token, each.dataset)
+            service.tokens.revoke(which)
+    return RedirectResponse("/tokens", 303)
+
+
+async def _workbench(
+    dataset: str, service: Service, session: PageSession, form: dict[str, str], **found: Any
+) -> Response:
+    served = service.served(dataset, session.token)
+    facts = await served.read(dataset_told)
+    blank = dict.fromkeys(("question", "verb", "number", "by", "half_width", "why", "key"), "")
+    shown = {**blank, **form, "key": form.get("key") or secrets.token_hex(16)}
+    problem: Problem | None = found.get("problem")
+    return rendered(
+        "workbench.html",
+        200 if problem is None else problem.status,
+        session=session,
+        dataset=dataset,
+        facts=facts,
+        form=shown,
+        **{"reply": None, "cost": None, "problem": None, **found},
+    )
+
+
+def _tokens(service: Service, session: PageSession, **said: Any) -> Response:
+    _require_custodian(session)
+    scope = session.token.dataset
+    found = [each for each in service.tokens.all() if scope in (None, each.dataset)]
+    listed = [(each, service.tokens.spent(each)) for each in found]
+    names = service.names_for(session.token)
+    problem: Problem | None = said.get("problem")
+    return rendered(
+        "tokens.html",
+        200 if problem is None else problem.status,
+        session=session,
+        tokens=listed,
+        names=names,
+        **{"made": None, "problem": None, **said},
+    )
+
+
+def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> Asking:
+    """What a form asks; empty fields say nothing."""
+    said = form["verb"].removeprefix("gate ")
+    claim = {"check": "guess", "at most": "at_most", "at least": "at_least"}.get(said)
+    if claim is not None and not form["number"].strip():
+        raise InvalidArgument("a claim needs a number: what you think it is.")
+    number = _number("number", form["number"]) if claim is not None else None
+    width = form["half_width"].strip()
+    return Asking(
+        question=form["question"],
+        groups=tuple(each.strip() for each in form["by"].split(",") if each.strip()),
+        half_width=_number("half_width", width) if width else None,
+        why=form["why"].strip()[:1_000] or None,
+        by=session.token.name,
+        key=key,
+        gate=form["verb"].startswith("gate "),
+        **({} if claim is None else {claim: number}),  # type: ignore[arg-type]
+    )
+
+
+def _number(name: str, text: str) -> float | int:
+    cleaned = text.strip().replace(",", "").replace("_", "")
+    for kind in (int, float):
+        try:
+            return kind(cleaned)
+        except ValueError:
+            continue
+    raise InvalidArgument(f"{name} is {text[:20]!r}; it must be a number.")
+
+
+def _whole(name: str, text: str) -> int | None:
+    found = _number(name, text) if text.strip() else None
+    if found is not None and not isinstance(found, int):
+        raise InvalidArgument(f"{name} is {text[:20]!r}; it must be a whole number.")
+    return found
+
+
+def _role(text: str) -> TokenRole:
+    for role in ROLES:
+        if role == text:
+            return role
+    raise InvalidArgument(f"role is {text[:20]!r}; it must be one of {', '.join(ROLES)}.")
+
+
+def _require_custodian(session: PageSession) -> None:
+    if session.token.role != "custodian":
+        raise rejection(403, "this page is for custodians.")
+
+
+def _newest(holdout: Holdout, session: PageSession, many: int) -> list[Mapping[str, Any]]:
+    newest = ledger_told(holdout.ledger.to_dicts()[-many:][::-1], session.token)
+    return [line_shown(line) for line in newest]
+
+
+def _shown(found: Reply) -> dict[str, Any]:
+    """A reply as a page shows it: one answer in words, or a table of them."""
+    return {"text": str(found), "question": found.question, "rows": group_rows(found)}

@@ -1,0 +1,104 @@
+"""The edge of the service: what holds for every request, whatever it is for.
+
+Bodies beyond their limit are not read. Whatever fails is a problem without a word of where it
+failed. Nothing that is told is kept by others, framed, or asks another site for anything.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from holdfast.service.problems import Rejected, rejection
+from holdfast.service.replies import problem_reply
+from holdfast.service.service import Service
+
+__all__ = ["CONTENT_POLICY", "Edge"]
+
+_log = logging.getLogger("holdfast.service")
+
+CONTENT_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Edge:
+    """An ASGI app around the app."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 0
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        limit = self._limit(scope)
+        try:
+            _require_short(scope, limit)
+            await self._app(scope, _limited(receive, limit), sent)
+        except Exception as error:
+            if not isinstance(error, Rejected):
+                _log.error("%s in %s", type(error).__name__, _route(scope))
+            if not status:
+                await problem_reply(error)(scope, receive, sent)
+        finally:
+            self._service.metrics.count(_method(scope), _route(scope), status)
+            _log.info("%s %s %d", _method(scope), _route(scope), status)
+
+    def _limit(self, scope: Scope) -> int:
+        settings = self._service.settings
+        columns = scope["path"].endswith(("/columns", "/columns/file"))
+        return settings.largest_column if columns else settings.largest_request
+
+
+def _require_short(scope: Scope, limit: int) -> None:
+    for name, value in scope["headers"]:
+        if name == b"content-length" and (not value.isdigit() or int(value) > limit):
+            raise rejection(413, f"the request may have {limit:,} bytes.")
+
+
+def _limited(receive: Receive, limit: int) -> Receive:
+    read = 0
+
+    async def limited() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > limit:
+            raise HTTPException(413)  # which the reader of bodies passes on
+        return message
+
+    return limited
+
+
+def _route(scope: Scope) -> str:
+    """The pattern of the address; an address that fits none is nobody's route."""
+    return getattr(scope.get("route"), "path", "none")
+
+
+def _method(scope: Scope) -> str:
+    known = {"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"}
+    return scope["method"] if scope["method"] in known else "other"

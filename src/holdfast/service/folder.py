@@ -1,0 +1,145 @@
+"""The folder of a service: `holdfast.toml`, the ledgers with their secrets, and who may ask.
+
+Every ledger in it is a data set that is served, by its name; there is no second list that could say
+otherwise. It is for its owner alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import tomllib
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from holdfast import require
+from holdfast.errors import InvalidArgument, LedgerUnavailable
+from holdfast.ledger.durable import sync_folder, write_new
+from holdfast.ledger.reader import SECRET_BYTES
+
+__all__ = ["NAME_RULE", "Folder", "Settings", "require_name"]
+
+NAME_RULE = (
+    "1 to 100 letters, digits, dots, dashes and underscores, beginning with a letter or digit"
+)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_FIRST_LINES = """\
+# Settings of `holdfast serve`; every ledger in this folder is a data set that is served.
+[service]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `holdfast.toml` may say under [service].
+
+    Answers are released at steps of time that do not depend on the data: `release_step` seconds
+    after the request, or twice, four times, ... that; 0 turns it off. `patience` is how long a
+    request waits for another program that holds the ledger. A request may have `largest_request`
+    bytes, a column `largest_column`, and so many may wait for a data set as `most_waiting` says.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    workers: int = 1
+    release_step: float = 0.05
+    patience: float = 10.0
+    largest_request: int = 262_144
+    largest_column: int = 67_108_864
+    most_waiting: int = 1_000
+
+    def __post_init__(self) -> None:
+        require.text("host", self.host)
+        require.integer_between("port", self.port, 0, 65_535)
+        require.integer_between("workers", self.workers, 1, 64)
+        require.between("release_step", self.release_step, 0.0, 60.0)
+        require.between("patience", self.patience, 0.0, 3600.0)
+        for name in ("largest_request", "largest_column", "most_waiting"):
+            require.positive_integer(name, getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that is served, or will be."""
+
+    path: Path
+
+    @classmethod
+    def made(cls, path: Path) -> Folder:
+        """The folder, made if it is not there: with a secret of its own, and settings to edit."""
+        folder = cls(Path(os.path.abspath(path)))
+        try:
+            folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.path.chmod(0o700)
+            for file, content in (
+                (folder._secret_file, secrets.token_bytes(SECRET_BYTES)),
+                (folder._settings_file, _FIRST_LINES.encode()),
+            ):
+                with suppress(FileExistsError):
+                    write_new(file, content)
+            sync_folder(folder.path)
+        except OSError as error:
+            raise LedgerUnavailable(
+                f"the folder {str(path)!r} cannot be used ({error}); choose another one."
+            ) from error
+        return folder
+
+    @property
+    def secret(self) -> bytes:
+        """What keys the hashes of tokens and the cookies of sessions."""
+        return self._secret_file.read_bytes()
+
+    @property
+    def tokens(self) -> Path:
+        """The file of those who may ask."""
+        return self.path / "service.tokens"
+
+    @property
+    def names(self) -> list[str]:
+        """The data sets that are served."""
+        found = sorted(path.stem for path in self.path.glob("*.ledger") if path.is_file())
+        return [name for name in found if _NAME.fullmatch(name)]
+
+    def ledger(self, name: str) -> Path:
+        """The ledger of a data set, which may not be there yet."""
+        return self.path / f"{require_name(name)}.ledger"
+
+    def settings(self, **said: Any) -> Settings:
+        """What `holdfast.toml` says, unless it is `said` otherwise."""
+        given = {name: value for name, value in said.items() if value is not None}
+        return Settings(**{**self._written(), **given})
+
+    def _written(self) -> dict[str, Any]:
+        try:
+            body = tomllib.loads(self._settings_file.read_text("utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise InvalidArgument(f"holdfast.toml cannot be read: {error}.") from None
+        found = body.pop("service", {})
+        known = [field.name for field in fields(Settings)]
+        unknown = sorted([*body, *(found.keys() - set(known))])
+        if unknown:
+            raise InvalidArgument(
+                f"holdfast.toml says {', '.join(unknown)}; under [service] it may say "
+                f"{', '.join(known)}."
+            )
+        return dict(found)
+
+    @property
+    def _settings_file(self) -> Path:
+        return self.path / "holdfast.toml"
+
+    @property
+    def _secret_file(self) -> Path:
+        return self.path / "service.secret"
+
+
+def require_name(name: str) -> str:
+    """A name that is the same in addresses, files and on the command line."""
+    if not _NAME.fullmatch(name):
+        raise InvalidArgument(f"the name is {name[:100]!r}; it must be {NAME_RULE}.")
+    return name

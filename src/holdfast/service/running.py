@@ -1,0 +1,87 @@
+"""Run a service: one worker in this process, or several that share the folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from dataclasses import asdict, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast import require
+from holdfast.errors import LedgerUnavailable
+from holdfast.service.folder import Folder, Settings
+from holdfast.service.tokens import Granted, TokenStore
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+__all__ = ["address_of", "first_token", "run", "with_a_port", "worker"]
+
+_WORKER = "HOLDFAST_WORKER"  # what a worker's process is told: the folder and the settings
+_FIRST = "custodian"
+
+
+def first_token(folder: Folder) -> Granted | None:
+    """A custodian's token for a folder that nobody has a token for; it is shown once."""
+    store = TokenStore(folder.tokens, folder.secret)
+    try:
+        return None if store.all() else store.create(_FIRST, "custodian")
+    finally:
+        store.close()
+
+
+def with_a_port(settings: Settings) -> Settings:
+    """The settings with a port that can be listened at; 0 is any that is free."""
+    try:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((settings.host, settings.port))
+            return replace(settings, port=probe.getsockname()[1])
+    except OSError as error:
+        raise LedgerUnavailable(
+            f"nothing can be served at {settings.host}:{settings.port} ({error.strerror}); choose "
+            "another --host or --port."
+        ) from error
+
+
+def address_of(settings: Settings) -> str:
+    """Where it is served."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}"
+
+
+def run(folder: Folder, settings: Settings, app: str = "holdfast.service.running:worker") -> None:
+    """Serve until the process is told to stop; what is being asked then is finished.
+
+    `app` names what makes the app of each worker.
+    """
+    with require.installed("services", "serve"):
+        import uvicorn
+
+        for library in ("fastapi", "jinja2", "python_multipart"):  # which the workers need
+            import_module(library)
+
+    os.environ[_WORKER] = json.dumps({"folder": str(folder.path), "settings": asdict(settings)})
+    uvicorn.run(
+        app,
+        factory=True,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,
+    )
+
+
+def worker() -> FastAPI:
+    """The app of one worker, as its process was told."""
+    from holdfast.service.app import app_of
+    from holdfast.service.service import Service
+
+    told = json.loads(os.environ[_WORKER])
+    return app_of(Service.of(Path(told["folder"]), Settings(**told["settings"])))

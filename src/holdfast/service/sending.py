@@ -1,0 +1,128 @@
+"""Requests to a service, made again where they were lost; problems as the errors they are."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from holdfast.errors import InvalidArgument, LedgerBusy, NotAllowed, ServiceUnavailable
+from holdfast.service.problems import error_of
+
+__all__ = ["Sender"]
+
+_AGAIN = (429, 502, 503, 504)
+_LONGEST_WAIT = 10.0
+
+
+class Sender:
+    """One service and one token; threads have connections of their own."""
+
+    def __init__(self, url: str, token: str, timeout: float, retries: int) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidArgument(f"url is {url!r}; it must be as http://127.0.0.1:8765.")
+        self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._base = parts.path.rstrip("/") + "/api/v1"
+        self._token, self._timeout, self._retries = token, timeout, retries
+        self._connections: dict[int, HTTPConnection] = {}  # by thread
+
+    def get(self, path: str, **query: Any) -> dict[str, Any]:
+        """What is told at an address."""
+        return self._sent("GET", path, None, {}, query)
+
+    def post(self, path: str, body: dict[str, Any], key: str, **query: Any) -> dict[str, Any]:
+        """What is told to a call; with its key it can be made again."""
+        kept = {name: value for name, value in body.items() if value is not None}
+        try:
+            content = json.dumps(kept, allow_nan=False).encode()
+        except (TypeError, ValueError) as error:
+            raise InvalidArgument(
+                f"what is sent must be plain numbers and texts: {error}."
+            ) from None
+        return self._sent("POST", path, content, {"Idempotency-Key": key}, query)
+
+    def close(self) -> None:
+        """Let go of all connections; the next call makes a new one."""
+        while self._connections:
+            _, connection = self._connections.popitem()
+            connection.close()
+
+    def _sent(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None,
+        headers: dict[str, str],
+        query: dict[str, Any],
+    ) -> dict[str, Any]:
+        words = {name: str(value).lower() for name, value in query.items()}
+        address = f"{self._base}{path}{'?' if words else ''}{urlencode(words)}"
+        headers = {**headers, "Authorization": f"Bearer {self._token}"}
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+        for attempt in range(self._retries + 1):
+            last = attempt == self._retries
+            try:
+                reply = self._exchanged(method, address, content, headers)
+                text = reply.read()
+            except (OSError, HTTPException) as error:
+                self._hang_up()
+                if last:
+                    raise ServiceUnavailable(
+                        f"the service at {self.url} cannot be reached ({error}); see that it runs, "
+                        "and try again."
+                    ) from error
+                wait = _pause(attempt)
+            else:
+                if last or reply.status not in _AGAIN or not _passes(text):
+                    return self._read(reply.status, text)
+                wait = float(reply.headers.get("Retry-After") or _pause(attempt))
+            time.sleep(min(wait, _LONGEST_WAIT))
+        raise ServiceUnavailable(f"the service at {self.url} cannot be reached.")
+
+    def _exchanged(
+        self, method: str, address: str, content: bytes | None, headers: dict[str, str]
+    ) -> HTTPResponse:
+        connection = self._connections.get(threading.get_ident())
+        if connection is None:
+            made = HTTPSConnection if self._secure else HTTPConnection
+            connection = made(self._host, self._port, timeout=self._timeout)
+            self._connections[threading.get_ident()] = connection
+        connection.request(method, address, content, headers)
+        return connection.getresponse()
+
+    def _hang_up(self) -> None:
+        connection = self._connections.pop(threading.get_ident(), None)
+        if connection is not None:
+            connection.close()
+
+    def _read(self, status: int, text: bytes) -> dict[str, Any]:
+        try:
+            body = json.loads(text)
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            raise ServiceUnavailable(
+                f"what answers at {self.url} (status {status}) is no Holdfast service; see the URL."
+            )
+        if status >= 400:
+            raise error_of(body)
+        return body
+
+
+def _pause(attempt: int) -> float:
+    return min(1.0, 0.1 * 2.0**attempt)
+
+
+def _passes(text: bytes) -> bool:
+    """Whether a problem is one that passes: another holds the ledger, or too many came at once."""
+    try:
+        error = error_of(json.loads(text))
+    except (AttributeError, TypeError, ValueError):
+        return True  # of something in between
+    return isinstance(error, LedgerBusy | NotAllowed)

@@ -1,0 +1,275 @@
+"""Who may ask: tokens with a role, for one data set or all, with a cap and an end.
+
+A token `hf_ID_SECRET` is shown once. What is kept is a hash of its secret, keyed with the service's
+own, and it is compared in constant time. Every request looks it up again, so that a token that is
+revoked is refused by every worker from the next request on. What counts against a cap is written
+before a question is asked, and taken back if nothing new was answered: a crash can over-charge.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+import secrets
+import sqlite3
+import threading
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.ledger.chain import keyed
+from holdfast.ledger.trouble import plainly
+
+__all__ = ["ROLES", "Granted", "Token", "TokenRole", "TokenStore", "expiry_of"]
+
+TokenRole: TypeAlias = Literal["custodian", "analyst", "viewer"]
+ROLES: tuple[TokenRole, ...] = get_args(TokenRole)
+
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL, name TEXT NOT "
+    "NULL UNIQUE, role TEXT NOT NULL, dataset TEXT, questions INTEGER, created TEXT NOT NULL, "
+    "expires TEXT, revoked TEXT) STRICT",
+    "CREATE TABLE IF NOT EXISTS calls (token TEXT NOT NULL, key TEXT NOT NULL, questions INTEGER "
+    "NOT NULL, PRIMARY KEY (token, key)) STRICT, WITHOUT ROWID",
+)
+_COLUMNS = "id, name, role, dataset, questions, created, expires, revoked"
+_SPENT = "(SELECT COALESCE(SUM(questions), 0) FROM calls WHERE token = ?)"
+_SHAPE = re.compile(r"hf_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
+_PURPOSE = "holdfast token/1"
+_NOBODY = "0" * 64  # what a secret is compared with if nobody has the ID
+_LONGEST_NAME = 100
+_EXPIRY = re.compile(r"([1-9][0-9]{0,4})([dhm])")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token as it is kept: `dataset` None is for all, `questions` None without a cap."""
+
+    id: str
+    name: str
+    role: TokenRole
+    dataset: str | None
+    questions: int | None
+    created: str
+    expires: str | None
+    revoked: str | None
+
+    def allows(self, dataset: str) -> bool:
+        """Whether it is for a data set."""
+        return self.dataset is None or self.dataset == dataset
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A new token with the text that is shown once."""
+
+    token: Token
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.token.to_dict(), "token": self.text}
+
+
+class TokenStore:
+    """The file of tokens; threads and processes may share it."""
+
+    def __init__(self, path: Path, secret: bytes) -> None:
+        self._path, self._secret = path, secret
+        self._guard = threading.RLock()
+        with plainly(path):
+            if not path.exists():
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+            self._connection = sqlite3.connect(
+                path, timeout=60.0, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = FULL")
+            for statement in _SCHEMA:
+                self._connection.execute(statement)
+
+    def close(self) -> None:
+        with self._guard:
+            self._connection.close()
+
+    def create(
+        self,
+        name: str,
+        role: TokenRole,
+        *,
+        dataset: str | None = None,
+        questions: int | None = None,
+        expires: str | None = None,
+        key: str | None = None,
+    ) -> Granted:
+        """A new token. With a `key`, the same call made again is told the same."""
+        require.text("name", name)
+        if len(name) > _LONGEST_NAME or not name.isprintable():
+            raise InvalidArgument(
+                f"the name has {len(name):,} characters; it must be printable text of at most "
+                f"{_LONGEST_NAME}."
+            )
+        require.one_of("role", ROLES, role)
+        if questions is not None:
+            questions = require.positive_integer("questions", questions)
+        drawn = secrets.token_bytes(40) if key is None else self._drawn(key)
+        token_id, secret = drawn[:8].hex(), urlsafe_b64encode(drawn[8:]).decode().rstrip("=")
+        text = f"hf_{token_id}_{secret}"
+        wanted = (name, role, dataset, questions)
+        with self._guard, plainly(self._path):
+            known = self._found("id = ?", token_id)
+            if known is None:
+                self._require_new_name(name)
+                self._connection.execute(
+                    "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+                    (token_id, self._hashed(secret), *wanted, _now(), expires),
+                )
+                known = self._found("id = ?", token_id)
+        if known is None or (known.name, known.role, known.dataset, known.questions) != wanted:
+            raise InvalidArgument(
+                "the key was used to make another token; use another key for this one."
+            )
+        return Granted(known, text)
+
+    def verify(self, text: str) -> Token | None:
+        """Who shows this token; None if it is not, or no longer, one of ours."""
+        shape = _SHAPE.fullmatch(text)
+        if shape is None:
+            return None
+        token_id, secret = shape.groups()
+        with self._guard, plainly(self._path):
+            row = self._connection.execute(
+                "SELECT hash FROM tokens WHERE id = ?", (token_id,)
+            ).fetchone()
+        stored = _NOBODY if row is None else row[0]
+        if not hmac.compare_digest(self._hashed(secret), stored):
+            return None
+        return self.in_force(token_id)
+
+    def in_force(self, token_id: str) -> Token | None:
+        """The token of an ID, unless it is expired or revoked.
+
+        One that has expired is revoked when that is noticed: a clock that goes back revives none.
+        """
+        with self._guard, plainly(self._path):
+            token = self._found("id = ?", token_id)
+            if token is None or token.revoked is not None:
+                return None
+            if token.expires is not None and token.expires <= _now():
+                self._revoke(token_id)
+                return None
+            return token
+
+    def revoke(self, which: str) -> Token:
+        """Revoke a token by its name or ID, for good."""
+        with self._guard, plainly(self._path):
+            token = self._found("id = ? OR name = ?", which, which)
+            if token is None:
+                raise InvalidArgument(
+                    f"there is no token {which[:_LONGEST_NAME]!r}; `holdfast token list` names all."
+                )
+            if token.revoked is None:
+                self._revoke(token.id)
+            return self._found("id = ?", token.id) or token
+
+    def all(self) -> list[Token]:
+        """Every token that was made, in order."""
+        with self._guard, plainly(self._path):
+            rows = self._connection.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY created, id")
+            return [Token(*row) for row in rows.fetchall()]
+
+    def charge(self, token: Token, key: str, questions: int) -> bool:
+        """Count questions of a call before it is asked; False if that is over the token's cap.
+
+        A call that was counted before, under the same key, is not counted again.
+        """
+        if token.questions is None:
+            return True
+        with self._guard, plainly(self._path):
+            connection = self._connection
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.execute(
+                    f"INSERT OR IGNORE INTO calls SELECT ?, ?, ? WHERE {_SPENT} + ? <= ?",
+                    (token.id, key, questions, token.id, questions, token.questions),
+                )
+                found = connection.execute(
+                    "SELECT 1 FROM calls WHERE token = ? AND key = ?", (token.id, key)
+                ).fetchone()
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        return found is not None
+
+    def settle(self, token: Token, key: str, questions: int) -> None:
+        """Say how many questions of a counted call were answered anew; none: it is not counted."""
+        if token.questions is None:
+            return
+        with self._guard, plainly(self._path):
+            self._connection.execute(
+                "UPDATE calls SET questions = ? WHERE token = ? AND key = ? AND questions > ?",
+                (questions, token.id, key, questions),
+            )
+            self._connection.execute(
+                "DELETE FROM calls WHERE token = ? AND questions = 0", (token.id,)
+            )
+
+    def spent(self, token: Token) -> int:
+        """How many questions count against the token's cap."""
+        with self._guard, plainly(self._path):
+            found = self._connection.execute(f"SELECT {_SPENT}", (token.id,)).fetchone()
+        return int(found[0])
+
+    def _revoke(self, token_id: str) -> None:
+        self._connection.execute(
+            "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL", (_now(), token_id)
+        )
+
+    def _found(self, condition: str, *values: str) -> Token | None:
+        row = self._connection.execute(
+            f"SELECT {_COLUMNS} FROM tokens WHERE {condition}", values
+        ).fetchone()
+        return None if row is None else Token(*row)
+
+    def _require_new_name(self, name: str) -> None:
+        if self._found("name = ?", name) is not None:
+            raise InvalidArgument(
+                f"there is, or was, a token {name!r}, and the ledger knows who asked by their "
+                "names; choose another name."
+            )
+
+    def _hashed(self, secret: str) -> str:
+        return keyed(self._secret, _PURPOSE, secret)
+
+    def _drawn(self, key: str) -> bytes:
+        """As good as random for whoever lacks the secret, and the same for the same key."""
+        parts = [keyed(self._secret, f"{_PURPOSE} {place}", key) for place in range(2)]
+        return bytes.fromhex("".join(parts))[:40]
+
+
+def expiry_of(text: str | None) -> str | None:
+    """When something ends that lasts from now on: 30d, 12h or 45m."""
+    if text is None:
+        return None
+    found = _EXPIRY.fullmatch(text)
+    if found is None:
+        raise InvalidArgument(f"expires is {text[:20]!r}; it must be as 30d, 12h or 45m.")
+    number, unit = found.groups()
+    return _written(datetime.now(UTC) + timedelta(**{_UNITS[unit]: int(number)}))
+
+
+def _now() -> str:
+    return _written(datetime.now(UTC))
+
+
+def _written(time: datetime) -> str:
+    return time.isoformat(timespec="seconds")

@@ -1,0 +1,93 @@
+"""The pages in a real browser: an analyst's first ten questions, on a phone and on a desk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.serving import LATE, listening, made_service, require_clean
+
+CHROMIUM = shutil.which("chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        made = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield made
+        made.close()
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme", "questions"), [(1200, "light", 10), (390, "dark", 2)], ids=["desk", "phone"]
+)
+def test_questions_an_error_a_refusal_and_a_token(
+    browser: Any, tmp_path: Path, width: int, scheme: str, questions: int
+) -> None:
+    service = made_service(tmp_path)
+    custodian = service.tokens.create("cy", "custodian").text
+    with listening(service) as url:
+        context = browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, java_script_enabled=True
+        )
+        page = context.new_page()
+        strange: list[str] = []
+        page.on("request", lambda request: strange.append(request.url))
+        trouble: list[str] = []
+        page.on("console", lambda message: trouble.append(message.text))
+
+        def put(question: str, button: str = "Ask", **said: str) -> str:
+            page.goto(f"{url}/data/flights/ask")
+            page.fill("#question", question)
+            for name, value in said.items():
+                page.fill(f"#{name}", value)
+            page.click(f"button:text-is('{button}')")
+            text = str(page.inner_text("main"))
+            require_clean(text)
+            return text
+
+        def fits() -> bool:
+            found: bool = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            return found
+
+        page.goto(url)
+        page.fill("#token", custodian)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/data/flights")
+        assert "The promise is intact" in page.inner_text("main")
+        assert "bits" in put(LATE, "What would it cost?")
+        for n in range(questions):
+            assert f"question {n + 1} " in put(f"avg(x > {10 * n})", why="exploring")
+        assert "did you mean" in put("avg(lat)")
+        assert "Refused" in put("avg(x > 5)", half_width="0.0001")
+        assert fits()
+        for place in ("", "/ledger", "/promise", "/audit?run=true"):
+            page.goto(f"{url}/data/flights{place}")
+            assert fits(), place
+        page.goto(f"{url}/tokens")
+        page.fill("#name", "bob")
+        page.click("text=Make a token")
+        token = page.inner_text(".found")
+        assert fits()
+        page.click("[aria-label='Revoke the token of bob']")
+        assert "revoked" in page.inner_text("tr.gone")
+        page.click("text=Sign out")
+        page.fill("#token", token)
+        page.click("main button")
+        assert "unknown, expired or revoked" in page.inner_text("main")
+        page.goto(f"{url}/login")
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, ground[4:-1].split(","))) < 300) is (scheme == "dark")
+        context.close()
+    assert all(address.startswith((url, "data:")) for address in strange)
+    refused = [text for text in trouble if "Content Security Policy" in text]
+    assert refused == []

@@ -1,0 +1,83 @@
+"""Calls that wait for one data set: put together, told each their own, and released on the step."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Awaitable, Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from holdfast.errors import InvalidQuestion
+from holdfast.holdout.answer import Answer
+from holdfast.ledger.audit import audit
+from holdfast.ledger.store import Store
+from holdfast.service.served import Asking, Served
+from holdfast.service.service import Service
+from tests.service.serving import LATE, TABLE, bearer, client_of_service, entries, made_service
+
+
+@pytest.fixture
+def served(service: Service) -> Iterator[Served]:
+    token = service.tokens.create("cy", "custodian").token
+    yield service.served("flights", token)
+    service.close()
+
+
+def at_once(service: Service, calls: list[Awaitable[Any]]) -> list[Any]:
+    """What calls are told that all came while another program held the ledger."""
+
+    async def gathered() -> list[Any]:
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    store, loop = Store.open(service.folder.ledger("flights")), asyncio.new_event_loop()
+    try:
+        with store.exclusive(1.0):
+            waiting = loop.create_task(gathered())
+            loop.call_later(0.1, loop.stop)
+            loop.run_forever()
+        return loop.run_until_complete(waiting)
+    finally:
+        loop.close()
+        store.close()
+
+
+def test_those_who_wait_are_one_batch(service: Service, served: Served) -> None:
+    people = [
+        Asking(f"avg(x > {n})", tolerance=0.2, by=f"person {n}", key=f"key {n}") for n in range(12)
+    ]
+    found = at_once(service, [served.answer(each) for each in people])
+    assert all(isinstance(each, Answer) for each in found)
+    assert [each.recorded.request.by for each in found] == [each.by for each in people]
+    kinds = Counter(json.loads(entry)["kind"] for entry in entries(service))
+    assert kinds["reserve/2"] <= 3  # who was first, and those who came meanwhile
+    assert kinds["told/1"] == 12
+    again = at_once(service, [served.answer(each) for each in people])
+    assert [each.to_dict() for each in again] == [each.to_dict() for each in found]
+    assert all(finding.fine for finding in audit(service.folder.ledger("flights")))
+
+
+def test_one_call_sent_twice_at_once_is_asked_once(service: Service, served: Served) -> None:
+    call = Asking("avg(x > 3)", guess=0.6, by="ada", key="same")
+    calls = [call, call, Asking("avg(nothing)"), Asking(LATE, groups=("origin",)), call]
+    found = at_once(service, [served.answer(each) for each in calls])
+    told = [found[place].to_dict() for place in (0, 1, 4)]
+    assert told[0] == told[1] == told[2]
+    assert isinstance(found[2], InvalidQuestion)
+    assert len(found[3]) == 3
+
+
+@pytest.mark.parametrize("question", [LATE, "avg(nothing)"])
+def test_answers_are_released_on_the_step(tmp_path: Path, question: str) -> None:
+    """Whether it is asked, repeated or not understood."""
+    service = made_service(tmp_path, release_step=0.15)
+    with client_of_service(service) as client:
+        ada = bearer(service)
+        for _ in range(2):
+            began = perf_counter()
+            client.post(f"{TABLE}/ask", json={"question": question}, headers=ada)
+            assert perf_counter() - began >= 0.15
