@@ -25,7 +25,7 @@ from tests.holdout.tables import opened, table
 from tests.seam import put_sample
 
 FREE = {"describe", "budget", "plan", "cost", "history"}
-SPENDING = {"check", "ask"}
+SPENDING = {"check", "ask", "gate"}
 BOUNDS = {"x": (-60.0, 180.0)}
 
 
@@ -86,6 +86,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ask", {"question": "avg(late)", "half_width": 0.2}),
     ("check", {"question": "avg(late)", "guess": 0.25}),
     ("check", {"question": "avg(x > 170)", "at_most": 0.3}),
+    ("gate", {"question": "avg(x > -20)", "at_least": 0.5}),
+    ("gate", {"question": "avg(late)", "at_least": 0.9, "why": "hardly"}),
     ("ask", {"question": "histogram(x, -60, 0, 60, 180)"}),
     ("ask", {"question": "distribution(x)"}),
     ("history", {}),
@@ -136,6 +138,17 @@ def test_cost_and_plan_spend_nothing(holdout: Holdout) -> None:
     assert facts_of(called(holdout, "budget"))["nats"] == before["nats"]
 
 
+def test_a_gate_shows_a_side_or_says_nothing(holdout: Holdout) -> None:
+    said = {"question": "avg(x > -20)", "at_least": 0.5, "key": "k"}
+    told = facts_of(called(holdout, "gate", **said))
+    (shown,) = told["answers"]
+    assert (shown["status"], shown["low"] >= 0.5) == ("shown", True)
+    assert facts_of(called(holdout, "gate", **said)) == told
+    (silent,) = facts_of(called(holdout, "gate", question="avg(late)", at_least=0.9))["answers"]
+    assert (silent["status"], silent["value"]) == ("not shown", None)
+    assert silent["cost"] < 0.2
+
+
 # Refusals ----------------------------------------------------------------------------------------
 
 
@@ -183,6 +196,8 @@ def test_a_retired_holdout_names_its_successor(holdout: Holdout) -> None:
         ("ask", {"question": "avg(" * 5000}, 422),
         ("check", {"question": "avg(late)"}, 422),
         ("check", {"question": "avg(late)", "guess": 0.2, "at_most": 0.3}, 422),
+        ("gate", {"question": "avg(late)"}, 422),
+        ("gate", {"question": "avg(late)", "at_least": 0.2, "at_most": 0.3}, 422),
         ("plan", {}, 422),
         ("plan", {"questions": 10, "candidates": 3}, 422),
         ("cost", {"question": "avg(late)", "by": ["origin"]}, 422),
@@ -349,6 +364,11 @@ def test_an_agent_finds_the_best_of_twenty_hypotheses(tmp_path: Path) -> None:
             said = {"question": f"avg({name} = label)", "guess": guess, "why": "from training"}
             (known[name],) = facts_of(await client.call_tool("check", said))["answers"]
         best = max(known, key=lambda name: known[name]["low"])
+        worst = min(known, key=lambda name: known[name]["high"])
+        better = f"difference({best} = label, {worst} = label)"
+        claim = {"question": better, "at_least": 0.0, "why": "worth it?"}
+        (gate,) = facts_of(await client.call_tool("gate", claim))["answers"]
+        assert gate["status"] == "shown"
         said = {"question": f"avg({best} = label)", "half_width": 0.025, "why": "the winner"}
         (answer,) = facts_of(await client.call_tool("ask", said))["answers"]
         return best, answer, facts_of(await client.call_tool("budget", {}))
@@ -363,4 +383,4 @@ def test_an_agent_finds_the_best_of_twenty_hypotheses(tmp_path: Path) -> None:
     assert truths[int(best.removeprefix("h"))] == max(truths)
     assert answer["low"] <= max(truths) <= answer["high"]
     assert (len(confirmed), left["checks"], left["surprises"]) == (20, 20, 0)
-    assert left["questions_left"] > 20
+    assert left["questions_left"] > 10

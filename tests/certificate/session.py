@@ -26,6 +26,8 @@ def with_everything(folder: Path) -> Path:
         holdout.check("avg(late)", guess=0.25, by="ann")
         holdout.check("avg(x > 100)", guess=0.9)
         holdout.check("avg(x > 150)", at_most=0.3)
+        holdout.gate("avg(x > -20)", at_least=0.5, by="ci")
+        holdout.gate("avg(x > 60)", at_least=0.9)
         holdout.ask("median(x)", tolerance=0.3, why="the middle")
         holdout.attach("v7", [row % 2 == 0 for row in range(data.height)], by="team 7")
         holdout.ask("avg(v7)", why="model v7")

@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from collections import Counter
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -56,9 +57,9 @@ def test_it_says_what_the_ledger_says(session: Path, reuse: Path) -> None:
         assert facts["answers"] == holdout.ledger.to_dicts(parts=True)
         assert facts["attached"] == [column.to_dict() for column in holdout.columns]
         assert facts["spent"]["nats"] == holdout.budget.nats
-    assert {line["verb"] for line in facts["answers"]} == {"ask", "check"}
+    assert {line["verb"] for line in facts["answers"]} == {"ask", "check", "gate"}
     statuses = Counter(line["status"] for line in facts["answers"])
-    assert {"answered", "confirmed", "surprise"} <= statuses.keys()
+    assert {"answered", "confirmed", "shown", "not shown"} <= statuses.keys()
     assert any(line["part_of"] for line in facts["answers"])
     assert "looked up" in facts["closed"]["why"] or facts["closed"]["why"]
     named = {each["name"] for each in facts["theorems"]}
@@ -67,8 +68,7 @@ def test_it_says_what_the_ledger_says(session: Path, reuse: Path) -> None:
         "leakage_log_failure",
         "clopper_pearson",
         "quantile_interval",
-        "confirmed_log_charge",
-        "surprise_log_charge",
+        "claim_log_level",
         "BoundedMean",
     } <= named
 
@@ -97,7 +97,7 @@ def test_the_page_says_every_answer_and_limit(session: Path) -> None:
     facts = json.loads(session.with_name("reuse.json").read_text(encoding="utf-8"))
     with opened(session.parent) as holdout:
         for line in holdout.ledger:
-            assert f"<b>{line.shown}</b>".replace("<b><", "<b>&lt;") in page
+            assert f"<b>{escape(line.shown)}</b>" in page
     for said in (facts["promise"], *facts["limits"], facts["head"]):
         assert said.replace("'", "&#x27;") in page
     for each in facts["theorems"]:

@@ -220,7 +220,7 @@ def test_who_may_only_read_looks_and_nobody_needs_to_delete(tmp_path: Path) -> N
         refused = pytest.raises(LedgerUnavailable, match="permission denied")
         with resumed(home) as holdout, refused:
             ask_batch(holdout, 3)
-        assert folded(home).account.asked == 4
+        assert folded(home).account.looks == 4
         for role in (looker, worker):
             connection.execute(f"DROP OWNED BY {role}")
             connection.execute(f"DROP ROLE {role}")

@@ -143,6 +143,9 @@ class _ServedHoldout:
     ) -> Answers:
         return self._put(lambda holdout, own: holdout.check(question, guess, key=own, **said), key)
 
+    def gate(self, question: Any, *, key: str | None = None, **said: Any) -> Answers:
+        return self._put(lambda holdout, own: holdout.gate(question, key=own, **said), key)
+
     def _read(self, use: Callable[[Holdout], _T]) -> _T:
         return anyio.from_thread.run(self.asker.served.read, use)
 

@@ -79,7 +79,7 @@ def tools_for(callers: Callers) -> list[Tool]:
         verbs.cost,
         verbs.history,
     )
-    spending: tuple[Callable[..., CallToolResult], ...] = (verbs.check, verbs.ask)
+    spending: tuple[Callable[..., CallToolResult], ...] = (verbs.check, verbs.ask, verbs.gate)
     return [
         *(_strict(each, _FREE) for each in free),
         *(_strict(each, _SPENDS) for each in spending),
@@ -226,6 +226,31 @@ class _Verbs:
         caller = self._caller(context)
         asked = question_of(question, where=where, by=by, bounds=bounds)
         found = caller.holdout.ask(asked, half_width=half_width, **_said(caller, why, key))
+        return _result(answers_told(found))
+
+    @_problems_told
+    def gate(
+        self,
+        context: _Call,
+        question: _Question,
+        at_least: _AtLeast = None,
+        at_most: _AtMost = None,
+        where: _Where = None,
+        bounds: _Bounds = None,
+        why: _Why = None,
+        key: _Key = None,
+    ) -> Annotated[CallToolResult, AnswersTold]:
+        """Is it shown to be more than `at_least`, or less than `at_most`?
+
+        *Shown* claims that side. *Not shown* says nothing, and is nearly free.
+        """
+        caller = self._caller(context)
+        found = caller.holdout.gate(
+            question_of(question, where=where, bounds=bounds),
+            at_least=at_least,
+            at_most=at_most,
+            **_said(caller, why, key),
+        )
         return _result(answers_told(found))
 
     @_problems_told

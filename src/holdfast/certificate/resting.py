@@ -50,7 +50,7 @@ _SOURCES = {
     "Holdfast": "Holdfast's own theorem, proved in its documentation",
     "Literature": "published",
 }
-_CLAIMED = {"confirmed": "confirmed_log_charge", "surprise": "surprise_log_charge"}
+_CLAIMED = ("confirmed", "not confirmed", "shown", "not shown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
         yield from _of_rule(look.rule)
         return
     if look.status in _CLAIMED:
-        yield from ("leakage_log_failure", _CLAIMED[look.status])
+        yield "claim_log_level"
     else:
         promised = kind_of(transcript.opening.mechanism["name"]).theorem
         yield from () if promised is None else (promised,)

@@ -47,7 +47,7 @@ def statement_of(transcript: Transcript) -> dict[str, Any]:
             "failure_probability": spent,
         },
         "closed": None if closed is None else closed._asdict(),
-        "attached": transcript.attached.bodies(),
+        "attached": [column.to_dict() for column in transcript.attached],
         "answers": view_of(transcript, budget.together).to_dicts(parts=True),
         "given_up": [asked.offer.question for asked in transcript.abandoned],
         "waiting": 0 if transcript.pending is None else len(transcript.pending.asked),
@@ -92,11 +92,17 @@ def limits_of(transcript: Transcript) -> Iterator[str]:
         "way, or asked a copy of the ledger or a second ledger of the same rows, knows more than "
         "is counted here."
     )
-    if any(transcript.attached):
+    brought = [each for each in transcript.attached if each.origin == "submitted"]
+    if brought:
         yield (
-            f"{plural(len(list(transcript.attached)), 'column was', 'columns were')} brought "
-            "later, and whoever brought them said that they were made without the protected rows. "
-            "That is not checked."
+            f"{plural(len(brought), 'column was', 'columns were')} brought later, and whoever "
+            "brought them said that they were made without the protected rows. That is not checked."
+        )
+    computed = len(list(transcript.attached)) - len(brought)
+    if computed:
+        yield (
+            f"{plural(computed, 'column was', 'columns were')} made with protected rows: known by "
+            "the name or digest that was declared, which nobody compares with what made them."
         )
     if not kind.private or terms.describes:
         yield "Individuals are not hidden: the answers were not made private."
