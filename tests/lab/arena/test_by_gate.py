@@ -56,7 +56,8 @@ def test_a_gate_decides_by_the_level_that_its_verdicts_leave() -> None:
     """The theorems by hand, along a path with promotions, twice: what is remembered is the same."""
     path = [Pair(25, 25), Pair(48, 2), Pair(39, 11), Pair(50, 0), Pair(0, 50), Pair(44, 6)]
     for _ in range(2):
-        deciding, symbols = GATE.start(), []
+        deciding = GATE.start()
+        symbols: list[bool] = []
         for b, c in path:
             prior = declared_gate_prior(sum(symbols), CANDIDATES)
             nats = gates_log_charge(CANDIDATES, symbols)
@@ -133,7 +134,7 @@ def test_the_experiment_has_a_row_for_each_way_and_each_world() -> None:
 
 def test_sizes_are_passed_on_or_refused() -> None:
     found = attacked("null-hill-climber", Sizes(rows=200, questions=5), Run(trials=1))
-    assert found.description.startswith("200 items, 5 candidates in a row, each other on 10 items")
+    assert found.description.startswith("200 items, 5 candidates in a row, each differing on 10")
     with pytest.raises(InvalidArgument, match="rows"):
         attacked("null-hill-climber", Sizes(rows=10), Run(trials=1))
     with pytest.raises(InvalidArgument, match="asks no mechanism"):

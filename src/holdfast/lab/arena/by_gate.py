@@ -58,8 +58,8 @@ def null_hill_climber(
     promoters: tuple[Promoter, ...] = (KeepBest(), EachTested(), gated)
     return run_entrants(
         "null hill-climber",
-        f"{rows:,} items, {candidates:,} candidates in a row, each other on {changed:,} items and "
-        "chosen after the verdicts so far: promoted or not. False: a session in which one was "
+        f"{rows:,} items, {candidates:,} candidates in a row, each differing on {changed:,} items "
+        "and chosen after the verdicts so far: promoted or not. False: a session in which one was "
         "promoted that is no better. Shown and truth: the gain seen and true of all promoted.",
         [
             Entrant(
