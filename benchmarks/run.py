@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 
 import holdfast
-from benchmarks import asking, attaching, databases, evidence, guessers, logs, planner
+from benchmarks import asking, attaching, claiming, databases, evidence, guessers, logs, planner
 
 RESULTS = Path("benchmarks/results")
 HEAD = "| what | against | seconds | ratio | at most | |\n|---|---|---|---|---|---|"
@@ -16,7 +16,7 @@ def main() -> None:
     warnings.simplefilter("ignore", holdfast.SecondLedger)  # one table stands for many here
     lines = [HEAD]
     print(HEAD, flush=True)
-    for group in (planner, guessers, attaching, logs, asking, databases, evidence):
+    for group in (planner, guessers, attaching, claiming, logs, asking, databases, evidence):
         for row in group.rows():
             lines.append(str(row))
             print(row, flush=True)

@@ -207,3 +207,9 @@ def test_progress_is_for_terminals_and_for_long_work(capsys: pytest.CaptureFixtu
         assert "work: 2 of 10" in capsys.readouterr().err
         tell(10, 10)
         assert capsys.readouterr().err.endswith("\r\033[K")
+
+
+def test_what_comes_next_can_be_run() -> None:
+    words = ("null-hill-climber", "--rows", "200", "--questions", "3", "--trials", "1")
+    said = holdfast("attack", *words).stdout
+    assert said.splitlines()[-1] == "Next: holdfast attack null-hill-climber --chart attack.png"

@@ -122,7 +122,7 @@ def _list(as_json: bool) -> None:
 
 
 def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: bool) -> None:
-    from holdfast.lab.arena.registry import attacked, usual_trials
+    from holdfast.lab.arena.registry import EXPERIMENTS, attacked, usual_trials
     from holdfast.lab.pages.tables import experiment_sheet
 
     if chart is not None:
@@ -144,7 +144,9 @@ def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: boo
         typer.echo(f"\n{_verdict(found)}")
         if chart is not None:
             typer.echo(f"Chart written to {chart}.")
-        typer.echo(f"\nNext: holdfast attack {name} --mechanism 'median noise' --chart attack.png")
+        asks = name not in EXPERIMENTS or EXPERIMENTS[name].asks
+        another = " --mechanism 'median noise'" * asks
+        typer.echo(f"\nNext: holdfast attack {name}{another} --chart attack.png")
     if not found.kept:
         sys.exit(_BROKEN)
 

@@ -9,13 +9,22 @@ from statistics import fmean
 from typing import Any, Literal
 
 from holdfast import require
-from holdfast.lab.arena.trial import Analyst, Result, Scenario, processes, run_trials
+from holdfast.lab.arena.trial import Analyst, Result, Scenario, Trial, processes, run_trials
 from holdfast.lab.arena.verdict import TrialsVerdict, verdict
 from holdfast.lab.world.holders import Holder
 from holdfast.lab.world.populations import Population
 from holdfast.mechanisms.terms import Terms
 
-__all__ = ["Cell", "Compared", "Experiment", "Reported", "Run", "run_cells"]
+__all__ = [
+    "Cell",
+    "Compared",
+    "Entrant",
+    "Experiment",
+    "Reported",
+    "Run",
+    "run_cells",
+    "run_entrants",
+]
 
 # What an experiment is about: the final score, the questions answered, or the trials broken.
 Reported = Literal["shown", "answered", "broken"]
@@ -96,6 +105,19 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True)
+class Entrant:
+    """One line to be: what is tried, and the `beta` that a promise is judged by."""
+
+    name: str
+    promises: bool
+    trial: Trial
+    beta: float
+    published: float | None = None
+    reported: Reported = "shown"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One holder to compare, with what is published of it at these sizes, if anything.
 
@@ -113,20 +135,37 @@ class Cell:
     label: str = ""
     misled: bool = False
 
+    @property
+    def entrant(self) -> Entrant:
+        """The line that it becomes."""
+        return Entrant(
+            self.label or self.holder.name,
+            self.holder.promises and not self.misled,
+            Scenario(self.population, self.holder, self.analyst, self.terms, self.train_rows),
+            1 - self.terms.confidence_level,
+            self.published,
+            self.reported,
+            self.note,
+        )
+
 
 def run_cells(name: str, description: str, cells: Sequence[Cell], run: Run) -> Experiment:
     """The table: every cell has the trials of the same seeds, so holders meet the same samples."""
+    return run_entrants(name, description, [cell.entrant for cell in cells], run)
+
+
+def run_entrants(name: str, description: str, entrants: Sequence[Entrant], run: Run) -> Experiment:
+    """The table of whatever can be tried, each in the trials of the same seeds."""
     rows = []
-    for place, cell in enumerate(cells):
-        scenario = Scenario(cell.population, cell.holder, cell.analyst, cell.terms, cell.train_rows)
+    for place, entrant in enumerate(entrants):
         results = run_trials(
-            scenario,
+            entrant.trial,
             run.trials,
             seed=run.seed,
             n_jobs=run.n_jobs,
-            progress=_shifted(run.progress, place, len(cells)),
+            progress=_shifted(run.progress, place, len(entrants)),
         )
-        rows.append(_compared(cell, results))
+        rows.append(_compared(entrant, results))
     return Experiment(name, description, tuple(rows))
 
 
@@ -138,21 +177,21 @@ def _shifted(
     return lambda done, trials: progress(place * trials + done, cells * trials)
 
 
-def _compared(cell: Cell, results: Sequence[Result]) -> Compared:
-    found = verdict(results, 1 - cell.terms.confidence_level)
+def _compared(entrant: Entrant, results: Sequence[Result]) -> Compared:
+    found = verdict(results, entrant.beta)
     finals = [result.final for result in results if result.final is not None]
     lows = [final.low for final in finals if final.low is not None]
     highs = [final.high for final in finals if final.high is not None]
     return Compared(
-        holder=cell.label or cell.holder.name,
-        promises=cell.holder.promises and not cell.misled,
+        holder=entrant.name,
+        promises=entrant.promises,
         shown=found.shown,
         truth=found.truth,
         low=fmean(lows) if lows else None,
         high=fmean(highs) if highs else None,
         holds=found.holds if found.telling else None,
         verdict=found,
-        published=cell.published,
-        reported=cell.reported,
-        note=cell.note,
+        published=entrant.published,
+        reported=entrant.reported,
+        note=entrant.note,
     )

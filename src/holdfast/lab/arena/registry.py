@@ -11,6 +11,7 @@ from typing import Any
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.by_content import twin_models
 from holdfast.lab.arena.by_description import beside_description, parities, written_votes
+from holdfast.lab.arena.by_gate import null_hill_climber
 from holdfast.lab.arena.comparison import Experiment, Run, run_cells
 from holdfast.lab.arena.experiments import (
     dependent_data,
@@ -66,7 +67,7 @@ class ExperimentKind:
             arguments["mechanism"] = sizes.mechanism
         elif sizes.mechanism != BY_BOUNDED_NOISE:
             raise InvalidArgument(
-                f"{self.name} is about described questions, whatever the mechanism; leave it out."
+                f"{self.name} asks no mechanism that could be another one; leave it out."
             )
         for what, argument in (("rows", self.rows), ("tolerance", self.tolerance)):
             value = getattr(sizes, what)
@@ -169,6 +170,15 @@ _KINDS = (
         questions="twins",
         extra=2,
         tolerance="tolerance",
+    ),
+    ExperimentKind(
+        "null-hill-climber",
+        "Candidate after candidate, none or few of them better: who promotes what is not.",
+        null_hill_climber,
+        trials=1_500,
+        questions="candidates",
+        extra=0,
+        asks=False,
     ),
 )
 

@@ -25,6 +25,7 @@ __all__ = [
     "Move",
     "Result",
     "Scenario",
+    "Trial",
     "View",
     "play",
     "processes",
@@ -204,6 +205,14 @@ def play(
     return record.result()
 
 
+class Trial(Protocol):
+    """What can be tried again and again."""
+
+    def trial(self, seed: int, number: int) -> Result:
+        """The trial of this number: the same for the same seed, wherever it is run."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """Who asks whom about what. `terms` is what the holder declares."""
@@ -226,7 +235,7 @@ class Scenario:
 
 
 def run_trials(
-    scenario: Scenario,
+    scenario: Trial,
     trials: int,
     *,
     seed: int = 0,
@@ -254,13 +263,11 @@ def processes(n_jobs: int) -> int:
     return -1 if n_jobs == -1 else require.positive_integer("n_jobs (-1: every core)", n_jobs)
 
 
-def _numbered(scenario: Scenario, seed: int, number: int) -> tuple[int, Result]:
+def _numbered(scenario: Trial, seed: int, number: int) -> tuple[int, Result]:
     return number, scenario.trial(seed, number)
 
 
-def _results(
-    scenario: Scenario, trials: int, seed: int, n_jobs: int
-) -> Iterator[tuple[int, Result]]:
+def _results(scenario: Trial, trials: int, seed: int, n_jobs: int) -> Iterator[tuple[int, Result]]:
     if n_jobs == 1:
         yield from (_numbered(scenario, seed, number) for number in range(trials))
         return

@@ -1,0 +1,210 @@
+"""Who decides whether a candidate takes the incumbent's place: Holdfast's gate, and what people do.
+
+All of them see the same counts of the protected rows: b where the candidate alone is right, c where
+the incumbent alone is. Only their yes or no is shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import NamedTuple, Protocol, cast
+
+from holdfast.data.sample import Sample
+from holdfast.data.sampling import Independent
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.claims import GATES
+from holdfast.mechanisms.mechanism import Wish
+from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.showing import more_than
+from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.walk import walk
+from holdfast.question import GRID, ColumnType, RowValue, Schema, parse_row, row_value
+from holdfast.statistics.mean import Mean
+from holdfast.theory.direct.paired import sign_test_log_p
+
+__all__ = ["Deciding", "EachTested", "Gated", "KeepBest", "Pair", "Promoter", "gate_terms"]
+
+_EVEN = 0.5  # no difference, as a fraction of [-1, 1]
+
+
+class Pair(NamedTuple):
+    """A candidate beside the incumbent: on how many rows it alone is right, and the other alone."""
+
+    b: int
+    c: int
+
+
+class Deciding(Protocol):
+    """One session with its memory."""
+
+    def promotes(self, pair: Pair) -> bool:
+        """Whether the next candidate takes the incumbent's place."""
+        ...
+
+
+class Promoter(Protocol):
+    """A way to decide, as a value."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def promises(self) -> bool:
+        """Whether it claims that all candidates it promotes are better, whoever chose them."""
+        ...
+
+    def start(self) -> Deciding: ...
+
+
+def gate_terms(rows: int, candidates: int) -> Terms:
+    """What `open(items, key=..., candidates=...)` declares, with the usual parts of what may fail.
+
+    The candidates are columns attached by their key, so that rows are not alike.
+    """
+    return Terms(
+        rows,
+        tolerance=None,
+        confidence_level=0.95,
+        questions=None,
+        sampling=Independent(),
+        described="exact",
+        described_share=0.4,
+        key="item",
+        candidates=candidates,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KeepBest:
+    """Whatever scores better on the rows is promoted."""
+
+    @property
+    def name(self) -> str:
+        return "keep the best"
+
+    @property
+    def promises(self) -> bool:
+        return False
+
+    def start(self) -> Deciding:
+        return self
+
+    def promotes(self, pair: Pair) -> bool:
+        return pair.b > pair.c
+
+
+@dataclass(frozen=True, slots=True)
+class EachTested:
+    """A candidate is promoted if its own sign test is significant, however many there are."""
+
+    level: float = 0.05
+
+    @property
+    def name(self) -> str:
+        return f"p < {self.level:g} each"
+
+    @property
+    def promises(self) -> bool:
+        return False
+
+    def start(self) -> Deciding:
+        return self
+
+    def promotes(self, pair: Pair) -> bool:
+        return sign_test_log_p(*pair) < math.log(self.level)
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """Holdfast's gate, walked as a holdout walks it; `differing` is the public share of rows.
+
+    One sabotage, for trials that must fail: without `counting` each candidate is tested as if it
+    were the only one.
+    """
+
+    terms: Terms
+    differing: float
+    counting: bool = True
+
+    @property
+    def name(self) -> str:
+        return "Holdfast gate" + ", none counted" * (not self.counting)
+
+    @property
+    def promises(self) -> bool:
+        return self.counting
+
+    @property
+    def beta(self) -> float:
+        """The probability with which anything false may be shown: the ledger's part of it."""
+        return math.exp(self.terms.log_beta)
+
+    def start(self) -> Deciding:
+        return _Gating(self, _first_standing(self))
+
+
+@dataclass(slots=True)
+class _Gating:
+    rule: Gated
+    standing: _Standing
+
+    def promotes(self, pair: Pair) -> bool:
+        shown, after = self.standing.put(pair)
+        if self.rule.counting:
+            self.standing = after
+        return shown
+
+
+@dataclass(slots=True)
+class _Standing:
+    """An account, and what followed from it: sessions with the same verdicts so far share it.
+
+    Most verdicts are *not shown*, so that thousands of sessions need few walks.
+    """
+
+    terms: Terms
+    wish: Wish
+    account: Account
+    known: dict[Pair, bool] = field(default_factory=dict)
+    after: dict[bool, _Standing] = field(default_factory=dict)
+
+    def put(self, pair: Pair) -> tuple[bool, _Standing]:
+        if pair not in self.known:
+            self.known[pair], account = self._walked(pair)
+            following = _Standing(self.terms, self.wish, account)
+            self.after.setdefault(self.known[pair], following)
+        shown = self.known[pair]
+        return shown, self.after[shown]
+
+    def _walked(self, pair: Pair) -> tuple[bool, Account]:
+        sample = cast(Sample, _Counted(self.terms.rows, pair))
+        _, (release,), account = walk(GATES, self.terms, self.account, [self.wish], sample, _noise)
+        return release.status == GATES.shown, account
+
+
+@lru_cache(maxsize=8)
+def _first_standing(rule: Gated) -> _Standing:
+    schema = Schema(dict.fromkeys(("candidate", "incumbent"), ColumnType.BOOLEAN))
+    better = Mean(row_value(parse_row("candidate - incumbent", schema)))
+    wish = Wish(better, _EVEN, (more_than(_EVEN), 1.0), gated=True, moment=rule.differing)
+    terms = rule.terms if rule.counting else replace(rule.terms, candidates=1)
+    return _Standing(terms, wish, Account())
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Rows of which two counts are known: all that a gate of a paired difference reads."""
+
+    n: int
+    pair: Pair
+
+    def sums(self, rows: Sequence[RowValue]) -> list[int]:  # noqa: ARG002 - b and c, in this order
+        return [count * GRID for count in self.pair]
+
+
+def _noise(number: int) -> Noise:
+    """A gate draws none; the door is the same for all."""
+    return Noise(bytes(32), str(number))
