@@ -139,7 +139,7 @@ def test_cost_and_plan_spend_nothing(holdout: Holdout) -> None:
 
 
 def test_a_gate_shows_a_side_or_says_nothing(holdout: Holdout) -> None:
-    said = {"question": "avg(x > -20)", "at_least": 0.5, "key": "k"}
+    said: dict[str, Any] = {"question": "avg(x > -20)", "at_least": 0.5, "key": "k"}
     told = facts_of(called(holdout, "gate", **said))
     (shown,) = told["answers"]
     assert (shown["status"], shown["low"] >= 0.5) == ("shown", True)
