@@ -67,7 +67,7 @@ class ExperimentKind:
             arguments["mechanism"] = sizes.mechanism
         elif sizes.mechanism != BY_BOUNDED_NOISE:
             raise InvalidArgument(
-                f"{self.name} asks no mechanism that could be another one; leave it out."
+                f"{self.name} is the same whatever the mechanism; leave it out."
             )
         for what, argument in (("rows", self.rows), ("tolerance", self.tolerance)):
             value = getattr(sizes, what)
