@@ -82,3 +82,8 @@ def test_all_of_the_failure_probability_shows_more() -> None:
 def test_bad_requests_get_one_sentence(request_: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidArgument, match=words):
         holdfast.plan(**request_)
+
+
+def test_a_plan_says_which_test_it_is_for() -> None:
+    said = str(holdfast.plan(rows=1_000, candidates=100, disagreement=0.05))
+    assert "independent rows that are alike, by the sign test" in said

@@ -60,7 +60,7 @@ class GatePlan:
                 f"Gates: {self.rows:,} rows, {plural(self.candidates, 'candidate')}, which differ "
                 f"from the incumbent in {percent(self.disagreement)} of the rows",
                 f"       simultaneous {percent(self.pots.confidence_level)}: with everything else "
-                "the ledger says; independent rows; proved, not in `open` yet",
+                "the ledger says; independent rows that are alike, by the sign test",
                 "",
                 f"  {'':<{names}}  smallest difference shown  gain shown in {percent(_POWER)}",
                 *(
