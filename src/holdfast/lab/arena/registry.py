@@ -66,9 +66,7 @@ class ExperimentKind:
         if self.asks:
             arguments["mechanism"] = sizes.mechanism
         elif sizes.mechanism != BY_BOUNDED_NOISE:
-            raise InvalidArgument(
-                f"{self.name} is the same whatever the mechanism; leave it out."
-            )
+            raise InvalidArgument(f"{self.name} is the same whatever the mechanism; leave it out.")
         for what, argument in (("rows", self.rows), ("tolerance", self.tolerance)):
             value = getattr(sizes, what)
             if value is None:
