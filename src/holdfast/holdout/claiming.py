@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from holdfast.described.question import DescribedQuestion
 from holdfast.errors import ToleranceTooTight
@@ -26,11 +27,12 @@ __all__ = ["ClaimGrounds", "claim_grounds", "claimed", "plays_of", "require_enou
 class ClaimGrounds:
     """What is public about claims of a question: how it is answered instead, and its spread.
 
-    `described` is the question by its description, `moment` a guess of the second moment.
+    `described` finds the question by its description, once it is needed; `moment` is a guess of
+    the second moment.
     """
 
     gated: bool = False
-    described: DescribedQuestion | None = None
+    described: Callable[[], DescribedQuestion | None] = lambda: None
     moment: float | None = None
 
     def of(self, wish: Wish) -> Wish:
@@ -43,8 +45,9 @@ def claim_grounds(desk: Desk, question: Bound, guess: Guess) -> ClaimGrounds:
     if guess.verb == "ask":
         return ClaimGrounds()
     moment = _moment(desk, question, guess)
-    described = None if guess.gated else ruled(desk, question)
-    return ClaimGrounds(guess.gated, described, moment)
+    if guess.gated:
+        return ClaimGrounds(True, moment=moment)
+    return ClaimGrounds(False, partial(ruled, desk, question), moment)
 
 
 def _moment(desk: Desk, question: Bound, guess: Guess) -> float | None:

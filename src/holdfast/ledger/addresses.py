@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from typing import Any
 
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.entries import Asked
@@ -32,13 +33,14 @@ def noise_of_batch(
     What a mechanism shares among questions (a partition, a threshold) must not depend on who asks.
     """
     all_share = {"table": fingerprint, "law": mechanism}
-    own = {
-        asked.offer.number: {"offer": asked.offer.to_dict(), "nonce": asked.nonce}
-        for asked in batch
-    }
+    own = {asked.offer.number: asked for asked in batch}
 
     def noise(number: int) -> Noise:
-        facts = canonical({**all_share, **own.get(number, {"shared": number})})
+        asked = own.get(number)
+        said: dict[str, Any] = {"shared": number}
+        if asked is not None:
+            said = {"offer": asked.offer.to_dict(), "nonce": asked.nonce}
+        facts = canonical({**all_share, **said})
         return Noise(secret, f"{_KIND} {sha256(facts.encode()).hexdigest()}")
 
     return noise

@@ -135,7 +135,7 @@ def rebuilt(
         once=once,
         side=request.side,
         verb=request.verb,
-        described=described,
+        described=lambda: described,
     )
     try:
         (joined,) = played([play], put)

@@ -40,7 +40,7 @@ def play_of(
     once: bool,
     side: Side | None = None,
     verb: Verb = "ask",
-    described: Bound | None = None,
+    described: Callable[[], Bound | None] = lambda: None,
 ) -> Play:
     """The play of any question; a guess is a number in its own unit, or with a `side` its bound.
 
@@ -50,7 +50,8 @@ def play_of(
     if verb == "gate":
         return _one_sided(question, guess, side, strictly=True)
     play = _guessed(question, guess, tolerance, once, side)
-    answered = _followed_up(play, described or (question if is_single(question) else None))
+    single = question if is_single(question) else None
+    answered = _followed_up(play, lambda: described() or single)
     return answered if verb == "ask" else _or_silent(answered, question)
 
 
@@ -68,11 +69,11 @@ def _guessed(
     return alone(_single(question), guess)
 
 
-def _followed_up(play: Play, whole: Bound | None) -> Play:
+def _followed_up(play: Play, whole_question: Callable[[], Bound | None]) -> Play:
     """The play with an answer after every claim that is refuted.
 
-    That is the answer to the `whole` question. Where it cannot be asked at once, the parts that
-    were refuted are asked. What else is refused is for the play to bear.
+    That is the answer to the whole question. Where it cannot be asked at once, the parts that were
+    refuted are asked. What else is refused is for the play to bear.
     """
     step = play.__next__
     while True:
@@ -83,6 +84,7 @@ def _followed_up(play: Play, whole: Bound | None) -> Play:
         try:
             found = list((yield due))
             refuted = [place for place, each in enumerate(found) if each.refuted]
+            whole = whole_question() if refuted else None
             if refuted and whole is None:
                 parts = [Subquestion(due[place].statistic, refuted=True) for place in refuted]
                 for place, answer in zip(refuted, (yield parts), strict=True):
