@@ -215,6 +215,8 @@ def test_rows_that_an_estimator_fails_on_are_wrong_and_nobody_is_told(opened: Op
 def test_probabilities_are_needed_where_they_are_scored(opened: Open) -> None:
     with pytest.raises(InvalidArgument, match="has no predict_proba"):
         opened(scoring="neg_log_loss").ask(LinearSVC().fit(*table(300)))
+    with pytest.raises(InvalidArgument, match="does not say of which classes"):
+        opened(scoring="neg_log_loss").ask(LogisticRegression())
 
 
 @pytest.mark.parametrize("scoring", ["balanced_accuracy", "f1", "roc_auc", "nonsense", 3])

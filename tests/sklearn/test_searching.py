@@ -134,8 +134,31 @@ def test_a_candidate_that_cannot_be_fitted_is_not_scored(holdout: ReusableHoldou
     search = HoldoutSearchCV(_Failing(), {"tag": [0, 1]}, holdout=holdout).fit(*TRAINING)
     assert search.cv_results_["status"] == ["answered", "failed"]
     assert search.cv_results_["score"][1] is None
-    with pytest.raises(InvalidArgument, match="all 2 candidates failed"):
+    with pytest.raises(InvalidArgument, match="of 2 candidates 2 could not be fitted"):
         HoldoutSearchCV(_Failing(), {"tag": [1, 2]}, holdout=holdout).fit(*TRAINING)
+    with pytest.raises(InvalidArgument, match="of 1 candidates 1 could not be fitted"):
+        HoldoutSearchCV(Copying(), {"no_such": [1]}, holdout=holdout).fit(*TRAINING)
+
+
+def test_what_says_nothing_is_no_winner(tmp_path: Path) -> None:
+    holdout = ReusableHoldout(
+        *table(4), ledger=tmp_path / "few", tolerance=0.4, scoring="neg_log_loss"
+    )
+    space = {"C": range(1, 1_000_000)}
+    search = HoldoutSearchCV(
+        LogisticRegression(), space, holdout=holdout, n_iter=2, random_state=1, share=0.001
+    )
+    with pytest.raises(InvalidArgument, match="the rows say nothing"):
+        search.fit(*TRAINING)
+
+
+def test_a_search_that_cannot_score_spends_nothing(holdout: ReusableHoldout) -> None:
+    before = holdout.holdout.budget
+    with pytest.raises(InvalidArgument, match="fitted to 2 features"):
+        HoldoutSearchCV(LogisticRegression(), {"C": [1.0]}, holdout=holdout).fit(
+            TRAINING[0][:, :2], TRAINING[1]
+        )
+    assert holdout.holdout.budget == before
 
 
 def test_the_protected_rows_are_no_training_rows(holdout: ReusableHoldout) -> None:

@@ -44,6 +44,11 @@ def require_scorable(estimator: Any, scoring: RowScoring, rows: LabelledRows) ->
             f"{who} has no {scoring.method}, which {scoring.name} needs; choose another estimator "
             "or another scoring."
         )
+    if scoring.method == "predict_proba" and not hasattr(estimator, "classes_"):
+        raise InvalidArgument(
+            f"{who} does not say of which classes its probabilities are; fit it, or give it "
+            "classes_."
+        )
     width = getattr(estimator, "n_features_in_", rows.width)
     if width != rows.width:
         raise InvalidArgument(

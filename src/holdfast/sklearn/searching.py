@@ -131,18 +131,18 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self.best_estimator_
 
     def _searched(self, X: Any, y: Any, grid: Any, places: list[int]) -> None:
-        search = self._declared(X, y, grid)
+        search: Search | None = None
         tried: list[_Tried] = []
-        best: tuple[Answer, int, Any] | None = None
+        best: tuple[float, int, Answer, Any] | None = None
         for place in places:
             params = grid[place]
-            candidate = clone(self.estimator).set_params(**params)
-            try:
-                candidate.fit(X, y)
-            except Exception:  # on rows that are not protected: one candidate less
+            candidate = self._fitted(params, X, y)
+            if candidate is None:
                 tried.append(_Tried(params, _FAILED))
                 continue
             try:
+                if search is None:  # declared before the first score, and not for nothing
+                    search = self._declared(X, y, grid)
                 answer = self._scored(search, place, candidate)
             except Refused as refusal:
                 self.refused_ = str(refusal)
@@ -150,17 +150,25 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                     raise
                 break
             tried.append(_tried(params, answer))
-            if best is None or float(answer) > float(best[0]):
-                best = (answer, len(tried) - 1, candidate)
+            if answer.value is not None and (best is None or answer.value > best[0]):
+                best = (answer.value, len(tried) - 1, answer, candidate)
         if best is None:
+            failed = sum(each.status == _FAILED for each in tried)
             raise InvalidArgument(
-                f"all {len(places):,} candidates failed when they were fitted; fit one by hand to "
-                "see why. Nothing was scored."
+                f"of {len(tried):,} candidates {failed:,} could not be fitted, and of the others "
+                "the rows say nothing; fit one by hand, or declare a smaller space."
             )
-        answer, index, candidate = best
-        self._keep(tried, index, answer)
-        if self.refit:
-            self.best_estimator_ = candidate  # it was fitted to all rows of `fit`
+        _, index, answer, winner = best
+        self._keep(tried, index, answer, winner)
+
+    def _fitted(self, params: dict[str, Any], X: Any, y: Any) -> Any | None:
+        """The candidate, fitted to rows that are not protected; None if it cannot be."""
+        try:
+            candidate = clone(self.estimator).set_params(**params).fit(X, y)
+        except Exception:  # whatever an estimator raises: one candidate less
+            return None
+        require_scorable(candidate, self.holdout.scoring, self.holdout.protected)
+        return candidate
 
     def _declared(self, X: Any, y: Any, grid: Any) -> Search:
         """The search on the ledger: the same one for the same candidates and the same rows."""
@@ -186,7 +194,6 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _scored(self, search: Search, place: int, candidate: Any) -> Answer:
         """The exact score of a candidate; who it is includes its place in this search."""
         holdout = self.holdout
-        require_scorable(candidate, holdout.scoring, holdout.protected)
         column = search.column(place)
         digest = pickled_digest(candidate, holdout.scoring.name, column) or column
         return search.score(place, holdout.computed(candidate, digest))
@@ -205,15 +212,13 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             _Tried(params, "cross-validated", float(score))
             for params, score in zip(candidates, scores, strict=True)
         ]
-        self._keep(tried, int(found.best_index_), answer)
-        if self.refit:
-            self.best_estimator_ = found.best_estimator_
+        self._keep(tried, int(found.best_index_), answer, found.best_estimator_)
 
     def _average_score(self, estimator: Any, X: Any, y: Any) -> float:
         rows = labelled_rows(X, y)
         return float(self.holdout.scoring.of_rows(estimator, rows.features, rows.labels).mean())
 
-    def _keep(self, tried: list[_Tried], index: int, answer: Answer) -> None:
+    def _keep(self, tried: list[_Tried], index: int, answer: Answer, winner: Any) -> None:
         told = [asdict(each) for each in tried]
         self.cv_results_ = {name: [each[name] for each in told] for name in _Tried.__slots__}
         self.best_index_ = index
@@ -221,8 +226,12 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.best_answer_ = answer
         self.best_score_ = tried[index].score
         self.best_interval_ = answer.interval
+        if self.refit:
+            self.best_estimator_ = winner  # it was fitted to all rows of `fit`
+        elif hasattr(self, "best_estimator_"):
+            del self.best_estimator_  # that of an earlier fit
 
 
 def _tried(params: dict[str, Any], answer: Answer) -> _Tried:
     low, high = answer.interval
-    return _Tried(params, answer.status, float(answer), low, high, answer.receipt)
+    return _Tried(params, answer.status, answer.value, low, high, answer.receipt)
