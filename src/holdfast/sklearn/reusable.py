@@ -1,0 +1,189 @@
+"""`ReusableHoldout`: rows that estimators are scored on again and again, beside a ledger.
+
+The scores of an estimator are a computed column of the holdout: who it is stands in the ledger
+before a row is read, and its scores are never compared with those of another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from holdfast.data.computed import Computed, computed
+from holdfast.errors import InvalidArgument
+from holdfast.holdout.answer import Answer
+from holdfast.sklearn.fitted import pickled_digest, require_scorable
+from holdfast.sklearn.matrix import ROW, labelled_rows
+from holdfast.sklearn.scoring import row_scoring
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from holdfast.holdout.asking import Saying
+
+__all__ = ["ReusableHoldout"]
+
+_SHORT_DIGEST = 12
+
+
+class ReusableHoldout:
+    """Protected rows of X and y; every look of an estimator at them is on the ledger.
+
+    `scoring` is accuracy, neg_log_loss, neg_brier_score, an error with `y_range`, or a function of
+    labels and predictions that gives the score of each row, with `bounds`. `candidates` is how many
+    will be gated at most, `questions` how many will be asked, as `holdfast.open` says.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        ledger: str | Path,
+        scoring: str | Callable[..., Any] = "accuracy",
+        name: str | None = None,
+        confidence_level: float = 0.95,
+        candidates: int | None = 100,
+        questions: int | None = None,
+        tolerance: float | None = None,
+        y_range: tuple[float, float] | None = None,
+        bounds: tuple[float, float] | None = None,
+        sample_weight: Any = None,
+    ) -> None:
+        from holdfast.holdout.open import open as open_holdout
+
+        if sample_weight is not None:
+            raise InvalidArgument(
+                "sample_weight is given, and what is promised is the average over rows that count "
+                "alike; leave it out, or put the weights into a scoring of your own."
+            )
+        opening: dict[str, Any] = {
+            "ledger": ledger,
+            "name": name,
+            "confidence_level": confidence_level,
+            "candidates": candidates,
+            "questions": questions,
+            "tolerance": tolerance,
+        }
+        self.protected = labelled_rows(X, y)
+        self.scoring = row_scoring(scoring, self.protected.labels, y_range, bounds)
+        self._again = {**opening, "scoring": scoring, "y_range": y_range, "bounds": bounds}
+        self.holdout = open_holdout(
+            self.protected.table(),
+            key=ROW,
+            described="off",  # all of the failure probability is for estimators
+            **opening,
+        )
+
+    def ask(self, estimator: Any, name: str | None = None, **said: Unpack[Saying]) -> Answer:
+        """The average score of a fitted estimator, with noise; `name` is what it is called."""
+        return self.holdout.ask(self.scoring.averaged(self.column(estimator, name)), **said)
+
+    def check(
+        self, estimator: Any, guess: float, name: str | None = None, **said: Unpack[Saying]
+    ) -> Answer:
+        """Is the average score about `guess`, the one of cross-validation, say?"""
+        question = self.scoring.averaged(self.column(estimator, name))
+        return self.holdout.check(question, guess=guess, **said)
+
+    def gate(
+        self, candidate: Any, incumbent: Any, min_gain: float = 0.0, *, why: str | None = None
+    ) -> Answer:
+        """Is the candidate shown to be better than the incumbent, by more than `min_gain`?"""
+        question = self._gain(candidate, incumbent)
+        return self.holdout.gate(question, at_least=min_gain, why=why)
+
+    def compare(self, candidate: Any, incumbent: Any, **said: Unpack[Saying]) -> Answer:
+        """How much more the candidate scores than the incumbent on average, with noise."""
+        return self.holdout.ask(self._gain(candidate, incumbent), **said)
+
+    def board(self) -> pl.DataFrame:
+        """What was asked of which estimators, in order, with the intervals that were given."""
+        shown = ("number", "verb", "question", "status", "value", "low", "high", "why", "receipt")
+        return self.holdout.ledger.to_polars().select(shown)
+
+    def column(self, estimator: Any, name: str | None = None) -> str:
+        """The column that has the scores of an estimator; attached unless it is there.
+
+        One that has a column is also known by its name, so that it need not be kept.
+        """
+        there = {each.name: each for each in self.holdout.columns}
+        if isinstance(estimator, str):
+            if estimator not in there:
+                raise InvalidArgument(
+                    f"no estimator was called {estimator!r} here; give the estimator, fitted."
+                )
+            return estimator
+        require_scorable(estimator, self.scoring, self.protected)
+        digest = pickled_digest(estimator, self.scoring.name)
+        if digest is None and name is None:
+            raise InvalidArgument(
+                f"{type(estimator).__name__} cannot be pickled, so that nothing tells it from "
+                "another one; say what it is called: name=."
+            )
+        if digest is None and name in there and there[name].ready:
+            raise InvalidArgument(
+                f"{name!r} was asked about before, and nothing says that this one, which cannot be "
+                "pickled, is the same; name it alone, without the estimator, or choose another "
+                "name for another one."
+            )
+        short = "" if digest is None else digest.removeprefix("sha256:")[:_SHORT_DIGEST]
+        called = name or f"{type(estimator).__name__}-{short}"
+        return self.holdout.attach(called, self.computed(estimator, digest)).name
+
+    def computed(self, estimator: Any, digest: str | None) -> Computed:
+        """The scores of an estimator as a column to attach: computed behind the door, once."""
+        function = partial(_scores, self, estimator)
+        return computed(function, columns=[ROW], bounds=self.scoring.bounds, digest=digest)
+
+    def _gain(self, candidate: Any, incumbent: Any) -> str:
+        one, other = self.column(candidate), self.column(incumbent)
+        columns = {each.name: each.column for each in self.holdout.columns}
+        if columns[one] == columns[other]:
+            raise InvalidArgument(
+                f"{one!r} and {other!r} are one estimator; compare it with another one."
+            )
+        return self.scoring.gain(one, other)
+
+    def close(self) -> None:
+        """Let go of the ledger's files; nothing is lost, and it can be opened again."""
+        self.holdout.close()
+
+    def __repr__(self) -> str:
+        return f"ReusableHoldout by {self.scoring.name} over {self.holdout!r}"
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # there is one ledger, whoever looks
+
+    def __deepcopy__(self, memo: object = None) -> Self:
+        return self
+
+    __copy__ = __deepcopy__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process it is opened again, over the same ledger."""
+        opened_by = partial(type(self), **self._again)
+        return opened_by, (self.protected.features, self.protected.labels)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _scores(holdout: ReusableHoldout, estimator: Any, frame: pl.DataFrame) -> NDArray[np.float64]:
+    """The scores of protected rows by their numbers. Only ever run behind the door."""
+    import numpy as np
+
+    places = frame[ROW].to_numpy()
+    if not len(places):
+        return np.empty(0)
+    if places.min() < 0 or places.max() >= len(holdout.protected):
+        raise IndexError("invented rows are none of the protected ones")
+    rows = holdout.protected
+    return holdout.scoring.of_rows(estimator, rows.taken(places), rows.labels[places])
