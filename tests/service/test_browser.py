@@ -56,6 +56,7 @@ def test_questions_an_error_a_refusal_and_a_token(
             return text
 
         def fits() -> bool:
+            page.wait_for_load_state()  # with its style
             found: bool = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
             return found
 
