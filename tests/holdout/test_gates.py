@@ -114,6 +114,14 @@ def test_of_a_computed_column_no_share_of_rows_is_public(holdout: Holdout) -> No
     assert found.status == "shown"
 
 
+def test_who_declares_candidates_keeps_more_for_them(tmp_path: Path) -> None:
+    table, _ = items()
+    for declared, described in (({}, "exact"), ({"candidates": 9}, "rounded")):
+        ledger = tmp_path / f"{described}.ledger"
+        with holdfast.open(table, ledger=ledger, **declared) as holdout:
+            assert holdout.opening.terms.described == described
+
+
 def test_a_gate_takes_one_bound(holdout: Holdout) -> None:
     for least, most in ((None, None), (0.1, 0.2)):
         with pytest.raises(InvalidArgument, match="gate takes one of at_most= and at_least="):

@@ -87,7 +87,8 @@ def open(
     * `questions`: how many will be asked (default: open-ended);
     * `surprises`: how many of them, at most, you expect to be refuted guesses; it sets what checks
       cost, as `plan` says, and no promise rests on it (default: a prior that learns);
-    * `candidates`: how many will be gated, at most (default: open-ended);
+    * `candidates`: how many will be gated, at most (default: open-ended; default of `described`
+      then: "rounded");
     * `confidence_level`: the probability that all intervals are true together (default 0.95);
     * `sampling`: how the rows came about (default: independent);
     * `schema`: the bounds of columns, {name: (low, high)}, and perhaps their values and weights,
@@ -322,7 +323,11 @@ def _describing(said: _Said) -> Describing:
     named = said.mechanism is not None and said.mechanism != AUTO
     if named or said.private:
         return "off"
-    return "exact" if said.declarations.key is None else "rounded"
+    later = (
+        said.declarations.key,
+        said.declarations.candidates,
+    )  # what is asked of them costs less
+    return "exact" if later == (None, None) else "rounded"
 
 
 def _mechanism_name(said: _Said) -> str | None:
