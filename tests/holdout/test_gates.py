@@ -116,9 +116,9 @@ def test_of_a_computed_column_no_share_of_rows_is_public(holdout: Holdout) -> No
 
 def test_who_declares_candidates_keeps_more_for_them(tmp_path: Path) -> None:
     table, _ = items()
-    for declared, described in (({}, "exact"), ({"candidates": 9}, "rounded")):
+    for candidates, described in ((None, "exact"), (9, "rounded")):
         ledger = tmp_path / f"{described}.ledger"
-        with holdfast.open(table, ledger=ledger, **declared) as holdout:
+        with holdfast.open(table, ledger=ledger, candidates=candidates) as holdout:
             assert holdout.opening.terms.described == described
 
 
