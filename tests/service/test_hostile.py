@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -209,7 +210,7 @@ def test_a_ledger_that_was_tampered_with(
 ) -> None:
 
     sent(client, b'{"question": "avg(late)"}', ada)
-    with sqlite3.connect(service.folder.ledger("flights")) as connection:
+    with closing(sqlite3.connect(service.folder.ledger("flights"))) as file, file as connection:
         connection.execute("UPDATE entries SET text = replace(text, 'avg', 'sum') WHERE seq = 2")
         connection.execute("DELETE FROM checkpoint")
     service.close()

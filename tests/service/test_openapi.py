@@ -22,7 +22,6 @@ def served(tmp_path: Path) -> Iterator[Service]:
     service.close()
 
 
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <sqlite3.Connection")  # let go of late
 def test_requests_made_up_from_the_description(served: Service) -> None:
     custodian = bearer(served, "cy", "custodian")
     described = schemathesis.openapi.from_asgi("/openapi.json", app_of(served))

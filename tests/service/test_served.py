@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections import Counter
 from collections.abc import Awaitable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -44,6 +47,23 @@ def at_once(service: Service, calls: list[Awaitable[Any]]) -> list[Any]:
     finally:
         loop.close()
         store.close()
+
+
+def test_two_first_requests_find_one_data_set(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, both = service.tokens.create("cy", "custodian").token, threading.Barrier(2)
+
+    def slowly(*arguments: Any, **settings: Any) -> Served:
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.2)
+        return Served(*arguments, **settings)
+
+    monkeypatch.setattr("holdfast.service.service.Served", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda _: service.served("flights", token), range(2)))
+    service.close()
+    assert found[0] is found[1]
 
 
 def test_those_who_wait_are_one_batch(service: Service, served: Served) -> None:

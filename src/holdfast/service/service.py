@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,7 @@ class Service:
         default_factory=lambda: Attempts(_MOST_FROM_ONE_PLACE, _WINDOW, time.monotonic)
     )
     _served: dict[str, Served] = field(default_factory=dict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def of(cls, path: Path, settings: Settings | None = None) -> Service:
@@ -51,14 +53,15 @@ class Service:
             raise rejection(403, f"the token is for the data set {token.dataset!r} alone.")
         if name not in self.folder.names:
             raise rejection(404, "there is no data set of this name.")
-        if name not in self._served:
-            settings = self.settings
-            self._served[name] = Served(
-                self.folder.ledger(name),
-                patience=settings.patience,
-                most_waiting=settings.most_waiting,
-            )
-        return self._served[name]
+        with self._guard:  # requests that find nobody serving it yet come in several threads
+            if name not in self._served:
+                settings = self.settings
+                self._served[name] = Served(
+                    self.folder.ledger(name),
+                    patience=settings.patience,
+                    most_waiting=settings.most_waiting,
+                )
+            return self._served[name]
 
     def require_scope(self, token: Token, dataset: str | None) -> None:
         """Refuse tokens for more data sets than one's own, or for none that there is."""
