@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench attacks docs widths lock clean
+.PHONY: demo test lint spark bench attacks docs widths lock clean
 
 demo: $(STAMP)
 	$(BIN)/python -m examples.demo
@@ -16,6 +16,10 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Spark is large and needs Java 17; tests of tables in Spark are skipped without it.
+spark: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-spark.lock
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.run
@@ -32,14 +36,15 @@ docs: $(STAMP)
 widths: $(STAMP)
 	$(BIN)/python -m benchmarks.widths
 
-# The lock names versions and hashes, and no registry.
-EXTRAS := charts data duckdb evals lab mcp postgres serve sklearn dev
+# The locks name versions and hashes, and no registry.
+EXTRAS := charts data docs duckdb evals lab mcp mlflow optuna postgres serve sklearn dev
+COMPILE := $(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes \
+  --no-annotate --no-header
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/pip install --quiet uv
-	$(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes \
-	  --no-annotate --no-header $(foreach extra,$(EXTRAS),--extra $(extra)) \
-	  --output-file requirements.lock pyproject.toml
+	$(COMPILE) $(foreach extra,$(EXTRAS),--extra $(extra)) --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra spark --constraint requirements.lock --output-file requirements-spark.lock pyproject.toml
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Holdfast needs Python 3.11 or later; this is %d.%d. Try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
