@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -84,6 +87,32 @@ def test_answers_in_mlflow(
         f"{name}/status": "answered",
         f"{name}/receipt": answer.receipt,
     }
+
+
+_IN_MLFLOW = """
+import json, mlflow
+from holdfast.trackers import mlflow_tracker
+told = {"question": "avg(late)", "status": "answered", "receipt": "r1"}
+mlflow_tracker()(told | {"name": "late (JFK)", "value": 0.25, "low": 0.125, "high": 0.5})
+run = mlflow.get_run(mlflow.active_run().info.run_id).data
+print(json.dumps([run.metrics, {k: v for k, v in run.tags.items() if "JFK" in k}]))
+"""
+
+
+def test_the_real_mlflow_takes_it(tmp_path: Path) -> None:
+    pytest.importorskip("mlflow", reason="mlflow-skinny is not installed")
+    own = {"MLFLOW_TRACKING_URI": str(tmp_path / "runs"), "MLFLOW_DISABLE_TELEMETRY": "true"}
+    done = subprocess.run(
+        [sys.executable, "-c", _IN_MLFLOW],
+        env={**os.environ, **own, "MLFLOW_ALLOW_FILE_STORE": "true"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    metrics, tags = json.loads(done.stdout.splitlines()[-1])
+    assert metrics == {"late _JFK_/value": 0.25, "late _JFK_/low": 0.125, "late _JFK_/high": 0.5}
+    assert tags["late _JFK_/receipt"] == "r1"
 
 
 def test_what_says_nothing_gets_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
