@@ -124,7 +124,7 @@ def test_columns_are_brought(remote: ServedHoldout) -> None:
     assert again == made
     answer = remote.ask(holdfast.accuracy("v1", "late"), tolerance=0.2)
     assert isinstance(answer, holdfast.Answer)
-    with pytest.raises(InvalidArgument, match="values is a text"):
+    with pytest.raises(InvalidArgument, match="cannot be read"):
         remote.attach("v2", "predictions.csv")
     with pytest.raises(InvalidArgument, match="is taken"):
         remote.attach("v1", [0] * ROWS)

@@ -125,10 +125,11 @@ def test_every_example_of_the_page_works(running: Running, folder: Path) -> None
     assert made.returncode == 0, made.stderr
     token = json.loads(made.stdout)["token"]
     script = "set -e\n" + "\n".join(blocks).replace("curl ", "curl --retry 9 --retry-connrefused ")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # with holdfast
     done = subprocess.run(
         ["sh", "-c", script],
         cwd=folder,
-        env={**os.environ, "HOLDFAST": running.url, "TOKEN": token},
+        env={**os.environ, "HOLDFAST": running.url, "TOKEN": token, "PATH": path},
         capture_output=True,
         text=True,
         check=False,

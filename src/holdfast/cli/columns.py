@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from holdfast.cli.app import Json, app, read_bounds, show_json
-from holdfast.cli.ledgers import Data, Name, TableName, looked_at, opened, resumed
+from holdfast.cli.elsewhere import again, anywhere, require_here, served, with_rows
+from holdfast.cli.ledgers import Data, Name, TableName, looked_at, resumed
 from holdfast.question.text import identifier
 
 __all__ = ["attach", "columns", "promote"]
 
 
 @app.command(epilog="Example: holdfast attach reviews v7 predictions.csv --value predicted")
+@anywhere
 def attach(
     name: Name,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="What questions call it.")],
@@ -53,24 +55,18 @@ def attach(
     columns, such as scores of labels, have a --digest of what made them and --bounds: they are
     known by it, and never by their content.
     """
-    declared = read_bounds(bounds)
-    holdout = opened(name, data, table, None)
-    found = holdout.attach(
-        column,
-        file,
-        key=key,
-        value=value,
-        bounds=declared,
-        missing=missing,
-        digest=digest,
-        by=by,
+    require_here({"--digest": digest, "--by": by})
+    said: dict[str, Any] = {"key": key, "value": value, "bounds": read_bounds(bounds)}
+    said |= (
+        {"missing": missing} | ({"digest": digest} if digest else {}) | ({"by": by} if by else {})
     )
+    found = with_rows(name, data, table).attach(column, file, **said)
     if as_json:
         show_json(found.to_dict())
         return
     question = f"avg({identifier(found.name)} is not null)"
     typer.echo(f"Attached {found}.")
-    typer.echo(f"\nNext: holdfast ask {quote(name)} {quote(question)}, or about its values")
+    typer.echo(f"\nNext: holdfast ask {again(name)} {quote(question)}, or about its values")
 
 
 @app.command(epilog="Example: holdfast promote reviews v7 --why 'shown to be better'")
@@ -95,10 +91,15 @@ def promote(
 
 
 @app.command(epilog="Example: holdfast columns reviews")
+@anywhere
 def columns(name: Name, as_json: Json = False) -> None:
     """The columns that were attached, and which one is the incumbent."""
-    with looked_at(name) as transcript:
-        found, incumbent = list(transcript.attached), transcript.attached.incumbent
+    there, incumbent = served(name), None
+    if there is None:
+        with looked_at(name) as transcript:
+            found, incumbent = list(transcript.attached), transcript.attached.incumbent
+    else:
+        found = there.columns
     if as_json:
         last = None if incumbent is None else incumbent.to_dict()
         show_json({"columns": [column.to_dict() for column in found], "incumbent": last})
@@ -109,4 +110,4 @@ def columns(name: Name, as_json: Json = False) -> None:
         typer.echo("No column has been attached.")
     if incumbent is not None:
         typer.echo(f"The incumbent is {incumbent}.")
-    typer.echo(f"\nNext: holdfast attach {quote(name)} COLUMN FILE")
+    typer.echo(f"\nNext: holdfast attach {again(name)} COLUMN FILE")

@@ -12,6 +12,7 @@ import typer
 
 from holdfast import require
 from holdfast.cli.app import Json, app, show_json
+from holdfast.cli.elsewhere import again, anywhere, require_here, served
 from holdfast.cli.ledgers import (
     Data,
     Name,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from holdfast.data.sample import Sample
     from holdfast.ledger.records import LedgerHome
     from holdfast.ledger.retraced import Finding
+    from holdfast.service.client import ServedHoldout
 
 __all__ = ["AUDIT_FAILED", "audit", "budget", "certificate", "ledger"]
 
@@ -38,19 +40,25 @@ AUDIT_FAILED = 4
 
 
 @app.command(epilog="Example: holdfast budget flights")
+@anywhere
 def budget(name: Name, as_json: Json = False) -> None:
     """What is left, and what is promised."""
     from holdfast.holdout.budget import budget_of
 
-    with looked_at(name) as transcript:
-        left = budget_of(transcript)
+    there = served(name)
+    if there is None:
+        with looked_at(name) as transcript:
+            left = budget_of(transcript)
+    else:
+        left = there.budget
     if as_json:
         show_json(left.to_dict())
     else:
-        typer.echo(f"{left}\n\nNext: holdfast ledger {quote(name)}")
+        typer.echo(f"{left}\n\nNext: holdfast ledger {again(name)}")
 
 
 @app.command(epilog="Example: holdfast ledger flights --output answers.csv")
+@anywhere
 def ledger(
     name: Name,
     onward: Annotated[
@@ -84,16 +92,22 @@ def ledger(
     if onward:
         _move(name, onward, as_json)
         return
-    with looked_at(name) as transcript:
-        view = view_of(transcript, budget_of(transcript).together)
-        text = explanation(transcript) if explain else view.to_text(parts=parts)
+    require_here({"--explain": explain})
+    there = served(name)
+    if there is None:
+        with looked_at(name) as transcript:
+            view = view_of(transcript, budget_of(transcript).together)
+            text = explanation(transcript) if explain else view.to_text(parts=parts)
+    else:
+        view = there.ledger
+        text = view.to_text(parts=parts)
     if output is not None:
         _write(view.to_polars(parts=parts), require.file("output", output))
     if as_json:
         show_json(view.to_dicts(parts=parts))
         return
     typer.echo(text)
-    typer.echo(f"\nWritten to {output}." if output else f"\nNext: holdfast audit {quote(name)}")
+    typer.echo(f"\nWritten to {output}." if output else f"\nNext: holdfast audit {again(name)}")
 
 
 def _move(word: str, places: Sequence[str], as_json: bool) -> None:
@@ -134,6 +148,7 @@ def _write(frame: Any, path: Path) -> None:
 
 
 @app.command(epilog="Example: holdfast audit flights")
+@anywhere
 def audit(
     name: Annotated[
         str,
@@ -151,9 +166,13 @@ def audit(
     """
     from holdfast.certificate.checking import is_certificate
 
-    path = ledger_path(name)
+    require_here({"--data": data, "--table": table})
+    there = served(name)
+    path = ledger_path(name) if there is None else None
     copied = isinstance(path, Path) and is_certificate(path)
-    if isinstance(path, Path) and copied:
+    if there is not None:
+        findings, passed_over = _of_service(there)
+    elif isinstance(path, Path) and copied:
         findings, passed_over = _of_certificate(path, data)
     else:
         findings, passed_over = _of_ledger(name, data, table)
@@ -170,7 +189,7 @@ def audit(
             typer.echo(f"skip    {what}: {passed_over[what]}")
         typer.echo(f"\n{_verdict(findings, skipped, 'certificate' if copied else 'ledger')}")
         if fine and not copied:
-            typer.echo(f"\nNext: holdfast certificate {quote(name)} --output reuse.html")
+            typer.echo(f"\nNext: holdfast certificate {again(name)} --output reuse.html")
     if not fine:
         sys.exit(AUDIT_FAILED)
 
@@ -194,6 +213,15 @@ def _of_ledger(
         progress("entries audited"),
     )
     return findings, {"seal": unsealed, "data": skipped}
+
+
+def _of_service(there: ServedHoldout) -> tuple[list[Finding], dict[str, str | None]]:
+    """What the service finds, and why it does not look at the data."""
+    from holdfast.ledger.retraced import Finding
+
+    found = there.audit()
+    unread = None if found["data_compared"] else "the service does not know where it is."
+    return [Finding(**each) for each in found["findings"]], {"seal": None, "data": unread}
 
 
 def _of_certificate(path: Path, data: str | None) -> tuple[list[Finding], dict[str, str | None]]:
@@ -243,6 +271,7 @@ def _known_of(home: LedgerHome, data: str | None) -> tuple[str | None, str | Non
 
 
 @app.command(epilog="Example: holdfast certificate flights --output reuse.html")
+@anywhere
 def certificate(
     name: Name,
     output: Annotated[
@@ -261,6 +290,11 @@ def certificate(
     from holdfast.certificate.certificate import certified
     from holdfast.ledger.reader import look
 
+    there = served(name)
+    if there is not None:
+        there.certificate(output)
+        show_json({"output": output}) if as_json else typer.echo(f"Written to {output}.")
+        return
     with look(ledger_path(name)) as reader:
         found = certified(reader.news, output)
     if reader.unchecked is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from holdfast.cli.app import Json, app, read_bounds, read_number, show_json
+from holdfast.cli.elsewhere import again, anywhere, require_here, served, with_rows
 from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
 from holdfast.errors import InvalidArgument
 from holdfast.statistics import call
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
     from holdfast.holdout.distribution import Distribution
     from holdfast.holdout.groups import Groups
-    from holdfast.holdout.holdout import Holdout
 
 __all__ = ["NOT_SHOWN", "ask", "check", "gate"]
 
@@ -67,6 +66,7 @@ _HalfWidth = Annotated[
     f'Statistics: {", ".join(["avg", *call.__all__])}; add "where ..." for rows like these.',
     epilog="Example: holdfast ask flights \"avg(arr_delay > 15) where origin = 'JFK'\"",
 )
+@anywhere
 def ask(
     name: Name,
     question: _QuestionText,
@@ -103,20 +103,21 @@ def ask(
     from holdfast.statistics.asked import question_of
 
     asked = question_of(question, where=where, by=by, bounds=read_bounds(bounds), better=better)
-    wanted = _wanted(tolerance, half_width)
+    require_here({"--train": train, "--guesser": guesser, "--discover": discover, "--top": top})
+    wanted = _wanted(tolerance, half_width) | ({"discover": True} if discover else {})
     if dry_run:
-        known = resumed(name, train, guesser)
-        _show_cost(known, asked, as_json, discover=discover, **wanted)
+        _show_cost(served(name) or resumed(name, train, guesser), asked, as_json, **wanted)
         return
-    largest: Any = read_number("top", top)
-    holdout = opened(name, data, table, train, guesser)
-    found = holdout.ask(asked, why=why, discover=discover, top=largest, **wanted)
-    _show(name, found, as_json)
+    if top is not None:
+        wanted["top"] = read_number("top", top)
+    holdout = with_rows(name, data, table, train, guesser)
+    _show(name, holdout.ask(asked, why=why, **wanted), as_json)
 
 
 @app.command(
-    epilog='Example: holdfast check flights "avg(arr_delay > 15)" --guess 0.237 --why "baseline"'
+    epilog='Example: holdfast check flights "avg(arr_delay > 15)" --guess 0.237 --why "baseline"',
 )
+@anywhere
 def check(
     name: Name,
     question: _QuestionText,
@@ -159,17 +160,19 @@ def check(
         "at_most": read_number("at_most", at_most),
         "at_least": read_number("at_least", at_least),
     }
+    require_here({"--guess-from": guess_from})
     wanted = _wanted(tolerance, half_width)
     if dry_run:
-        _show_cost(resumed(name), asked, as_json, **wanted, **claim)
+        _show_cost(served(name) or resumed(name), asked, as_json, **wanted, **claim)
         return
-    holdout = opened(name, data, table)
+    holdout = with_rows(name, data, table)
     _show(name, holdout.check(asked, why=why, **wanted, **claim), as_json)
 
 
 @app.command(
-    epilog='Example: holdfast gate reviews "difference(v7 = label, v6 = label)" --at-least 0'
+    epilog='Example: holdfast gate reviews "difference(v7 = label, v6 = label)" --at-least 0',
 )
+@anywhere
 def gate(
     name: Name,
     question: Annotated[
@@ -278,9 +281,9 @@ def gate(
                 "--at-least and --at-most are for questions; of a file of scores say --min-gain or "
                 "--no-worse-than."
             )
-        holdout = opened(name, data, table)
+        require_here({"a file of scores": True})
         shown = gate_scores(
-            holdout,
+            opened(name, data, table),
             said,
             bounds,
             where,
@@ -302,11 +305,13 @@ def gate(
         "at_most": read_number("at_most", at_most),
         "at_least": read_number("at_least", at_least),
     }
+    require_here({"--differing": differing})
     if dry_run:
-        _show_cost(resumed(name), asked, as_json, gate=True, **claim)
+        _show_cost(served(name) or resumed(name), asked, as_json, gate=True, **claim)
         return
-    share: Any = read_number("differing", differing)
-    found = opened(name, data, table).gate(asked, why=why, differing=share, **claim)
+    if differing is not None:
+        claim["differing"] = read_number("differing", differing)
+    found = with_rows(name, data, table).gate(asked, why=why, **claim)
     _show(name, found, as_json)
     if found.recorded.status != "shown":
         raise typer.Exit(NOT_SHOWN)
@@ -320,7 +325,7 @@ def _wanted(tolerance: str | None, half_width: str | None) -> dict[str, Any]:
     }
 
 
-def _show_cost(holdout: Holdout, asked: Any, as_json: bool, **said: Any) -> None:
+def _show_cost(holdout: Any, asked: Any, as_json: bool, **said: Any) -> None:
     cost = holdout.cost(asked, **said)
     if as_json:
         show_json(cost.to_dict())
@@ -337,4 +342,4 @@ def _show(name: str, found: Answer | Groups | Distribution, as_json: bool) -> No
         show_json(found.to_dict() if isinstance(found, Answer) else found.to_dicts())
         return
     typer.echo(f"{found.question}\n  {found}" if one else str(found))
-    typer.echo(f"\nNext: holdfast budget {quote(name)}")
+    typer.echo(f"\nNext: holdfast budget {again(name)}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack, overload
 from urllib.parse import quote
 
@@ -55,14 +56,20 @@ def connect(
         require.positive("timeout", timeout),
         require.integer_at_least("retries", retries, 0),
     )
-    if name is None:
-        known = [each["name"] for each in sender.get("/datasets")["datasets"]]
-        if len(known) != 1:
-            raise InvalidArgument(
-                f"the token is for {len(known)} data sets ({', '.join(known)}); say which: name=."
-            )
-        (name,) = known
-    return ServedHoldout(sender, require.text("name", name))
+    try:
+        return ServedHoldout(sender, require.text("name", name or _only_one(sender)))
+    except BaseException:
+        sender.close()
+        raise
+
+
+def _only_one(sender: Sender) -> str:
+    known = [each["name"] for each in sender.get("/datasets")["datasets"]]
+    if len(known) != 1:
+        raise InvalidArgument(
+            f"the token is for {len(known)} data sets ({', '.join(known)}); say which: name=."
+        )
+    return str(known[0])
 
 
 class ServedHoldout:
@@ -110,19 +117,27 @@ class ServedHoldout:
     def attach(
         self,
         name: str,
-        values: Mapping[Any, Any] | Iterable[Any],
+        values: Mapping[Any, Any] | Iterable[Any] | str | Path,
         *,
+        key: str | None = None,
+        value: str | None = None,
         bounds: tuple[float, float] | None = None,
         missing: str = "refuse",
     ) -> AttachedColumn:
         """Values that arrive later, made without protected columns, as a column of questions.
 
-        `values` is a mapping from keys to values, or a list in the order of keys.
+        `values` is a mapping from keys to values, a list in the order of keys, or a CSV, Parquet or
+        JSONL file with a column of keys (`key`) and one of values (`value`).
         """
-        if isinstance(values, str | bytes):
-            raise InvalidArgument(
-                "values is a text; send a mapping from keys to values, or a list."
-            )
+        if isinstance(values, str | Path):
+            file = require.file("values", values)
+            low, high = (None, None) if bounds is None else bounds
+            said: dict[str, Any] = {"name": name, "key": key, "value": value, "missing": missing}
+            said |= {"low": low, "high": high}
+            sent = self._sender.upload(f"{self._path}/columns/file", said, file, self._key())
+            return AttachedColumn.read(sent)
+        if not (key is value is None):
+            raise InvalidArgument("key and value name columns of a file; leave them out here.")
         body: dict[str, Any] = {"name": name, "missing": missing, "bounds": bounds}
         if isinstance(values, Mapping):
             body |= {"keys": list(values.keys()), "values": list(values.values())}
@@ -235,6 +250,19 @@ class ServedHoldout:
         """Checks chosen together; `guesses` are as many numbers."""
         said = {"why": why, "tolerance": tolerance, "half_width": half_width}
         return self._put_many(questions, {**said, "guesses": list(guesses)}, key)
+
+    def audit(self) -> dict[str, Any]:
+        """What an audit finds there: the chain, every interval, the data. For custodians."""
+        return self._sender.get(f"{self._path}/audit")
+
+    def certificate(self, output: str | Path) -> Path:
+        """Write what was promised and answered to an .html or .json file. For custodians."""
+        path = require.file("output", output)
+        form = path.suffix.lower().removeprefix(".")
+        if form not in ("html", "json"):
+            raise InvalidArgument(f"output is {str(path)!r}; its name must end in .html or .json.")
+        path.write_text(self._sender.text(f"{self._path}/certificate", form=form), "utf-8")
+        return path
 
     def close(self) -> None:
         """Let go of the connection."""

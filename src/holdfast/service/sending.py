@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import secrets
 import threading
 import time
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -33,7 +35,7 @@ class Sender:
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
         """What is told at an address."""
-        return self._sent("GET", path, None, {}, query)
+        return self._read(*self._sent("GET", path, None, {}, query))
 
     def post(self, path: str, body: dict[str, Any], key: str, **query: Any) -> dict[str, Any]:
         """What is told to a call; with its key it can be made again."""
@@ -44,7 +46,38 @@ class Sender:
             raise InvalidArgument(
                 f"what is sent must be plain numbers and texts: {error}."
             ) from None
-        return self._sent("POST", path, content, {"Idempotency-Key": key}, query)
+        headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
+        return self._read(*self._sent("POST", path, content, headers, query))
+
+    def upload(self, path: str, said: dict[str, Any], file: Path, key: str) -> dict[str, Any]:
+        """What is told to a file that is sent, with what is said of it."""
+        border = secrets.token_hex(16)
+        kept = {name: value for name, value in said.items() if value is not None}
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise InvalidArgument(
+                f"the file {str(file)!r} cannot be read: {error.strerror}."
+            ) from None
+        fields = [
+            f'--{border}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+            for name, value in kept.items()
+        ]
+        head = f'--{border}\r\nContent-Disposition: form-data; name="file"; '
+        head += f'filename="values{file.suffix}"\r\n\r\n'
+        body = "".join([*fields, head]).encode() + content + f"\r\n--{border}--\r\n".encode()
+        headers = {
+            "Idempotency-Key": key,
+            "Content-Type": f"multipart/form-data; boundary={border}",
+        }
+        return self._read(*self._sent("POST", path, body, headers, {}))
+
+    def text(self, path: str, **query: Any) -> str:
+        """A page or file as it is."""
+        status, text = self._sent("GET", path, None, {}, query)
+        if status >= 400:
+            self._read(status, text)
+        return text.decode()
 
     def close(self) -> None:
         """Let go of all connections; the next call makes a new one."""
@@ -59,12 +92,11 @@ class Sender:
         content: bytes | None,
         headers: dict[str, str],
         query: dict[str, Any],
-    ) -> dict[str, Any]:
+    ) -> tuple[int, bytes]:
+        """The status and the text of a reply; asked for again where it was lost."""
         words = {name: str(value).lower() for name, value in query.items()}
         address = f"{self._base}{path}{'?' if words else ''}{urlencode(words)}"
         headers = {**headers, "Authorization": f"Bearer {self._token}"}
-        if content is not None:
-            headers["Content-Type"] = "application/json"
         for attempt in range(self._retries + 1):
             last = attempt == self._retries
             try:
@@ -80,7 +112,7 @@ class Sender:
                 wait = _pause(attempt)
             else:
                 if last or reply.status not in _AGAIN or not _passes(text):
-                    return self._read(reply.status, text)
+                    return reply.status, text
                 wait = float(reply.headers.get("Retry-After") or _pause(attempt))
             time.sleep(min(wait, _LONGEST_WAIT))
         raise ServiceUnavailable(f"the service at {self.url} cannot be reached.")
