@@ -130,7 +130,9 @@ def recording(claims: Claims, path: Sequence[bool], monkeypatch: pytest.MonkeyPa
 
         return showing
 
-    def showings(_terms: Terms, questions: Sequence[Statistic], _sample: Sample) -> list[Showing]:
+    def showings(
+        _terms: Terms, questions: Sequence[Statistic], _alike: Sequence[bool], _sample: Sample
+    ) -> list[Showing]:
         return [at(place) for place in range(len(questions))]
 
     monkeypatch.setattr("holdfast.mechanisms.claims.showings", showings)

@@ -115,7 +115,8 @@ def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
         bits = ground.prior.of(question).best
     except NotDescribed:
         return None
-    look = _look(question, uses, ground)
+    columns = {column for use in uses for column in use.part.columns}
+    look = _look(question, uses, ground.about(columns))
     if look is None:
         return None
     return DescribedQuestion(question, look, bits, uses[0].turned)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import altair
 
     from holdfast.certificate.certificate import ReuseCertificate
+    from holdfast.data.computed import ScoreBounds
     from holdfast.holdout.stability import Stability
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import LedgerView
@@ -97,7 +98,7 @@ class Holdout(Verbs):
         *,
         key: str | None = None,
         value: str | None = None,
-        bounds: tuple[float, float] | None = None,
+        bounds: ScoreBounds | None = None,
         missing: str = "refuse",
         digest: str | None = None,
         by: str | None = None,
@@ -107,7 +108,8 @@ class Holdout(Verbs):
         `values` is a mapping, a Series, a table or a file with keys, or a list in the order of
         keys; `key` and `value` name the columns of a table. Made without protected columns, they
         are known by their content. What is made with them is known by what is declared: a
-        `holdfast.computed` function, or values with a `digest` of what made them, and bounds.
+        `holdfast.computed` function, or values with a `digest` of what made them, and bounds
+        (`bool`: they are true or false).
         """
         how = Bringing(Fields(name, key, value), bounds, missing, digest)
         return attach_column(self._desk, values, how, by)

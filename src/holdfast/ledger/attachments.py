@@ -7,7 +7,7 @@ that needs the ledger's secret. `promote/1` names the column that others are com
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias, get_args
@@ -50,6 +50,8 @@ class AttachedColumn:
     *Submitted* values were made without protected columns, and their `digest`, of keys, values and
     type, is who they are. *Computed* ones were made with them: who they are is the digest that was
     declared, or else the name, and never the values; those are there once they are `kept`.
+    `keyless` tells that one program made them for all rows alike, each from its row and whatever
+    its key; submitted ones were chosen for their keys.
     """
 
     name: str
@@ -60,6 +62,7 @@ class AttachedColumn:
     bounds: Range | None
     at: str
     by: str | None
+    keyless: bool = False
     kept: ValuesKept | None = None
 
     @property
@@ -91,8 +94,8 @@ class AttachedColumn:
 
     def is_same(self, other: AttachedColumn) -> bool:
         """Whether it is the same column, whoever attached it and under whatever name."""
-        facts = (self.identity, self.type, self.bounds)
-        return facts == (other.identity, other.type, other.bounds)
+        facts = (self.identity, self.type, self.bounds, self.keyless)
+        return facts == (other.identity, other.type, other.bounds, other.keyless)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -113,6 +116,8 @@ class AttachedColumn:
             raise ValueError(f"columns that are {plain['origin']!r}")
         if not plain["digest"] and (plain["origin"], plain["digest"]) != ("computed", None):
             raise ValueError("a column without a digest")
+        if plain["keyless"] and plain["origin"] == "submitted":
+            raise ValueError("values that were chosen for their keys, and are not")
         bounds = None if body["bounds"] is None else bounds_pair(body["bounds"])
         return cls(**{**plain, "type": ColumnType(body["type"]), "bounds": bounds})
 
@@ -249,6 +254,13 @@ class Attachments:
     def among(self, columns: Iterable[str]) -> list[AttachedColumn]:
         """Those of the columns that were attached."""
         return [self.columns[name] for name in sorted(set(columns)) if name in self.columns]
+
+    def keyless(self, key: str | None, columns: Collection[str]) -> bool:
+        """Whether none of the columns has values that were made for single keys, nor is the key.
+
+        This is what decides, for every question and verb, whether rows that are alike stay so.
+        """
+        return key not in columns and all(each.keyless for each in self.among(columns))
 
     def nonce_of(self, columns: Iterable[str]) -> str | None:
         """What the noise of a question about these columns must depend on, beside its text.

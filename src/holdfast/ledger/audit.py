@@ -31,6 +31,7 @@ from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import Asked, Opening, Recorded, Request
 from holdfast.ledger.filing import FiledPlace, Kept, place_of
 from holdfast.ledger.identity import has_shape, keyed_print
+from holdfast.ledger.informed import informed
 from holdfast.ledger.past import checkpoint_of
 from holdfast.ledger.reader import Reader, look
 from holdfast.ledger.recording import Pending, reading_entry
@@ -41,6 +42,7 @@ from holdfast.ledger.wholes import rebuilt, whole
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.known import known_variance
@@ -276,18 +278,11 @@ def _offer_fault(
 def _made_again(
     transcript: Transcript, pending: Pending, statistics: list[Statistic]
 ) -> list[Offer]:
+    terms, account = transcript.terms, transcript.account
     wishes = [
-        Wish(
-            statistic,
-            transcript.terms.half_width if asked.offer.tolerance is None else asked.offer.tolerance,
-            asked.offer.claim,
-            asked.offer.guess,
-            known_variance(statistic, transcript.by_question),
-            moment=None if asked.offer.prior is None else (asked.offer.extra or {}).get("moment"),
-        )
+        informed(transcript, _wish_of(asked.offer, statistic, terms))
         for asked, statistic in zip(pending.asked, statistics, strict=True)
     ]
-    terms, account = transcript.terms, transcript.account
     late = transcript.dictionaries.of(pending.mechanism.name)
     if pending.mechanism is not transcript.describing and (late is None or not late.is_last):
         account.require_open()
@@ -296,6 +291,13 @@ def _made_again(
     except Refused:  # another machine's logarithms may have made the half-width a little smaller
         wider = [replace(wish, tolerance=wish.tolerance * (1 + CLOSE)) for wish in wishes]
         return pending.mechanism.offer(terms, account, wider)
+
+
+def _wish_of(offer: Offer, statistic: Statistic, terms: Terms) -> Wish:
+    """What an offer says that the analyst wanted."""
+    tolerance = terms.half_width if offer.tolerance is None else offer.tolerance
+    moment = None if offer.prior is None else (offer.extra or {}).get("moment")
+    return Wish(statistic, tolerance, offer.claim, offer.guess, moment=moment)
 
 
 def difference_of(offer: Offer, again: Offer) -> str | None:

@@ -112,9 +112,13 @@ class Claims:
                     offered,
                     number=account.looks + place + 1,
                     worst_charge=worst,
-                    radius=reach_of_test(terms, wish.question, lowest, wish.moment),
+                    radius=reach_of_test(terms, wish, lowest),
                     prior=prior,
-                    extra={"standing": asdict(start), "moment": wish.moment},
+                    extra={
+                        "standing": asdict(start),
+                        "moment": wish.moment,
+                        "alike": wish.of_alike_rows(terms),
+                    },
                 )
             )
             before = before.after(confirmed_log_charge(prior), expected=True)
@@ -137,7 +141,8 @@ class Claims:
         sample: Sample,
         noise: Callable[[int], Noise],  # noqa: ARG002 - the same door for every mechanism
     ) -> list[Symbol]:
-        found = showings(terms, questions, sample)
+        alike = [_extra(offer)["alike"] for offer in offers]
+        found = showings(terms, questions, alike, sample)
 
         def shows(place: int, log_p: float) -> bool:
             offer = offers[place]
@@ -216,6 +221,7 @@ def _offer(terms: Terms, wish: Wish, log_p: float) -> Offer:
         raise InvalidArgument(
             f"the claim is {wish.claim}, which is no interval of the range from 0 to 1; claim one."
         )
+    profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
     return Offer(
         number=0,
         question=wish.question.text,
@@ -225,7 +231,7 @@ def _offer(terms: Terms, wish: Wish, log_p: float) -> Offer:
         log_p=log_p,
         claim=wish.claim,
         guess=wish.guess,
-        profile=recorded_profile(profile_of(wish.question, terms), terms),
+        profile=recorded_profile(profile, terms),
     )
 
 

@@ -198,7 +198,7 @@ def plain_offer(
         round_down(log_share - account.nats + math.log(part))
         for part in (level, narrowed_level or level)
     )
-    profile = profile_of(wish.question, terms)
+    profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
     error = computing_error(wish.question)
     radius = wide = round_up(profile.radius(min(0.0, log_p)) + error)
     variance = None

@@ -69,7 +69,8 @@ class Wish:
     same cost. `stated` tells that the claim is the analyst's own, and not a way to ask, which has
     to be answered; `gated`, that it is to be shown. A wish that `follows` a claim that was not
     confirmed asks what is true instead. `moment` is a public guess of the second moment of what a
-    claim is about, in units where its range is [-1, 1].
+    claim is about, in units where its range is [-1, 1]. `keyless` tells that the question reads
+    nothing that was made for single keys, so that the ledger's key does not make rows unlike.
     """
 
     question: Statistic
@@ -82,6 +83,11 @@ class Wish:
     gated: bool = False
     follows: Refuted | None = None
     moment: float | None = None
+    keyless: bool = False
+
+    def of_alike_rows(self, terms: Terms) -> bool:
+        """Whether the rows are alike for its question."""
+        return terms.alike_for(keyless=self.keyless)
 
     def at_tolerance(self, tolerance: float) -> Wish:
         """The same wish with another half-width."""

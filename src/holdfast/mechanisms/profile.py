@@ -20,10 +20,10 @@ from holdfast.theory.base.concentration import (
 __all__ = ["profile_of", "profile_of_record", "radius_of", "recorded_profile"]
 
 
-def profile_of(question: Statistic, terms: Terms) -> Concentration:
+def profile_of(question: Statistic, terms: Terms, *, alike: bool) -> Concentration:
     """The concentration of a statistic; of a condition on rows that are alike, the binomial law."""
     row = question.row
-    if row is not None and row.is_condition and terms.alike:
+    if row is not None and row.is_condition and alike:
         return BinomialMean(question.rows(terms.rows))
     return question.concentration(terms.rows, terms.sampling)
 

@@ -68,7 +68,8 @@ class Terms:
     `tolerance` is None where no half-width is promised, or none is planned yet. `surprises` is how
     many of the `questions` may be refuted guesses: it sets their prior, and no promise rests on it.
     With a `design` (public columns) rows are still independent, but no longer alike; nor are they
-    given other `public` columns, or given their `key`, by which values are attached later.
+    given other `public` columns. By their `key`, which is public and says nothing of them, values
+    are attached later: rows are not alike for questions about values that were made for their keys.
     `candidates` is how many are gated at most.
     `assumes` is what the mechanism's promise rests on beside that, in words. `described_share` is
     the part of the failure probability for described questions; the ledger has the rest.
@@ -147,7 +148,7 @@ class Terms:
         if self.public:
             parts.append(f"for these items: given {', '.join(self.public)} as they are")
         if self.key is not None:
-            parts.append(f"about columns attached later: for these items, given {self.key}")
+            parts.append(_assumed_of_key(self.key, alone=not self.public and not self.design))
         if self.assumes is not None:
             parts.append(self.assumes)
         return ", ".join(parts)
@@ -159,7 +160,13 @@ class Terms:
     @property
     def alike(self) -> bool:
         """Whether rows are independent draws from one population, whatever is asked of them."""
-        return self.independent and not self.design and not self.public and self.key is None
+        return self.alike_for(keyless=False)
+
+    def alike_for(self, *, keyless: bool) -> bool:
+        """Whether they are, for a question that reads nothing made for single keys, or one that
+        may: given its key, a row with a value that was chosen for it is like no other."""
+        one_population = self.independent and not self.design and not self.public
+        return one_population and (keyless or self.key is None)
 
     @property
     def describes(self) -> bool:
@@ -202,6 +209,17 @@ class Terms:
         sampling = sampling_from_dict(body["sampling"])
         public = tuple(body["public"])
         return cls(**{**plain, "sampling": sampling, "design": design, "public": public})
+
+
+def _assumed_of_key(key: str, *, alone: bool) -> str:
+    """What a key and the columns attached by it assume; `alone`, rows may be alike given it."""
+    submitted = f"about values submitted by key: for these items, given {key}"
+    if not alone:
+        return submitted
+    return (
+        f"{key} says nothing of a row, {submitted}, about computed columns and scores: one program "
+        "made them for all rows alike"
+    )
 
 
 _CHECKS: Mapping[str, Callable[[Any], Any]] = {
