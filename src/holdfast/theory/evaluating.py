@@ -12,6 +12,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from typing import Any
 
 from holdfast.errors import HoldfastError, InvalidArgument
@@ -71,7 +72,7 @@ def evaluated(theorem: Theorem, given: Iterable[str]) -> Evaluated:
     for name, text in asked.items():
         asked_name, point = _read(name, text, theorem, dict.fromkeys(_OF_A_PROFILE))
         answer = getattr(value, _OF_A_PROFILE[asked_name])
-        value = _called(theorem, lambda answer=answer, point=point: answer(point))
+        value = _called(theorem, partial(answer, point))
         arguments[asked_name] = point
     return Evaluated(theorem, arguments, value)
 
