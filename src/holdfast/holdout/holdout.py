@@ -167,15 +167,18 @@ class Holdout(Verbs):
         with self._desk.reading() as transcript:
             return explanation(transcript)
 
-    def stability(self, level: float | None = None) -> Stability:
+    def stability(
+        self, level: float | None = None, *, expected_error: float | None = None
+    ) -> Stability:
         """How much all answers together depend on the sample: (eta, tau, nu), and what follows.
 
-        `level` is what tau and nu may be (default: a quarter of the failure probability).
+        `level` is what tau and nu may be (default: a quarter of the failure probability). With an
+        `expected_error` it says how much noise in each answer would promise that much (L15).
         """
         from holdfast.holdout.stability import stability_of
 
         with self._desk.reading() as transcript:
-            return stability_of(transcript, level)
+            return stability_of(transcript, level, expected_error)
 
     def rehearse(self, *, trials: int = 10, seed: int = 2026, n_jobs: int = 1) -> Rehearsal:
         """Attack synthetic rows under this holdout's terms. Touches no row of it; costs nothing."""

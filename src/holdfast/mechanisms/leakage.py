@@ -28,6 +28,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
 from holdfast.mechanisms.release import each_settled, released
 from holdfast.mechanisms.room import declared_left, log_share_of, require_room, too_tight
+from holdfast.mechanisms.row_shifts import remembering_shifts
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
@@ -273,7 +274,7 @@ def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float])
 def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Release]) -> Account:
     """The account after noisy answers: charged, and remembering how stable they were."""
     paid = charged(account, offers, [release.charge for release in releases])
-    return remembering_steps(paid, offers)
+    return remembering_shifts(remembering_steps(paid, offers), offers)
 
 
 @dataclass(frozen=True, slots=True)
