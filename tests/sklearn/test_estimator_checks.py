@@ -23,7 +23,7 @@ EXPECTED_FAILURES = {
 }
 
 
-class _Held(HoldoutSearchCV):  # type: ignore[misc]
+class _Held(HoldoutSearchCV):
     """A search whose protected rows have as many features and the classes of whatever is fitted.
 
     A holdout has one width and its classes, and each check brings its own.
@@ -34,7 +34,7 @@ class _Held(HoldoutSearchCV):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> _Held:
         self.held_ = _Held.held(_width(X), _classes(y))
         with self._holding():
-            return super().fit(X, y)  # type: ignore[no-any-return]
+            return super().fit(X, y)
 
     def score(self, X: Any, y: Any) -> float:
         with self._holding():
@@ -80,7 +80,7 @@ def _holdouts(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.mark.usefixtures("_holdouts")
-@parametrize_with_checks(
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
     [_Held(GaussianNB(), {"var_smoothing": [1e-9]}, holdout=None, share=0.01)],  # type: ignore[arg-type]
     expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )

@@ -107,7 +107,7 @@ class _Wavering(Copying):
     """Knows both classes, and decides by a number that is far outside any bounds."""
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        return np.sinh(np.asarray(X)[:, 0] * 100)
+        return np.asarray(np.sinh(np.asarray(X)[:, 0] * 100))
 
 
 def test_decisions_without_bounds_keep_their_order(opened: Open) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from joblib.externals.loky import get_reusable_executor  # type: ignore[import-untyped]
+from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 

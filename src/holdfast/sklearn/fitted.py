@@ -56,7 +56,7 @@ def pickled_digest(thing: Any, *also: str) -> str | None:
     """The digest of what can be pickled, and of texts beside it; None where it cannot."""
     import numpy as np
 
-    import sklearn
+    import sklearn  # type: ignore[import-untyped]
 
     try:
         content = _by_value(pickle.loads(pickle.dumps(thing, 5)))

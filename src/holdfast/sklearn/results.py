@@ -41,7 +41,8 @@ def cross_validated_results(
 ) -> dict[str, Any]:
     """What cross-validation found; the holdout has said something of the winner alone."""
     count = len(found["params"])
-    statuses, receipts = [_CROSS_VALIDATED] * count, [None] * count
+    statuses = [_CROSS_VALIDATED] * count
+    receipts: list[str | None] = [None] * count
     ends: list[list[float | None]] = [[None] * count, [None] * count]
     statuses[winner], receipts[winner] = answer.status, answer.receipt
     for end, value in zip(ends, answer.interval, strict=True):
@@ -63,7 +64,7 @@ def _by_parameter(params: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     names = sorted({name for each in params for name in each})
     found = {}
     for name in names:
-        values = np.ma.masked_all(len(params), dtype=object)
+        values: Any = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=True)
         for place, each in enumerate(params):
             if name in each:
                 values[place] = each[name]
