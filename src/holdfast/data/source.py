@@ -17,7 +17,7 @@ from holdfast.errors import HoldfastError, InvalidArgument
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["files_of", "frame_of", "is_query", "open_sample"]
+__all__ = ["files_of", "frame_of", "is_query", "open_sample", "require_unforked"]
 
 _PROCESS = os.getpid()  # the one whose threads Polars may have started
 _PARQUET = frozenset({".parquet", ".pq"})
@@ -41,18 +41,23 @@ def open_sample(data: object, *, table: str | None = None, recall: _Recall = _no
     Tables in memory are copied, lazy frames and relations collected, once. CSV files are read
     through once to find their columns' types, unless `recall` has them.
     """
-    if os.getpid() != _PROCESS:
-        raise InvalidArgument(
-            f"this process is a fork of process {_PROCESS}, and Polars hangs in forks; start "
-            "processes by 'spawn' or 'forkserver' (multiprocessing.get_context), and open tables "
-            "there."
-        )
+    require_unforked()
     sample = _opened(data, table, recall)
     if not sample.types:
         raise InvalidArgument("The table has no columns.")
     if sample.n == 0:
         raise InvalidArgument("The table has no rows.")
     return sample
+
+
+def require_unforked() -> None:
+    """Refuse a process that is a fork: the threads of Polars do not come along, and it hangs."""
+    if os.getpid() != _PROCESS:
+        raise InvalidArgument(
+            f"this process is a fork of process {_PROCESS}, and Polars hangs in forks; start "
+            "processes by 'spawn' or 'forkserver' (multiprocessing.get_context), and open tables "
+            "there."
+        )
 
 
 def is_query(data: object, sample: Sample) -> bool:
