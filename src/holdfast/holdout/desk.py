@@ -223,11 +223,11 @@ class Desk:
                 self._write(*bodies)
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self, wanted: Mapping[str, Wish] = {}) -> Iterator[None]:
         """Nobody else writes meanwhile; what others wrote is read, and finished."""
         with self.store.exclusive(self._timeout):
             self.refresh()
-            self._finish_pending({})
+            self._finish_pending(wanted)
             yield
 
     def stored(self, wish: Wish) -> Recorded | None:

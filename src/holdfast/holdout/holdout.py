@@ -14,6 +14,7 @@ from holdfast.holdout.budget import Budget
 from holdfast.holdout.closing import retire
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.last_looks import LastLookCost, cost_of_last_look, last_look
+from holdfast.holdout.revealing import RevealCost, cost_of_revealing, revealed_answer
 from holdfast.holdout.searching import Declaring, Search, SearchCost, cost_of_search, opened_search
 from holdfast.holdout.together import Waiting, answered_together
 from holdfast.holdout.verbs import Verbs
@@ -159,6 +160,21 @@ class Holdout(Verbs):
     def final_cost(self, questions: Iterable[Question]) -> LastLookCost:
         """What a last look would show, and end. Free; touches no data."""
         return cost_of_last_look(self._desk, questions)
+
+    def reveal(
+        self, question: Question, *, why: str | None = None, by: str | None = None
+    ) -> Answer:
+        """The exact value of one statistic, chosen from all that was answered.
+
+        Its interval is by the leakage theorem, or by near independence where answers were typically
+        stable and something was kept for it, whichever is narrower. Asks, checks, gates and
+        searches are ended by it, for good; described questions stay.
+        """
+        return revealed_answer(self._desk, question, why, by)
+
+    def reveal_cost(self, question: Question) -> RevealCost:
+        """What would be revealed, and ended. Free; touches no data."""
+        return cost_of_revealing(self._desk, question)
 
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""

@@ -40,8 +40,9 @@ from holdfast.ledger.retraced import Audited, Finding, Retraced
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.wholes import rebuilt, whole
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.described import ground_of
+from holdfast.mechanisms.described import DESCRIBED, ground_of
 from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
@@ -284,7 +285,8 @@ def _made_again(
         for asked, statistic in zip(pending.asked, statistics, strict=True)
     ]
     late = transcript.dictionaries.of(pending.mechanism.name)
-    if pending.mechanism is not transcript.describing and (late is None or not late.is_last):
+    ended = pending.mechanism.name not in (DESCRIBED.name, REVEAL)
+    if ended and (late is None or not late.is_last):
         account.require_open()
     try:
         return pending.mechanism.offer(terms, account, wishes)
