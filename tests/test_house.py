@@ -32,7 +32,7 @@ STOREYS = [
     {"mechanisms"},
     {"ledger"},
     {"certificate", "guessers", "holdout", "planner", ""},
-    {"lab", "evals", "trackers"},
+    {"boards", "lab", "evals", "trackers"},
     {"service", "sklearn"},
     {"agents"},
     {"cli"},

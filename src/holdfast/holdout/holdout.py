@@ -10,6 +10,7 @@ from holdfast.data.brought import Fields
 from holdfast.errors import HoldfastError, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
+from holdfast.holdout.boarding import Boarding
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.closing import retire
 from holdfast.holdout.desk import Desk
@@ -129,6 +130,11 @@ class Holdout(Verbs):
     def differing(self, one: str, other: str) -> float:
         """The share of rows in which two submitted columns differ: public and free."""
         return differing(self._desk, one, other)
+
+    @property
+    def boarding(self) -> Boarding:
+        """What its ledger says of a leaderboard: see `holdfast.Leaderboard`."""
+        return Boarding(self._desk)
 
     def search(self, name: str, space: Any = None, **declared: Unpack[Declaring]) -> Search:
         """A search space: exact scores of its configurations, all true together.

@@ -1,7 +1,8 @@
 """Columns that were attached after the ledger was opened: what its entries say of them.
 
 `attach/1` names a column. `values/1` says that the values of a computed one are kept, by a mark
-that needs the ledger's secret. `promote/1` names the column that others are compared with.
+that needs the ledger's secret. `promote/1` names the column that others are compared with. What a
+leaderboard says of the columns that were submitted to it is kept with them (`ledger.boards`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias, get_args
 
+from holdfast.ledger.boards import BOARDING, BoardRecord
 from holdfast.ledger.chain import canonical
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema, bounds_pair
@@ -20,7 +22,7 @@ from holdfast.question.expression import ColumnType
 __all__ = ["ATTACHING", "AttachedColumn", "Attachments", "Origin", "Promotion", "ValuesKept"]
 
 _ATTACH, _VALUES, _PROMOTE = "attach/1", "values/1", "promote/1"
-ATTACHING = frozenset({_ATTACH, _VALUES, _PROMOTE})  # the entries that are folded here
+ATTACHING = BOARDING | {_ATTACH, _VALUES, _PROMOTE}  # the entries that are folded here
 
 Origin: TypeAlias = Literal["submitted", "computed"]
 
@@ -158,10 +160,14 @@ class Promotion:
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """All that were attached so far, by name and in order, and which were promoted."""
+    """All that were attached so far, by name and in order, and which were promoted.
+
+    `board` is what is said of them as submissions to a leaderboard.
+    """
 
     columns: Mapping[str, AttachedColumn] = field(default_factory=dict)
     promotions: tuple[Promotion, ...] = ()
+    board: BoardRecord = field(default_factory=BoardRecord)
     # There may be thousands: by their names without capitals, and the first ones by who they are.
     _names: Mapping[str, str] = field(default_factory=dict)
     _firsts: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -189,6 +195,7 @@ class Attachments:
             *(column.body() for column in self),
             *(each.kept.body(each.name) for each in named if each.kept is not None),
             *(promotion.body() for promotion in self.promotions),
+            *self.board.bodies(),
         ]
 
     def after(self, body: Mapping[str, Any], table: Iterable[str]) -> Attachments:
@@ -198,6 +205,8 @@ class Attachments:
         if body["kind"] == _VALUES:
             kept = ValuesKept(body["salt"], body["mark"], body["at"])
             return self._valued(body["column"], kept)
+        if body["kind"] in BOARDING:
+            return replace(self, board=self.board.after(body))
         return self._promoted(Promotion(*(body[name] for name in Promotion.__slots__)), table)
 
     def _attached(self, column: AttachedColumn, table: Iterable[str]) -> Attachments:
