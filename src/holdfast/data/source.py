@@ -37,7 +37,7 @@ def open_sample(data: object, *, table: str | None = None, recall: _Recall = _no
 
     `data` is a pandas, Polars (eager or lazy) or pyarrow table, a DuckDB relation, or a path or
     glob of Parquet or CSV files or of a DuckDB database file (with `table`, if it holds several),
-    or the address of a PostgreSQL database (with `table`), which is watched.
+    or the address of a PostgreSQL database (with `table`) or a Spark DataFrame, which are watched.
     Tables in memory are copied, lazy frames and relations collected, once. CSV files are read
     through once to find their columns' types, unless `recall` has them.
     """
@@ -134,7 +134,7 @@ def _opened(data: object, table: str | None, recall: _Recall) -> Sample:
         raise InvalidArgument("table is only for databases: DuckDB files and PostgreSQL.")
     if files:
         return _in_files(files, recall)
-    return _relation(data) or _in_memory(data)
+    return _relation(data) or _spark_table(data) or _in_memory(data)
 
 
 def _relation(data: object) -> Sample | None:
@@ -143,6 +143,15 @@ def _relation(data: object) -> Sample | None:
     from holdfast.data.duckdb import copied
 
     return copied(data)  # type: ignore[arg-type]  # told by its name, not to import DuckDB
+
+
+def _spark_table(data: object) -> Sample | None:
+    kind = type(data)
+    if not kind.__module__.startswith("pyspark.sql") or kind.__name__ != "DataFrame":
+        return None
+    from holdfast.data.spark import SparkSample
+
+    return SparkSample(data)  # type: ignore[arg-type]  # told by its name, not to import Spark
 
 
 def _in_memory(data: object) -> Sample:
@@ -157,8 +166,8 @@ def _in_memory(data: object) -> Sample:
     frame = frame_of(data)
     if frame is None:
         raise InvalidArgument(
-            f"data is a {type(data).__name__}; give a pandas, Polars or pyarrow table, a DuckDB "
-            "relation, or the path of Parquet, CSV or DuckDB files."
+            f"data is a {type(data).__name__}; give a pandas, Polars, pyarrow or Spark table, a "
+            "DuckDB relation, or the path of Parquet, CSV or DuckDB files."
         )
     return PolarsSample(owned(frame))
 
