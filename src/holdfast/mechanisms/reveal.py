@@ -81,8 +81,9 @@ class Reveal:
     def _offer(self, terms: Terms, account: Account, wish: Wish) -> Offer:
         question, levels = wish.question, levels_of(self.calibration, terms, account)
         left = log_left(terms.log_beta, account.leakage.log_beta_spent)
-        profile, error = profile_of(question, terms), computing_error(question)
-        way, variance = _way(question, terms), None
+        alike = wish.of_alike_rows(terms)
+        profile, error = profile_of(question, terms, alike=alike), computing_error(question)
+        way, variance = _way(question, terms, alike=alike), None
         radius = _radius(profile.radius, levels.best, error)
         if wish.variance is not None and terms.independent:
             known = wish.variance
@@ -186,11 +187,11 @@ def _radius(radius: Callable[[float], float], log_p: float, error: float) -> flo
     return round_up(radius(min(0.0, log_p)) + error)
 
 
-def _way(question: Statistic, terms: Terms) -> _Way:
+def _way(question: Statistic, terms: Terms, *, alike: bool) -> _Way:
     """The interval around a mean of so many rows, by what is assumed of them: never wider."""
     if question.row is None or not terms.independent:
         return "radius"
-    return "binomial" if question.row.is_condition and terms.alike else "chernoff"
+    return "binomial" if question.row.is_condition and alike else "chernoff"
 
 
 def _interval(offer: Offer, cell: int) -> Interval:
