@@ -191,8 +191,8 @@ def test_a_check_says_what_is_missing(name: str) -> None:
         BudgetExhausted, match=r"requested up to .* nats .* remaining 0\.5 of the 10 .* missing"
     ):
         checker.offer(terms, account, [wish])
-    assert checker.surprises_left(terms, account) == 0
-    assert checker.surprises_left(terms, Account()) >= 2
+    assert checker.surprises_left(terms, account, terms.concentration) == 0
+    assert checker.surprises_left(terms, Account(), terms.concentration) >= 2
     # A batch is refused when all of it together may be too much.
     sizes, own = range(1, 6), checker.beside.terms(terms)
     worst = {m: sum(o.worst_charge for o in CHECKS.offer(own, Account(), [wish] * m))
