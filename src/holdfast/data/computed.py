@@ -123,8 +123,8 @@ def computed_values(
         keys.append(frame[order.name])
         found.append(pl.Series(known, nan_to_null=True))
     places = order.places.among(pl.concat(keys))
-    values = pl.concat(found).gather(places)
-    return ColumnValues(order, values == 1.0 if type_ is ColumnType.BOOLEAN else values)
+    in_order = pl.concat(found).gather(places)
+    return ColumnValues(order, in_order == 1.0 if type_ is ColumnType.BOOLEAN else in_order)
 
 
 def scores_in(bounds: Range | None, brought: ColumnValues) -> ColumnValues:
