@@ -250,15 +250,15 @@ def chance_that_it_is_shown(
 def test_of_unlike_rows_no_false_gain_is_shown_more_often_than_its_level(
     rows: list[tuple[float, float]], moment: float | None
 ) -> None:
-    """The average gain of each world is 0, so that any is false; submitted values have bets."""
+    """The average gain of each world is 0, so that any is false; they are bet on."""
     assert math.fsum(gain - loss for gain, loss in rows) == pytest.approx(0.0, abs=1e-12)
     n, told = len(rows), {} if moment is None else {"moment": moment}
-    keyed = replace(independent(n), key="item")
+    known = replace(independent(n), public=("source",))
     for level in (0.5, 0.05, 1e-6):
 
         def bets(b: int, c: int, level: float = level) -> bool:
             sample = of_pairs(n - b - c, b, c)
-            return shows(PAIRED, sample, GATED, math.log(level), terms=keyed, **told)
+            return shows(PAIRED, sample, GATED, math.log(level), terms=known, **told)
 
         assert chance_that_it_is_shown(rows, bets) <= level
 

@@ -9,7 +9,7 @@ was declared too, so that not even their type says anything of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -85,8 +85,10 @@ def computed(
     """
     if digest is not None:
         declared_digest(digest)
-    made = Computed(function, tuple(columns), declared_bounds(bounds), digest)
-    return replace(made, columns=made.named("computed").columns)
+    range_ = declared_bounds(bounds)
+    within = _UNIT if range_ is None else range_
+    checked = row_function(function, columns=columns, bounds=within, name="computed", version="1")
+    return Computed(function, checked.columns, range_, digest)
 
 
 def declared_digest(digest: str) -> str:
@@ -123,8 +125,8 @@ def computed_values(
         keys.append(frame[order.name])
         found.append(pl.Series(known, nan_to_null=True))
     places = order.places.among(pl.concat(keys))
-    values = pl.concat(found).gather(places)
-    return ColumnValues(order, values == 1.0 if type_ is ColumnType.BOOLEAN else values)
+    in_order = pl.concat(found).gather(places)
+    return ColumnValues(order, in_order == 1.0 if type_ is ColumnType.BOOLEAN else in_order)
 
 
 def scores_in(bounds: Range | None, brought: ColumnValues) -> ColumnValues:

@@ -31,6 +31,7 @@ from holdfast.mechanisms.showing import claimable, reach_of_test, showings
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.checks import declared_surprise_prior, surprise_prior
@@ -196,17 +197,20 @@ class Claims:
     def questions_left(self, terms: Terms, account: Account) -> int:
         return asks_left(terms, account)
 
-    def surprises_left(self, terms: Terms, account: Account, most: float = math.inf) -> int:
+    def surprises_left(
+        self, terms: Terms, account: Account, profile: Concentration, most: float = math.inf
+    ) -> int:
         """How many guesses in a row may be refuted, and answered at the declared tolerance.
 
-        With `most`, the nats that they and their answers may leak in all.
+        They are about questions of this concentration. With `most`, the nats that they and their
+        answers may leak in all.
         """
         nats, (made, unexpected), count = account.nats, self._counts(account), 0
         while count < min(declared_left(terms, account), _MOST_SURPRISES):
             prior = self.prior(self.declared(terms), made + count, unexpected + count)
             refuted = nats + surprise_log_charge(prior, 0.0)
             log_p = log_share_of(terms, account, count + 1) - refuted
-            radius = round_up(terms.concentration.radius(min(0.0, log_p)) + GRID_ERROR)
+            radius = round_up(profile.radius(min(0.0, log_p)) + GRID_ERROR)
             if radius >= terms.half_width or refuted - account.nats > most:
                 break
             release = ask_log_cost(radius, terms.half_width) + discrete_uniform_overhead()

@@ -16,6 +16,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 
 __all__ = [
@@ -225,6 +226,7 @@ class Mechanism(Protocol):
 class Checker(Mechanism, Protocol):
     """A mechanism that checks guesses."""
 
-    def surprises_left(self, terms: Terms, account: Account) -> int:
-        """How many guesses in a row may be refuted before the tolerance is out of reach."""
+    def surprises_left(self, terms: Terms, account: Account, profile: Concentration) -> int:
+        """How many guesses in a row, about questions of this concentration, may be refuted before
+        the tolerance is out of reach."""
         ...
