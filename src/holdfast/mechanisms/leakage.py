@@ -21,6 +21,7 @@ from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTight
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.calibration import Calibration
+from holdfast.mechanisms.jointly import joint_log_charge, shape_of
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
@@ -35,7 +36,7 @@ from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Measured, Statistic, computing_error, measure
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.public_variance import same_cost_tolerance
-from holdfast.theory.base.safeside import round_down, round_up
+from holdfast.theory.base.safeside import log_add, round_down, round_up
 from holdfast.theory.leakage.how_many import most_asks, most_roundings
 from holdfast.theory.leakage.release import discrete_uniform_for
 from holdfast.wording import plural
@@ -44,6 +45,7 @@ __all__ = [
     "Leakage",
     "OnGrid",
     "after_noise",
+    "as_one_vector",
     "asks_left",
     "charged",
     "half_width_on",
@@ -70,10 +72,13 @@ class Leakage:
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))
-        return [
+        apart = [
             self._offer(terms, account, wish, position)
             for position, wish in enumerate(wishes, start=1)
         ]
+        if self.calibration is not None or not terms.independent:
+            return apart
+        return _cheaper(apart, as_one_vector(self.law, terms, account, wishes, apart))
 
     def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
         plain = plain_offer(terms, account, wish, position, self.law, 1 - tail_part(self.law))
@@ -146,6 +151,45 @@ class Leakage:
             grid = fixed or Grid(math.ceil(error / (t - radius)) + 1, scale, None)
             nats += self.law.log_charge(radius, grid)
         return max(0, most)
+
+
+def as_one_vector(
+    law: Law, terms: Terms, account: Account, wishes: Sequence[Wish], apart: Sequence[Offer]
+) -> list[Offer]:
+    """The batch as one release of a vector, at the same half-widths; none where it is none.
+
+    Half of all their levels together is, in equal parts, for the coordinates as if by themselves,
+    half for the ball that the sample's vector is in, by which the whole is charged.
+    """
+    questions = [wish.question for wish in wishes]
+    shape, tolerance = shape_of(questions), apart[0].tolerance
+    uneven = any(offer.variance or offer.tolerance != tolerance for offer in apart)
+    if shape is None or tolerance is None or uneven:
+        return []
+    d, log_half = shape.dimension, math.log((1 - tail_part(law)) / 2)
+    log_all = log_add(*(log_share_of(terms, account, place) for place in range(1, d + 1)))
+    log_ball = round_down(log_all + log_half - account.nats)
+    log_p, log_tail = round_down(log_ball - math.log(d)), round_down(log_all - math.log(2 * d))
+    radius = max(
+        round_up(profile_of(each, terms).radius(min(0.0, log_p)) + computing_error(each))
+        for each in questions
+    )
+    if radius >= tolerance:
+        return []
+    grid = grid_within(law, Fraction(tolerance) - Fraction(radius), log_tail)
+    ball = shape.radius(terms.rows, log_ball)
+    charge = joint_log_charge(law, d, ball, grid)
+    if charge is None:
+        return []
+    made = {"grid": grid, "worst_charge": round_up(charge / d), "log_p": log_p, "radius": radius}
+    extra = {"vector": d, "log_p": log_ball, "radius": ball}
+    return [replace(offer, extra=extra, **made) for offer in apart]
+
+
+def _cheaper(apart: list[Offer], together: list[Offer]) -> list[Offer]:
+    """Whichever offers of the same batch leak less, at most."""
+    costs = [sum(offer.worst_charge for offer in offers) for offers in (apart, together)]
+    return together if together and costs[1] < costs[0] else apart
 
 
 def tail_part(law: Law) -> float:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         f1,
         log_loss,
     )
+    from holdfast.statistics.vectors import coordinate, vector_mean
     from holdfast.statistics.whole import auc
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "auc",
     "balanced_accuracy",
     "brier",
+    "coordinate",
     "correlation",
     "count",
     "covariance",
@@ -52,6 +54,7 @@ __all__ = [
     "std",
     "sum",
     "variance",
+    "vector_mean",
 ]
 
 _FAMILIES = (
@@ -59,6 +62,7 @@ _FAMILIES = (
     "quantile",
     "moments",
     "scores",
+    "vectors",
     "whole",
 )
 
