@@ -26,7 +26,7 @@ FRAME = pl.DataFrame(
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The rows by year and carrier, as Hive and Spark lay them out."""
-    FRAME.write_parquet(pl.PartitionBy(tmp_path / "flights", key=["year", "carrier"]))
+    FRAME.write_parquet(tmp_path / "flights", partition_by=["year", "carrier"])
     return tmp_path / "flights"
 
 

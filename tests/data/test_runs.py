@@ -14,52 +14,53 @@ from numpy.typing import NDArray
 from holdfast.data import open_sample
 from holdfast.data.counting import summed_by, value_counts
 from holdfast.data.ranking import ranked_pairs
-from holdfast.data.runs import ENTRY, merged_scores
+from holdfast.data.runs import ScoreCounts, merged_scores
 from holdfast.question import Schema, parse_row
 from holdfast.theory.direct.ranking import area_under_curve
 
 scores = st.sampled_from([-np.inf, -1.5, 0.0, 0.25, 1e308, np.inf]) | st.floats(-9, 9)
 
 
-def entries(values: NDArray[np.float64], labels: NDArray[np.bool_]) -> NDArray[np.void]:
-    found = np.empty(values.size, ENTRY)
-    found["score"], found["positives"], found["negatives"] = values + 0.0, labels, ~labels
-    return found
+def counts(values: NDArray[np.float64], labels: NDArray[np.bool_]) -> ScoreCounts:
+    return ScoreCounts(values + 0.0, (~labels).astype(np.int64), labels.astype(np.int64))
 
 
 @given(st.lists(st.tuples(scores, st.booleans()), min_size=1, max_size=90), st.integers(1, 20))
 def test_merged_runs_are_what_one_sort_gives(rows: list[tuple[float, bool]], size: int) -> None:
     values, labels = np.array([x for x, _ in rows]), np.array([y for _, y in rows])
     batches = (
-        entries(values[start : start + size], labels[start : start + size])
+        counts(values[start : start + size], labels[start : start + size])
         for start in range(0, values.size, size)
     )
-    found = np.concatenate(list(merged_scores(batches, run=12, piece=3)))
+    pieces = list(merged_scores(batches, run=12, piece=3))
+    found = ScoreCounts(*(np.concatenate(each) for each in zip(*pieces, strict=True)))
     expected, places = np.unique(values + 0.0, return_inverse=True)
-    assert found["score"].tolist() == expected.tolist()
-    assert found["positives"].tolist() == np.bincount(places, labels).tolist()
-    assert found["negatives"].tolist() == np.bincount(places, ~labels).tolist()
+    assert found.scores.tolist() == expected.tolist()
+    assert found.positives.tolist() == np.bincount(places, labels).tolist()
+    assert found.negatives.tolist() == np.bincount(places, ~labels).tolist()
 
 
 def test_memory_does_not_grow_with_the_scores() -> None:
-    def peak(batches: int) -> int:
-        def made() -> Iterator[NDArray[np.void]]:
+    def peak(batches: int, run: int = 8_000) -> int:
+        def made() -> Iterator[ScoreCounts]:
             rng = np.random.default_rng(3)
             for _ in range(batches):
-                yield entries(rng.normal(size=2_000), rng.random(2_000) < 0.5)
+                yield counts(rng.normal(size=2_000), rng.random(2_000) < 0.5)
 
         tracemalloc.start()
         try:
             rows = sum(
-                int(piece["positives"].sum() + piece["negatives"].sum())
-                for piece in merged_scores(made(), run=8_000, piece=300)
+                int(piece.positives.sum() + piece.negatives.sum())
+                for piece in merged_scores(made(), run=run, piece=300)
             )
             assert rows == batches * 2_000
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
 
-    assert peak(40) < 1.5 * peak(10)  # all of them would take 40 times 48 kB, and several copies
+    few = peak(10)
+    assert peak(40) < 1.5 * few
+    assert peak(40, run=10**9) > 3 * few  # where nothing is written to disk
 
 
 def test_an_auc_is_that_of_all_pairs() -> None:

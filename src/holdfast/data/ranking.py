@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.data.counting import Counting
 from holdfast.data.evaluate import evaluate
 from holdfast.data.orders import MOST_ORDERS, random_orders
-from holdfast.data.runs import ENTRY, merged_scores
+from holdfast.data.runs import ScoreCounts, merged_scores
 from holdfast.data.sample import Sample
 from holdfast.question.expression import Expression, column_names
 
@@ -62,10 +62,9 @@ def _scores_by_class(
     sample: Sample, score: Expression, positive: Expression
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The scores of positive rows, and of the others, ascending; a missing one is below all."""
-    entries = np.concatenate(list(_tallied(sample, score, positive)))
-    above, below = (
-        np.repeat(entries["score"], entries[name]) for name in ("positives", "negatives")
-    )
+    pieces = list(_tallied(sample, score, positive))
+    above = np.concatenate([np.repeat(each.scores, each.positives) for each in pieces])
+    below = np.concatenate([np.repeat(each.scores, each.negatives) for each in pieces])
     return above, below
 
 
@@ -73,8 +72,8 @@ def ranked_pairs(sample: Sample, score: Expression, positive: Expression) -> Ran
     """How many pairs of rows of both classes are ranked rightly; memory does not grow with rows."""
     doubled = positives = negatives = 0
     wide = np.int64 if sample.n < 2**31 else object  # what products of counts fit into
-    for entries in _tallied(sample, score, positive):
-        above, below = entries["positives"].astype(wide), entries["negatives"].astype(wide)
+    for found in _tallied(sample, score, positive):
+        above, below = found.positives.astype(wide), found.negatives.astype(wide)
         doubled += 2 * negatives * int(above.sum())
         doubled += int((above * (2 * np.cumsum(below) - below)).sum())
         positives += int(above.sum())
@@ -82,26 +81,22 @@ def ranked_pairs(sample: Sample, score: Expression, positive: Expression) -> Ran
     return RankedPairs(doubled, positives, negatives)
 
 
-def _tallied(sample: Sample, score: Expression, positive: Expression) -> Iterator[NDArray[np.void]]:
+def _tallied(sample: Sample, score: Expression, positive: Expression) -> Iterator[ScoreCounts]:
     """Each score once, ascending, and how many rows of each class have it, in pieces."""
     if isinstance(sample, Counting):
         for frame in sample.class_counts(score, positive):
-            found = np.empty(frame.height, ENTRY)
-            for name in ENTRY.names or ():
-                found[name] = frame[name].to_numpy()
-            yield found
+            columns = (frame[name].to_numpy() for name in ("score", "negatives", "positives"))
+            yield ScoreCounts(*columns)
     else:
         yield from merged_scores(_batches(sample, score, positive))
 
 
-def _batches(sample: Sample, score: Expression, positive: Expression) -> Iterator[NDArray[np.void]]:
+def _batches(sample: Sample, score: Expression, positive: Expression) -> Iterator[ScoreCounts]:
     import polars as pl
 
     for frame in sample.frames(sorted({*column_names(score), *column_names(positive)})):
         found, label = evaluate(frame, [score, positive])
-        entries = np.empty(frame.height, ENTRY)
         # Adding 0 turns -0 into 0: they are equal scores.
-        entries["score"] = found.cast(pl.Float64).fill_null(-math.inf).to_numpy() + 0.0
-        entries["positives"] = label.fill_null(value=False).to_numpy()
-        entries["negatives"] = 1 - entries["positives"]
-        yield entries
+        scores = found.cast(pl.Float64).fill_null(-math.inf).to_numpy() + 0.0
+        positives = label.fill_null(value=False).cast(pl.Int64).to_numpy()
+        yield ScoreCounts(scores, 1 - positives, positives)
