@@ -12,21 +12,28 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.data import fingerprint, open_sample
+from holdfast.data.counting import value_counts
+from holdfast.data.design import design_of
 from holdfast.data.keys import key_order, ordered
 from holdfast.data.polars import PolarsSample
+from holdfast.data.ranking import ranked_pairs
 from holdfast.data.sample import Sample
+from holdfast.data.sampling import clustered
 from holdfast.data.spark import SparkSample
+from holdfast.data.values import distinct_unit_values
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, parse_row, row_function, row_value
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.functions import bind_function
 from holdfast.question.row import GRID, RowValue
 from holdfast.question.spark_sql import always_computed
+from holdfast.statistics.statistic import measure
 from tests.data.doubles import ARITHMETIC, at_both_ends, is_right
 from tests.data.engines import bounded, equals_column, moments_of, with_references
 from tests.data.typed import ODD
 from tests.question.interpreter import conditions, evaluate, numbers, tables
 from tests.spark import NEEDS_SPARK, session, spark_sample
+from tests.statistics import zoo
 
 pytestmark = [NEEDS_SPARK, pytest.mark.xdist_group("spark")]
 
@@ -176,6 +183,49 @@ def test_text_is_compared_as_it_is_whatever_a_backslash_means(
     assert counts(sample, *texts) == [1, 2, 1, 1, 2]
 
 
+def test_groups_bins_and_ranks_are_counted_by_spark_as_from_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    odd = [None, float("nan"), -0.0, 0.0, 0.5, float("inf"), -float("inf"), 0.25]
+    frame = pl.DataFrame(
+        {
+            "x": odd * 6,
+            "k": [place % 5 for place in range(48)],
+            "t": ["a", "é", None] * 16,
+            "b": [True, False, None, True] * 12,
+        }
+    )
+    sample, other = spark_sample(frame), open_sample(frame)
+    x, condition, b = (parse_row(t, Schema(sample.types)) for t in ("x", "t = 'a'", "b"))
+    clipped, whole, label = rows_of(sample, "clip(x, -1, 0.3)", "clip(k, 0, 4)", "b")
+    asked = [(clipped, None), (clipped, condition), (whole, b), (label, condition)]
+    expected = other.histograms(asked)
+    counted = value_counts(other, ["t", "k"]).sort("v0", "v1")
+    steps = distinct_unit_values(other, [clipped, label], condition)
+    pairs = ranked_pairs(other, x, b)
+    # Counted where the rows are: none of them comes here.
+    monkeypatch.setattr(SparkSample, "frames", lambda *_: pytest.fail("rows were fetched"))
+    for found, wanted in zip(sample.histograms(asked), expected, strict=True):
+        assert found.counts.tolist() == wanted.counts.tolist()
+        assert found.total == wanted.total
+    assert value_counts(sample, ["t", "k"]).sort("v0", "v1").equals(counted)
+    assert ranked_pairs(sample, x, b) == pairs
+    values, times = distinct_unit_values(sample, [clipped, label], condition)
+    assert [each.tolist() for each in values] == [each.tolist() for each in steps[0]]
+    assert times.tolist() == steps[1].tolist()
+
+
+def test_every_statistic_and_the_design_are_those_of_other_engines() -> None:
+    frame = zoo.table()
+    sample, other = spark_sample(frame), open_sample(frame)
+    parts = zoo.every_part(zoo.public(frame))
+    found = measure(sample, parts, squares=True)
+    for part, one, wanted in zip(parts, found, measure(other, parts, squares=True), strict=True):
+        assert one == wanted, part.text
+    units = clustered("k")
+    assert design_of(sample, ["arm", "y"], units) == design_of(other, ["arm", "y"], units)
+
+
 # Columns that are joined -------------------------------------------------------------------------
 
 
@@ -221,13 +271,20 @@ def test_what_changed_gives_no_answer(tmp_path: Path) -> None:
     for _ in range(2):  # the first time all columns are looked at, then those of the question
         assert counts(sample, "y") == [2]
     # Only a column that the question does not read, then only one that it does; of the same size.
-    for changed, text in (({"z": [1, 2, 4]}, "x > 2"), ({"y": [False, True, True]}, "y and x > 2")):
+    for changed, text in (
+        ({"z": [1, 2, 4]}, "x > 2"),
+        ({"y": [False, False, True]}, "y and x > 2"),
+    ):
         frame.with_columns(**{k: pl.Series(v) for k, v in changed.items()}).write_parquet(path)
         for _ in range(2):
             with pytest.raises(DataChanged, match="rows were added, removed or changed"):
                 counts(sample, text)
     with pytest.raises(DataChanged):
         list(sample.frames(["x", "y"]))
+    with pytest.raises(DataChanged):
+        value_counts(sample, ["y"])
+    with pytest.raises(DataChanged):
+        sample.histograms([(rows_of(sample, "y")[0], None)])
     path.unlink()
     with pytest.raises(DataChanged, match="is gone"):
         counts(sample, "y")

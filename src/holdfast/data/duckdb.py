@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     import polars as pl
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["DuckDBSample", "copied", "open_table"]
+__all__ = ["LOCKED", "DuckDBSample", "copied", "duckdb_library", "open_table"]
 
 # What SQL written here needs, and nothing more: no files, no extensions, no Python variables.
-_LOCKED = {
+LOCKED = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
@@ -82,12 +82,12 @@ def open_table(path: Path, table: str | None = None) -> Sample:
 
     A view is copied: what it computes may differ from one reading to the next, and the file not.
     """
-    duckdb = _library()
+    duckdb = duckdb_library()
     # What a writer has not yet moved into the database is in its log, and is read too.
     log = path.with_name(f"{path.name}.wal")
     stamps = file_stamps([path, log] if log.exists() else [path])
     try:
-        connection = duckdb.connect(str(path), read_only=True, config=dict(_LOCKED))
+        connection = duckdb.connect(str(path), read_only=True, config=dict(LOCKED))
         kinds = dict(connection.execute(_TABLES).fetchall())
         names = sorted(kinds)
     except duckdb.Error:
@@ -121,14 +121,14 @@ def copied(relation: DuckDBPyRelation) -> DuckDBSample:
     """
     with reading():
         types = _engine_types(relation)
-        own = _library().connect(config=dict(_LOCKED))
+        own = duckdb_library().connect(config=dict(LOCKED))
         own.register("given", Stream(relation.project(_projection(types))))
         own.execute("CREATE TABLE rows AS SELECT * FROM given")
         own.unregister("given")
         return DuckDBSample(own.table("rows"), types, own)
 
 
-def _library() -> Any:
+def duckdb_library() -> Any:
     """DuckDB; or which extra brings it."""
     with require.installed("DuckDB files", "duckdb"):
         import duckdb
@@ -234,7 +234,7 @@ class DuckDBSample:
 
     def _run(self, rows: Sequence[tuple[RowValue, Expression]], *, squares: bool) -> list[int]:
         """One scan: sums of the steps k0, k1, ... of every row value."""
-        written = written_rows(rows, DUCKDB)
+        written = written_rows([expression for _, expression in rows], DUCKDB)
         steps = [
             f"{_condition(code) if row.is_condition else _steps(row, code)} AS k{place}"
             for place, ((row, _), code) in enumerate(zip(rows, written.codes, strict=True))

@@ -224,7 +224,7 @@ class PostgresSample:
         steps_of: Callable[[RowValue, str], str],
         where: str = "",
     ) -> str:
-        written = written_rows(rows, POSTGRES)
+        written = written_rows([expression for _, expression in rows], POSTGRES)
         steps = [
             f"{steps_of(row, code)} AS k{place}"
             for place, ((row, _), code) in enumerate(zip(rows, written.codes, strict=True))

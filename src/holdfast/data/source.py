@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.data.database import is_database_url
-from holdfast.data.files import FileSample, FileStamp, file_stamps
+from holdfast.data.files import FileSample, FileStamp, file_stamps, is_bucket
 from holdfast.data.sample import Sample, reading
 from holdfast.errors import HoldfastError, InvalidArgument
 
@@ -36,7 +36,8 @@ def open_sample(data: object, *, table: str | None = None, recall: _Recall = _no
     """The table as a sample that does not change: a copy, or files that are watched.
 
     `data` is a pandas, Polars (eager or lazy) or pyarrow table, a DuckDB relation, or a path or
-    glob of Parquet or CSV files or of a DuckDB database file (with `table`, if it holds several),
+    glob of Parquet or CSV files, a folder of Parquet files in partitions, the address of Parquet
+    files in a bucket, the path of a DuckDB database file (with `table`, if it holds several),
     or the address of a PostgreSQL database (with `table`) or a Spark DataFrame, which are watched.
     Tables in memory are copied, lazy frames and relations collected, once. CSV files are read
     through once to find their columns' types, unless `recall` has them.
@@ -68,31 +69,37 @@ def is_query(data: object, sample: Sample) -> bool:
 
 
 def files_of(data: object) -> list[Path]:
-    """The files that a path or glob names, sorted; none for data in memory or in a database."""
-    if not isinstance(data, str | Path) or is_database_url(data):
+    """The files that a path or glob names, sorted, of a folder the Parquet files in it.
+
+    None for data in memory, in a database or in a bucket.
+    """
+    if not isinstance(data, str | Path) or is_database_url(data) or is_bucket(data):
         return []
     if "://" in str(data):
         raise InvalidArgument(
-            f"data is {str(data)!r}; only files on this machine are read, "
-            "and tables of postgresql:// databases."
+            f"data is {str(data)!r}; only files on this machine and in buckets (s3://, gs://, "
+            "az://, https://) are read, and tables of postgresql:// databases."
         )
     path = Path(data)
     try:
         # Resolved at once: neither another working folder nor a link changes which files they are.
         if path.is_file():
             return [path.resolve()]
-        found = sorted(Path(each) for each in glob.glob(str(data), recursive=True))
-        files = [each.resolve() for each in found if each.is_file()]
         folder = path.is_dir()
+        found = path.rglob("*") if folder else map(Path, glob.glob(str(data), recursive=True))
+        files = [each.resolve() for each in sorted(found) if each.is_file()]
+        if folder:
+            files = [each for each in files if each.suffix.lower() in _PARQUET]
     except (OSError, ValueError) as error:
         raise InvalidArgument(
             f"data is {str(data)!r}, which cannot be the name of a file ({error}); give a path or "
             "a glob of files that exist."
         ) from None
     if not files:
-        what = "is a folder; name its files, such as" if folder else "names no file; give a"
-        example = "'folder/*.parquet'" if folder else "path or a glob of files that exist"
-        raise InvalidArgument(f"data is {str(data)!r}, which {what} {example}.")
+        what = "is a folder without Parquet files; name others" if folder else "names no file; give"
+        raise InvalidArgument(
+            f"data is {str(data)!r}, which {what} by a path or a glob of files that exist."
+        )
     return files
 
 
@@ -132,6 +139,10 @@ def _opened(data: object, table: str | None, recall: _Recall) -> Sample:
         return open_table(files[0], table)
     if table is not None:
         raise InvalidArgument("table is only for databases: DuckDB files and PostgreSQL.")
+    if is_bucket(data) or (files and Path(str(data)).is_dir()):
+        from holdfast.data.partitioned import open_bucket, open_folder
+
+        return open_folder(Path(str(data)), files) if files else open_bucket(str(data))
     if files:
         return _in_files(files, recall)
     return _relation(data) or _spark_table(data) or _in_memory(data)

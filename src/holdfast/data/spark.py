@@ -7,16 +7,15 @@ Arrow, one partition at a time.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.data.evaluate import steps_of_frame
-from holdfast.data.histogram import Histogram, histograms
+from holdfast.data.histogram import Histogram, bin_count, bin_shift, histogram_of, histograms
 from holdfast.data.joining import needed, require_joinable
 from holdfast.data.sample import (
-    BATCH_ROWS,
     Moments,
     complete,
     moments_of_sums,
@@ -24,12 +23,13 @@ from holdfast.data.sample import (
     reading,
     row_moments,
 )
+from holdfast.data.spark_counts import CountedGroups, binned, bins_of
 from holdfast.data.spark_joined import JoinedFrame
-from holdfast.data.spark_table import WatchedTable, asking_spark
+from holdfast.data.spark_stream import arrow_batches
+from holdfast.data.spark_table import Watch, WatchedTable, asking_spark
 from holdfast.data.sql_steps import from_origin, step_sums, written_rows
-from holdfast.errors import InvalidArgument
 from holdfast.question.expression import ColumnType, Expression
-from holdfast.question.row import RowValue
+from holdfast.question.row import RowValue, condition_row
 from holdfast.question.spark_sql import SPARK, always_computed
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _T = TypeVar("_T")
 
 # Sums in one query: with more, the code that Spark generates is too long for Java to compile.
 _MOST_SUMS = 50
+_MOST_BINNED = 16  # histograms in one query
 _NUMBERS = count(1)  # of joined columns
 # A moment where questions know one, in the years 1 to 9999.
 _IN_CALENDAR = {
@@ -87,8 +88,14 @@ class SparkSample:
         return row_moments(self, rows, self._moments)
 
     def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
-        """Exact counts in narrow bins."""
-        return histograms(self, asked)
+        """Exact counts in narrow bins; where a function of batches is among them, of batches."""
+        values = [value for value, _ in asked]
+        if len(_with_sources(values)) < len(values):
+            return histograms(self, asked)
+        found: list[Histogram] = []
+        for start in range(0, len(asked), _MOST_BINNED):
+            found += self._binned(asked[start : start + _MOST_BINNED])
+        return found
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Batches of the columns; of types that Polars may not know, as text."""
@@ -106,60 +113,91 @@ class SparkSample:
         joined._beside = (*self._beside, beside)
         return joined
 
-    def _rows(self, columns: Sequence[str]) -> tuple[DataFrame, list[str]]:
-        """The table with these columns and the hashes of its rows; and the columns of its own.
+    def value_counts(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Each combination v0, v1, ... of values once, and how many rows have it."""
+        keys = [f"{self._names[name]} AS v{place}" for place, name in enumerate(columns)]
+        with reading(), asking_spark():
+            table, watch = self._rows(columns)
+            return CountedGroups(table, watch, keys).collected("rows")
+
+    def step_counts(
+        self, rows: Sequence[tuple[RowValue, Expression]], inside: Expression | None
+    ) -> pl.DataFrame:
+        """Each combination of steps k0, k1, ... once, of the rows in the condition."""
+        wanted = [*rows, *([] if inside is None else [(condition_row(inside), inside)])]
+        condition = "TRUE" if inside is None else f"k{len(rows)} = 1"
+        keys = [
+            f"CASE WHEN {condition} THEN k{place} END AS k{place}" for place in range(len(rows))
+        ]
+        with reading(), asking_spark():
+            table, watch = self._steps(wanted)
+            groups = CountedGroups(table, watch, [*keys, f"{condition} AS inside"])
+            counted = groups.collected("times")
+        return counted.filter("inside").drop("inside")
+
+    def class_counts(self, score: Expression, positive: Expression) -> Iterator[pl.DataFrame]:
+        """Each score once, ascending, with the rows of both classes that have it."""
+        import polars as pl
+
+        with reading(), asking_spark():
+            table, (value, label), watch = self._written([score, positive])
+            lowest, zero = SPARK.double(float("-inf")), SPARK.double(0.0)
+            # Adding 0 turns -0 into 0: they are equal scores.
+            key = f"coalesce(CAST({value} AS DOUBLE), {lowest}) + {zero} AS score"
+            positives = {"positives": f"coalesce(CAST({label} AS BIGINT), 0)"}
+            groups = CountedGroups(table, watch, [key], positives)
+        with reading():
+            for batch in groups.ascending("rows"):
+                yield batch.with_columns(negatives=pl.col("rows") - pl.col("positives"))
+
+    def _binned(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        wanted = [
+            row
+            for value, where in asked
+            for row in (value, *([] if where is None else [condition_row(where)]))
+        ]
+        places = iter(range(len(wanted)))
+        bins = []
+        for value, where in asked:
+            steps, inside = f"k{next(places)}", "TRUE"
+            if where is not None:
+                inside = f"k{next(places)} = 1"
+            bins.append((bin_shift(value), steps, inside))
+        with reading(), asking_spark():
+            counted = binned(*self._steps(_with_sources(wanted)), bins)
+        return [
+            histogram_of(value, *bins_of(counted, place, bin_count(value)))
+            for place, (value, _) in enumerate(asked)
+        ]
+
+    def _rows(self, columns: Sequence[str]) -> tuple[DataFrame, Watch]:
+        """The table with these columns and the hashes of its rows.
 
         What was joined is joined only if it is needed.
         """
         joined = needed(self._beside, columns)
         read = {*columns, *(beside.key for beside in joined)}
-        own = sorted(read & self._table.types.keys())
-        wanted = [*(self._names[name] for name in own), *self._table.watched(own)]
-        table = self._table.rows.selectExpr(*wanted)
+        own, watch = sorted(read & self._table.types.keys()), self._table.watch(read)
+        table = self._table.rows.selectExpr(*(self._names[name] for name in own), *watch.selected)
         for beside in joined:
             table = beside.joined_to(table, self._names[beside.key])
-        return table, own
+        return table, watch
 
     def _streamed(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         import polars as pl
 
         with asking_spark():
-            table, own = self._rows(columns)
-            hashes = [name for name in table.columns if name.startswith("w")]
+            table, watch = self._rows(columns)
             chosen = [self._names[name] for name in columns]
-            packed = table.select(*chosen, *hashes).mapInArrow(_packing(BATCH_ROWS), "rows binary")
-            batches = iter(packed.toLocalIterator())
-        totals = [0] * (1 + 2 * len(hashes))
-        while (content := self._next_batch(batches)) is not None:
-            batch = pl.read_ipc_stream(content)
-            found = [batch.height, *self._table.hashes_in([batch[name] for name in hashes])]
-            totals = [total + more for total, more in zip(totals, found, strict=True)]
+            wanted = table.select(*chosen, *watch.hashes)
+        rows, parts = 0, [0] * len(watch.parts)
+        for batch in arrow_batches(wanted):
+            rows += batch.height
+            parts = [a + b for a, b in zip(parts, watch.parts_of(batch), strict=True)]
             yield batch.select(
                 pl.col(each).alias(name) for each, name in zip(chosen, columns, strict=True)
             )
-        self._table.require_rows(own, totals)
-
-    def _next_batch(self, batches: Iterator[Any]) -> bytes | None:
-        try:
-            with asking_spark():
-                row = next(batches, None)
-        except Exception:
-            self._require_workers()
-            raise
-        return None if row is None else bytes(row[0])
-
-    def _require_workers(self) -> None:
-        """Say so, if Spark's workers cannot give rows of any table."""
-        numbers = self._table.rows.sparkSession.range(1)
-        try:
-            with asking_spark():
-                numbers.mapInArrow(_packing(1), "rows binary").collect()
-        except Exception:
-            raise InvalidArgument(
-                "Spark's workers cannot run Python with pyarrow, by which rows come out of Spark; "
-                "install pyarrow for them, and set PYSPARK_PYTHON to that Python before the "
-                "session starts."
-            ) from None
+        watch.require(rows, parts)
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         return [(total, 0) for total in self._run(rows, squares=False)]
@@ -170,8 +208,7 @@ class SparkSample:
     def _prepared(self, rows: Sequence[RowValue]) -> None:
         with asking_spark():
             for chunk in _chunks(rows, [[row.text] for row in rows]):
-                expressions = [(row, row.source) for row in chunk]
-                self._steps(expressions)[0].limit(0).collect()
+                self._steps(_with_sources(chunk))[0].limit(0).collect()
 
     def _run(self, rows: Sequence[tuple[RowValue, Expression]], *, squares: bool) -> list[int]:
         """Sums of the steps of every row value, a scan for so many as Spark computes at once."""
@@ -181,30 +218,34 @@ class SparkSample:
         return found
 
     def _scan(self, rows: Sequence[tuple[RowValue, Expression]], *, squares: bool) -> list[int]:
-        summed = step_sums([row for row, _ in rows], squares=squares)
-        wanted = [self._table.summed(each) for part in summed for each in part]
+        parts = chain.from_iterable(step_sums([row for row, _ in rows], squares=squares))
         with reading(), asking_spark():
-            steps, own = self._steps(rows)
-            watched = self._table.sums_of(own)
-            (found,) = steps.selectExpr(*watched, *wanted).collect()
-            self._table.require_rows(own, found[: len(watched)])
-            return [int(total or 0) for total in found[len(watched) :]]
+            steps, watch = self._steps(rows)
+            summed = [*watch.parts, *map(self._table.exact, parts)]
+            (found,) = steps.selectExpr("count(*)", *(f"sum({each})" for each in summed)).collect()
+            count, *totals = (int(each or 0) for each in found)  # a sum of no rows is NULL
+            watch.require(count, totals[: len(watch.parts)])
+            return totals[len(watch.parts) :]
 
-    def _steps(self, rows: Sequence[tuple[RowValue, Expression]]) -> tuple[DataFrame, list[str]]:
-        """The steps k0, k1, ... of every row, and the hashes; and the columns that were read."""
-        written = written_rows(rows, SPARK)
-        table, own = self._rows(list(written.names))
-        hashes = [name for name in table.columns if name.startswith("w")]
+    def _steps(self, rows: Sequence[tuple[RowValue, Expression]]) -> tuple[DataFrame, Watch]:
+        """The steps k0, k1, ... of every row, and the hashes."""
+        table, codes, watch = self._written([expression for _, expression in rows])
+        steps = (
+            f"{_steps_of(row, code)} AS k{place}"
+            for place, ((row, _), code) in enumerate(zip(rows, codes, strict=True))
+        )
+        return table.selectExpr(*steps, *watch.hashes), watch
+
+    def _written(self, expressions: Sequence[Expression]) -> tuple[DataFrame, Sequence[str], Watch]:
+        """A table with the hashes and all that the values of the expressions are made of."""
+        written = written_rows(expressions, SPARK)
+        table, watch = self._rows(list(written.names))
         cleaned = [f"{self._cleaned(column)} AS {name}" for column, name in written.names.items()]
-        table = table.selectExpr(*cleaned, *hashes)
+        table = table.selectExpr(*cleaned, *watch.hashes)
         for stage in written.stages:
             named = (f"{always_computed(code)} AS {name}" for name, code in stage.items())
             table = table.selectExpr("*", *named)
-        steps = (
-            f"{_steps(row, code)} AS k{place}"
-            for place, ((row, _), code) in enumerate(zip(rows, written.codes, strict=True))
-        )
-        return table.selectExpr(*steps, *hashes), own
+        return table, written.codes, watch
 
     def _cleaned(self, column: str) -> str:
         """The column as row expressions see it: doubles without NaN, text, naive microseconds."""
@@ -221,7 +262,7 @@ class SparkSample:
                 return always_computed(name)
 
 
-def _steps(row: RowValue, code: str) -> str:
+def _steps_of(row: RowValue, code: str) -> str:
     """The steps of a value above the lowest one, an exact product, rounded to even."""
     if row.is_condition:
         return f"coalesce(CAST({code} AS BIGINT), 0)"
@@ -243,31 +284,9 @@ def _chunks(rows: Sequence[_T], sums: Sequence[Sequence[object]]) -> Iterator[li
         yield chunk
 
 
-def _packing(most_rows: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What a worker does with the rows of a partition: many of them become one value of bytes.
-
-    The function that is made here is sent to the workers as it is, and knows nothing of Holdfast.
-    """
-
-    def packed(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        def content(held: list[Any]) -> Any:
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, held[0].schema) as stream:
-                stream.write_table(pa.Table.from_batches(held).combine_chunks())
-            return pa.RecordBatch.from_pydict({"rows": [sink.getvalue().to_pybytes()]})
-
-        held: list[Any] = []
-        for batch in batches:
-            held.append(batch)
-            if sum(each.num_rows for each in held) >= most_rows:
-                yield content(held)
-                held = []
-        if held:
-            yield content(held)
-
-    return packed
+def _with_sources(rows: Sequence[RowValue]) -> list[tuple[RowValue, Expression]]:
+    """The row values that are expressions."""
+    return [(row, row.source) for row in rows if isinstance(row.source, Expression)]
 
 
 def _empty(types: Mapping[str, ColumnType]) -> pl.DataFrame:

@@ -12,9 +12,10 @@ An accident goes unnoticed with a chance of about 2^-64.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from logging import LogRecord, getLogger
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import DataFrame
 
-__all__ = ["EPOCH", "WatchedTable", "asking_spark"]
+__all__ = ["EPOCH", "Watch", "WatchedTable", "asking_spark"]
 
 EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
@@ -119,54 +120,78 @@ class WatchedTable:
             )
             self._known: dict[frozenset[str], int] = {}
             self._few = False  # before they are counted: whether sums fit 64 bits
-            every = list(self.types)
-            hashed = self.rows.selectExpr(*self.watched(every))
-            (found,) = hashed.selectExpr(*self.sums_of(every)).collect()
-            self.n = int(found[0])
+            watch = self.watch(self.types)
+            sums = ["count(*)", *(f"sum({part})" for part in watch.parts)]
+            (found,) = self.rows.selectExpr(*watch.selected).selectExpr(*sums).collect()
+            self.n, *parts = (int(each or 0) for each in found)  # a sum of no rows is NULL
+            watch.require(self.n, parts)
             self._few = self.n < _MOST_IN_BIGINT
-            self.require_rows(every, found)
 
-    def watched(self, columns: Sequence[str]) -> list[str]:
-        """What a scan of these columns selects beside them: hashes of each row, by names w0, ..."""
-        return [
-            f"xxhash64({', '.join(sorted(self.names[name] for name in each))}) AS w{place}"
-            for place, each in enumerate(self._sets(columns))
-        ]
+    def watch(self, columns: Iterable[str]) -> Watch:
+        """What a scan of these columns looks at beside them."""
+        own, every = frozenset(columns).intersection(self.types), frozenset(self.types)
+        if not own or own == every:
+            return Watch(self, (every,))
+        return Watch(self, (own,) if own in self._known else (own, every))
 
-    def sums_of(self, columns: Sequence[str]) -> list[str]:
-        """What it then sums, for `require_rows`: how many rows, and the hashes in two parts."""
-        hashes = [f"w{place}" for place in range(len(self._sets(columns)))]
-        parts = [part for name in hashes for part in (f"{name} >> 32", f"{name} & {_LOW_BITS}")]
-        return ["count(*)", *(self.summed(part) for part in parts)]
+    def exact(self, code: str) -> str:
+        """Whole numbers of at most 33 bits, for an exact sum with ANSI mode and without."""
+        return code if self._few else f"CAST({code} AS DECIMAL(20, 0))"
 
-    def summed(self, code: str) -> str:
-        """The exact sum of whole numbers of at most 33 bits: with ANSI mode, and without."""
-        return f"sum({code if self._few else f'CAST({code} AS DECIMAL(20, 0))'})"
+    def require_rows(self, rows: int, totals: Mapping[frozenset[str], int]) -> None:
+        """Refuse what a scan saw, unless these are the rows of the opening.
 
-    def require_rows(self, columns: Sequence[str], found: Sequence[int | None]) -> None:
-        """Refuse what a scan of these columns saw, unless they are the rows of the opening."""
-        rows, *parts = (int(each or 0) for each in found)
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        totals = {
-            each: (high << 32) + low
-            for each, (high, low) in zip(self._sets(columns), pairs, strict=True)
-        }
-        known = {each: total for each, total in totals.items() if each in self._known}
-        if rows != self.n or any(self._known[each] != total for each, total in known.items()):
+        `totals` are the sums of the hashes of columns.
+        """
+        known = (
+            (self._known[each], total) for each, total in totals.items() if each in self._known
+        )
+        if rows != self.n or any(before != now for before, now in known):
             raise _changed("rows were added, removed or changed")
         self._known |= totals
 
-    def hashes_in(self, columns: Sequence[pl.Series]) -> list[int]:
-        """The two parts of the sums of hashes in a batch of rows, as a scan would sum them."""
-        numbers = [each.to_numpy() for each in columns]
-        return [int(part.sum()) for each in numbers for part in (each >> 32, each & _LOW_BITS)]
 
-    def _sets(self, columns: Sequence[str]) -> list[frozenset[str]]:
-        """The columns of a scan; and all of them, unless what it should find is known."""
-        own, every = frozenset(columns).intersection(self.types), frozenset(self.types)
-        if not own or own == every:
-            return [every]
-        return [own] if own in self._known else [own, every]
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What one scan looks at to see that its rows are those of the opening.
+
+    The sets of columns of which each row has a hash: those that are read, and all of them unless
+    it is known what their hashes add up to.
+    """
+
+    table: WatchedTable
+    sets: tuple[frozenset[str], ...]
+
+    @property
+    def hashes(self) -> list[str]:
+        """The names of the hashes."""
+        return [f"w{place}" for place in range(len(self.sets))]
+
+    @property
+    def selected(self) -> list[str]:
+        """What is selected beside the columns: the hashes."""
+        names = self.table.names
+        return [
+            f"xxhash64({', '.join(sorted(names[each] for each in columns))}) AS {name}"
+            for columns, name in zip(self.sets, self.hashes, strict=True)
+        ]
+
+    @property
+    def parts(self) -> list[str]:
+        """What is to be summed of them, for `require`: each in two parts, which fit 64 bits."""
+        halves = ((f"shiftright({name}, 32)", f"({name} & {_LOW_BITS})") for name in self.hashes)
+        return [self.table.exact(half) for pair in halves for half in pair]
+
+    def parts_of(self, rows: pl.DataFrame) -> list[int]:
+        """The sums of the parts over some rows."""
+        hashes = [rows[name].to_numpy() for name in self.hashes]
+        return [int(half.sum()) for each in hashes for half in (each >> 32, each & _LOW_BITS)]
+
+    def require(self, rows: int, parts: Sequence[int]) -> None:
+        """Refuse so many rows with these sums, unless they are those of the opening."""
+        halves = zip(parts[::2], parts[1::2], strict=True)
+        totals = (int(high << 32) + int(low) for high, low in halves)
+        self.table.require_rows(rows, dict(zip(self.sets, totals, strict=True)))
 
 
 def _kind(dtype: str) -> ColumnType:

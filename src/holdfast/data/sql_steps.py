@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from holdfast.question.expression import Expression
+from holdfast.question.expression import Expression, column_names
 from holdfast.question.row import RowValue
 from holdfast.question.sql import Dialect, SqlLanguage
 from holdfast.question.writing import Writer
@@ -26,12 +26,12 @@ class WrittenRows:
     codes: Sequence[str]
 
 
-def written_rows(rows: Sequence[tuple[RowValue, Expression]], dialect: Dialect) -> WrittenRows:
-    """The values of all rows in one select over the columns that they read."""
-    columns = sorted({column for row, _ in rows for column in row.columns})
+def written_rows(expressions: Sequence[Expression], dialect: Dialect) -> WrittenRows:
+    """The values of all expressions in one select over the columns that they read."""
+    columns = sorted({column for each in expressions for column in column_names(each)})
     names = {column: f"c{place}" for place, column in enumerate(columns)}
     writer = Writer(SqlLanguage(names, dialect))
-    codes = [writer.write(expression) for _, expression in rows]
+    codes = [writer.write(expression) for expression in expressions]
     return WrittenRows(names, writer.stages, codes)
 
 
