@@ -257,7 +257,8 @@ def test_a_batch_of_gaussian_answers_is_one_gaussian_answer(tmp_path: Path) -> N
     assert batches is not None
     assert sharp is not None
     assert batches.eta < sharp.eta
-    assert (batches.tau, batches.nu <= 0.01) == (pytest.approx(0.01), True)
+    assert batches.tau == pytest.approx(0.01)
+    assert batches.nu <= 0.01
 
 
 # One row replaced --------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def theorems(
 
     known = registry()
     if arguments:
-        if name not in known:
+        if name is None or name not in known:
             raise InvalidArgument(_no_theorem(name or "", list(known)))
         _evaluate(known[name], arguments, as_json)
         return
