@@ -34,7 +34,7 @@ STOREYS = [
     {"certificate", "guessers", "holdout", "planner", ""},
     {"boards", "lab", "evals", "trackers"},
     {"service", "sklearn"},
-    {"agents"},
+    {"agents", "optuna"},
     {"cli"},
     {"__main__"},
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +273,9 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for example in examples:
-        exec(compile(example, "sklearn.md", "exec"), names)
+        if "import optuna" not in example or find_spec("optuna"):
+            exec(compile(example, "sklearn.md", "exec"), names)
     low, high = names["search"].best_interval_
     assert low < names["search"].best_score_ < high
+    if "study" not in names:
+        pytest.skip("Optuna is not installed: all of the page ran but that")
