@@ -36,6 +36,15 @@ def leaked(submissions: int) -> float:
     return gates + MOST_CLAIMED
 
 
+def asked(items: int, submissions: int) -> float:
+    """The half-width of every score, if each is asked for; NaN where it would say nothing."""
+    try:
+        plan = holdfast.plan(rows=items, questions=submissions, described="off")
+    except holdfast.ToleranceTooTight:
+        return math.nan
+    return plan.half_width or math.nan
+
+
 def smallest_gain(items: int, submissions: int) -> float:
     """The smallest observed gain that is shown of the last submission."""
     prior = open_gate_prior(0, submissions)
@@ -81,8 +90,7 @@ def lines() -> list[str]:
     for items, submissions in SIZES:
         error = math.sqrt(SCORE * (1 - SCORE) / items)
         tell("one look: a usual 95 % interval, not true together", 1.96 * error)
-        plan = holdfast.plan(rows=items, questions=submissions, described="off")
-        tell("asking for every score, with noise", plan.half_width or math.nan)
+        tell("asking for every score, with noise", asked(items, submissions))
         claim, end = at_the_end(items, submissions)
         tell("a claim that is confirmed, at first", claim)
         tell(

@@ -137,8 +137,11 @@ class Leaderboard:
             values = self._read(predictions, Fields(name or _PREDICTION, key, value))
             column = self._attached(values, team, name)
         except InvalidArgument as error:
-            self.holdout.boarding.turn_away(team, name, str(error))
-            raise
+            why = str(error)
+            if isinstance(predictions, str | Path):  # where a file was is nobody's business
+                why = why.replace(str(predictions), Path(predictions).name)
+            self.holdout.boarding.turn_away(team, name, why)
+            raise InvalidArgument(why) from None
         if self.terms.public:
             self._look(column, team, claim)
         return self.standings()[column]
@@ -179,8 +182,8 @@ class Leaderboard:
         level = math.log(2) + account.nats - terms.log_beta
         error = math.sqrt(max(0.0, claim - low) * max(0.0, high - claim) / terms.rows)
         reach = error * (math.sqrt(2 * level) + _ROOM) + (high - low) * (level + 1) / terms.rows
-        digits = 1 - math.floor(math.log10(reach))
-        return math.ceil(reach * 10**digits) / 10**digits
+        step = 10.0 ** (math.floor(math.log10(reach)) - 1)
+        return math.ceil(reach / step) * step
 
     def export(self, path: str | Path) -> Path:
         """Write the standings to a page (.html) or a table (.csv)."""

@@ -115,10 +115,10 @@ def history_of(
                     scores[one] = Score(line.value, line.interval)
     exact = {line.question: line for line in last}
     for one in submissions if exact else ():
-        line = exact.get(spelled(metric.average(one)))
-        if line is not None:
-            known = scores.get(one, Score(None, line.interval)).interval
-            scores[one] = Score(line.value, _both(line.interval, known), exact=True)
+        found = exact.get(spelled(metric.average(one)))
+        if found is not None:
+            known = scores.get(one, Score(None, found.interval)).interval
+            scores[one] = Score(found.value, _both(found.interval, known), exact=True)
     return BoardHistory(
         submissions,
         tuple(leaders),

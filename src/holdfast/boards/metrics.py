@@ -40,7 +40,7 @@ class Metric:
     name: str
     bounds: Range
     more_is_better: bool
-    kind: ValueKind
+    kind: ValueKind | None
     row: Callable[[str], str]
     allowed: Range | None = None
     columns: Callable[[pl.Series], _Columns] = lambda values: {"": values}
@@ -54,7 +54,7 @@ class Metric:
         better, worse = (column, other) if self.more_is_better else (other, column)
         return f"difference({self.row(better)}, {self.row(worse)})"
 
-    def require_scorable(self, values: pl.Series, kind: ValueKind) -> None:
+    def require_scorable(self, values: pl.Series, kind: ValueKind | None) -> None:
         """Refuse values that this metric is not for."""
         if kind is not self.kind:
             raise InvalidArgument(

@@ -47,7 +47,7 @@ def board_page(standings: Standings, name: str) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{title}: standings</title><style>{STYLE}</style></head><body>",
             f'<header><p class="over">Leaderboard</p><h1>{title}</h1></header>',
-            f'<p class="promise">{html.escape(standings.promise)}.</p>',
+            f'<p class="promise">{html.escape(standings.promise)}</p>',
             _table(standings) if standings.rows else "<p>Nobody has submitted anything yet.</p>",
             _invalid(standings),
             '<footer class="note">Those of one rank are tied: none of them was shown to be better '

@@ -61,7 +61,7 @@ class Standing:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self) | {"also": list(self.also)}
+        return asdict(self) | {"also": list(self.also), "interval": self.interval}
 
     def __str__(self) -> str:
         place = "no rank" if self.rank is None else f"rank {self.rank}"
@@ -113,11 +113,11 @@ class Standings:
 
     @property
     def promise(self) -> str:
-        """What is true of it all, in a sentence."""
+        """What is true of it all, for people."""
         best = "more is better" if self.more_is_better else "less is better"
         return (
-            f"{self.metric}, {best}, on {plural(self.items, 'item')}; ranks and intervals "
-            f"{self.together}; a rank differs only where that was shown"
+            f"A rank differs only where the labels show it. By {self.metric}, {best}, on "
+            f"{plural(self.items, 'item')}; all ranks and intervals {self.together}."
         )
 
     def to_dicts(self) -> list[dict[str, Any]]:

@@ -13,13 +13,13 @@ from holdfast.cli.ledgers import Data, LedgerAddress, Name, TableName, new_ledge
 from holdfast.cli.verbs import NOT_SHOWN
 from holdfast.errors import SecondLedger
 
-__all__ = ["boards", "final_board", "init_board", "show_board", "submit"]
+__all__ = ["board_commands", "final_board", "init_board", "show_board", "submit_predictions"]
 
-boards = typer.Typer(no_args_is_help=True, help="A leaderboard: init, submit, show, final.")
-app.add_typer(boards, name="board")
+board_commands = typer.Typer(no_args_is_help=True, help="A leaderboard: init, submit, show, final.")
+app.add_typer(board_commands, name="board")
 
 
-@boards.command(
+@board_commands.command(
     "init", epilog="Example: holdfast board init labels.csv --name digits --key item --label digit"
 )
 def init_board(
@@ -97,8 +97,10 @@ def init_board(
     typer.echo(f"\nNext: holdfast board submit {quote(called)} FILE --team TEAM")
 
 
-@boards.command("submit", epilog="Example: holdfast board submit digits net7.csv --team ada")
-def submit(
+@board_commands.command(
+    "submit", epilog="Example: holdfast board submit digits net7.csv --team ada"
+)
+def submit_predictions(
     name: Name,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="CSV, Parquet or JSONL: a prediction per item.")
@@ -143,7 +145,7 @@ def submit(
         raise typer.Exit(NOT_SHOWN)
 
 
-@boards.command("show", epilog="Example: holdfast board show digits --output board.html")
+@board_commands.command("show", epilog="Example: holdfast board show digits --output board.html")
 def show_board(
     name: Name,
     output: Annotated[
@@ -167,7 +169,7 @@ def show_board(
     typer.echo(f"\nNext: holdfast board final {quote(name)} --dry-run")
 
 
-@boards.command("final", epilog="Example: holdfast board final digits --dry-run")
+@board_commands.command("final", epilog="Example: holdfast board final digits --dry-run")
 def final_board(
     name: Name,
     dry_run: Annotated[
