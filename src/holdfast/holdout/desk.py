@@ -178,7 +178,7 @@ class Desk:
         return offered(self.transcript, wishes, account, self._require_written)
 
     def was_read(self, text: str) -> None:
-        """A text that was asked in the words of the ledger can be read again."""
+        """A text whose words were asked, one by one, can be read again."""
         self._written.add(text)
 
     def _require_written(self, statistic: Statistic) -> None:

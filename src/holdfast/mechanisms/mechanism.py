@@ -144,7 +144,11 @@ class Offer:
         return self.log_p, self.radius
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        for name in ("grid", "variance"):
+            if plain[name] is not None:
+                plain[name] = asdict(plain[name])
+        return plain
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> Offer:
