@@ -74,6 +74,14 @@ def test_questions_an_error_a_refusal_and_a_token(
         for place in ("", "/ledger", "/promise", "/audit?run=true"):
             page.goto(f"{url}/data/flights{place}")
             assert fits(), place
+        page.goto(f"{url}/plan")
+        slider = page.locator("input[type=range]").first
+        slider.focus()
+        with page.expect_navigation():
+            slider.press("End")  # 10 million rows, and the page plans again
+        assert page.input_value("#rows") == "10000000"
+        assert "10,000,000" in page.inner_text("main")
+        assert fits(), "plan"
         page.goto(f"{url}/tokens")
         page.fill("#name", "bob")
         page.click("text=Make a token")

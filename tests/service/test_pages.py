@@ -191,6 +191,26 @@ def test_several_data_sets_are_listed(service: Service, ada: TestClient) -> None
     assert 'href="/data/other"' in listed
 
 
+def test_pictures_are_drawn_here(ada: TestClient) -> None:
+    pytest.importorskip("altair", reason="the extra charts is not installed")
+    assert 'src="/plan.svg?rows=20%2C000&amp;questions=100&amp;tolerance="' in (
+        page := ada.get("/plan?rows=20,000&questions=100").text
+    )
+    assert '<script src="/static/planner.js" defer></script>' in page
+    assert ada.get("/plan").headers["content-security-policy"].endswith("; script-src 'self'")
+    assert "dataset.least" in ada.get("/static/planner.js").text
+    plan = ada.get("/plan.svg?rows=20,000&questions=100")
+    assert plan.headers["content-type"].startswith("image/svg+xml")
+    assert "What 20,000 rows can answer" in plan.text
+    assert ada.get("/plan.svg?rows=many").status_code == 422
+
+    assert ada.get(f"{DATA}/answers.svg").status_code == 422  # nothing was answered
+    assert "answers.svg" not in ada.get(DATA).text
+    asked(ada, LATE)
+    assert "answers.svg" in ada.get(DATA).text
+    assert LATE in ada.get(f"{DATA}/answers.svg").text
+
+
 def test_the_planner_plans(ada: TestClient) -> None:
     assert "recommended" in ada.get("/plan?rows=20,000&questions=100").text
     assert "must be a number" in ada.get("/plan?rows=many").text

@@ -21,6 +21,7 @@ from holdfast.service.custody import custody
 from holdfast.service.dashboard import dashboard, problem_page
 from holdfast.service.edge import Edge
 from holdfast.service.operations import operations
+from holdfast.service.planning import planning
 from holdfast.service.problems import Rejected, problem_of, rejection
 from holdfast.service.reference import reference
 from holdfast.service.replies import problem_reply
@@ -55,7 +56,16 @@ def app_of(service: Service) -> FastAPI:
         lifespan=partial(_lifespan, service),
     )
     app.state.service = service
-    for router in (rest, board_rest, custody, operations, dashboard, board_pages, reference):
+    for router in (
+        rest,
+        board_rest,
+        custody,
+        operations,
+        dashboard,
+        board_pages,
+        planning,
+        reference,
+    ):
         app.include_router(router)
     for known in (HoldfastError, Rejected):
         app.add_exception_handler(known, _problem)

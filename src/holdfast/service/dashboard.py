@@ -1,4 +1,4 @@
-"""Pages for people: the same numbers as REST, rendered here, without scripts."""
+"""Pages for people: the same numbers as REST, rendered here; they all work without scripts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 
 from holdfast.data.source import open_sample
 from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.holdout.charts import answers_chart
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit as run_audit
-from holdfast.planner.plan import plan as make_plan
+from holdfast.ledger.entries import Recorded
 from holdfast.service.access import Serving, client_of
 from holdfast.service.caller import Caller
+from holdfast.service.pictures import can_draw, drawn
 from holdfast.service.problems import Problem, Rejected, problem_of, rejection
 from holdfast.service.replies import certificate_file
 from holdfast.service.served import Asking, Reply
@@ -35,11 +37,11 @@ from holdfast.service.shown import group_rows, line_shown, overview_shown
 from holdfast.service.tokens import ROLES, TokenRole, expiry_of
 from holdfast.service.wire import csv_of, dataset_told, ledger_told
 
-__all__ = ["Signed", "dashboard", "problem_page", "rendered"]
+__all__ = ["Signed", "dashboard", "number_of", "problem_page", "rendered"]
 
 dashboard = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _HERE = Path(__file__).parent
-_LINES = 50
+_LINES, _DRAWN = 50, 30
 _Text = Annotated[str, Form(max_length=10_000)]
 
 
@@ -119,7 +121,13 @@ async def overview(dataset: str, service: Serving, session: Signed) -> Response:
     lines = await served.read(lambda holdout: _newest(holdout, session, 5))
     spent = service.tokens.spent(session.token)
     return rendered(
-        "overview.html", session=session, dataset=dataset, facts=facts, lines=lines, spent=spent
+        "overview.html",
+        session=session,
+        dataset=dataset,
+        facts=facts,
+        lines=lines,
+        spent=spent,
+        drawn=can_draw(),
     )
 
 
@@ -197,6 +205,18 @@ async def ledger_file(dataset: str, service: Serving, session: Signed) -> Respon
     return Response(text, media_type="text/csv; charset=utf-8")
 
 
+@dashboard.get("/data/{dataset}/answers.svg")
+async def answers_picture(dataset: str, service: Serving, session: Signed) -> Response:
+    """The newest answers with their intervals."""
+
+    def read(holdout: Holdout) -> tuple[list[Recorded], float | None]:
+        terms = holdout.opening.terms
+        return list(holdout.ledger), terms.confidence_level if terms.simultaneous else None
+
+    lines, level = await service.served(dataset, session.token).read(read)
+    return await drawn(lambda: answers_chart(dataset, lines[-_DRAWN:], level))
+
+
 @dashboard.get("/data/{dataset}/promise")
 async def promise(dataset: str, service: Serving, session: Signed) -> Response:
     facts = await service.served(dataset, session.token).read(dataset_told)
@@ -225,20 +245,6 @@ async def certificate_page(
     _require_custodian(session)
     served = service.served(dataset, session.token)
     return certificate_file(await served.read(Holdout.certificate), dataset, form)
-
-
-@dashboard.get("/plan")
-async def planner(
-    session: Signed, rows: str = "20000", questions: str = "500", tolerance: str = ""
-) -> Response:
-    form = {"rows": rows[:20], "questions": questions[:20], "tolerance": tolerance[:20]}
-    made, problem = None, None
-    try:
-        given = {name: _number(name, text) for name, text in form.items() if text.strip()}
-        made = await run_in_threadpool(make_plan, **given)  # type: ignore[arg-type]
-    except HoldfastError as error:
-        problem = problem_of(error)
-    return rendered("planner.html", session=session, form=form, plan=made, problem=problem)
 
 
 @dashboard.get("/tokens")
@@ -330,12 +336,12 @@ def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> A
     claim = {"check": "guess", "at most": "at_most", "at least": "at_least"}.get(said)
     if claim is not None and not form["number"].strip():
         raise InvalidArgument("a claim needs a number: what you think it is.")
-    number = _number("number", form["number"]) if claim is not None else None
+    number = number_of("number", form["number"]) if claim is not None else None
     width = form["half_width"].strip()
     return Asking(
         question=form["question"],
         groups=tuple(each.strip() for each in form["by"].split(",") if each.strip()),
-        half_width=_number("half_width", width) if width else None,
+        half_width=number_of("half_width", width) if width else None,
         why=form["why"].strip()[:1_000] or None,
         by=session.token.name,
         key=key,
@@ -344,7 +350,8 @@ def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> A
     )
 
 
-def _number(name: str, text: str) -> float | int:
+def number_of(name: str, text: str) -> float | int:
+    """A number as people type it into a field."""
     cleaned = text.strip().replace(",", "").replace("_", "")
     for kind in (int, float):
         try:
@@ -355,7 +362,7 @@ def _number(name: str, text: str) -> float | int:
 
 
 def _whole(name: str, text: str) -> int | None:
-    found = _number(name, text) if text.strip() else None
+    found = number_of(name, text) if text.strip() else None
     if found is not None and not isinstance(found, int):
         raise InvalidArgument(f"{name} is {text[:20]!r}; it must be a whole number.")
     return found
