@@ -191,3 +191,14 @@ def test_an_entry_says_for_whom_values_were_made(holdout: Holdout) -> None:
     for column in holdout.columns:
         body = column.body()
         assert AttachedColumn.read(body).keyless is column.keyless
+
+
+def test_what_is_revealed_goes_by_it(tmp_path: Path) -> None:
+    half = {}
+    for name in ("scored0", "submitted0"):
+        folder = tmp_path / name
+        folder.mkdir()
+        with with_columns(opened(folder, described="off")) as holdout:
+            half[name] = holdout.reveal(f"avg({name})").half_width
+        assert all(finding.fine for finding in audit(folder / "t.ledger"))
+    assert half["scored0"] < half["submitted0"]
