@@ -673,7 +673,7 @@ def test_statistics_of_alike_rows_are_for_what_one_program_makes(
     with pytest.raises(InvalidQuestion, match=r"made for single keys.*computed=True"):
         holdout.search("model", **facts)
     search = holdout.search("model", computed=True, **facts)
-    with pytest.raises(InvalidArgument, match=r"values come without a digest"):
+    with pytest.raises(InvalidArgument, match=r"values are made for the keys of rows"):
         search.score(3, SCORES)
     told = search.score(3, SCORES, digest="model 3")
     assert told.status == "answered"
@@ -693,8 +693,9 @@ def test_statistics_of_alike_rows_are_for_what_one_program_makes(
     inside = holdfast.computed(lambda rows: rows["x"], columns=["x"], bounds=(0, 1))
     assert search.score(4, inside).status == "answered"
     by_key = holdfast.computed(lambda rows: rows["x"], columns=["x", "id"], bounds=(0, 1))
-    with pytest.raises(InvalidQuestion, match=r"made for the keys of rows"):
+    with pytest.raises(InvalidArgument, match=r"values are made for the keys of rows"):
         search.score(5, by_key)
+    assert search.score(5, SCORES, digest="model 5").status == "answered"
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 
 

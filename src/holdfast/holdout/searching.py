@@ -147,7 +147,8 @@ def _of_stand_in(desk: Desk, dictionary: Dictionary, question: Question) -> Desc
     """The question about a column that has the search's own name, of the first type that fits."""
     refused: InvalidQuestion | None = None
     possible = _COMPUTED if dictionary.computed else _TYPES
-    for type_ in possible if dictionary.bounds is None else set(possible) & set(_NUMBERS):
+    bounded = dictionary.bounds is not None
+    for type_ in (each for each in possible if each in _NUMBERS or not bounded):
         try:
             return _of_column(desk, dictionary, dictionary.name, type_, question)
         except InvalidQuestion as error:
@@ -342,18 +343,20 @@ class Search:
         if fields.name in desk.transcript.attached.columns:
             return
         desk.transcript.account.require_open()
-        if self._dictionary.computed and not isinstance(values, Computed) and how.digest is None:
-            raise InvalidArgument(
-                f"{self.name!r} is a search of computed=True, and values come without a digest; "
-                "name what made them of all rows alike: digest=. Nothing was spent."
-            )
+        type_, bounds, keyless = type_within(self._dictionary.bounds), None, True
         if isinstance(values, Computed):
             type_, bounds = values.type, values.bounds
-        else:
+            key, attached = desk.transcript.terms.key, desk.transcript.attached
+            keyless = attached.keyless(key, values.columns)
+        elif how.digest is None:
             found = column_values(values, desk.protected.order, fields, missing=how.missing)
-            type_, bounds = found.type, None
-            if how.digest is not None:
-                type_ = type_within(self._dictionary.bounds)
+            type_, keyless = found.type, False
+        if self._dictionary.computed and not keyless:
+            raise InvalidArgument(
+                f"{self.name!r} is a search of computed=True, and values are made for the keys of "
+                "rows; bring what one program makes of all rows alike: a function of other "
+                "columns, or values with its digest=. Nothing was spent."
+            )
         _of_column(desk, self._dictionary, fields.name, type_, asked, bounds)
 
     def __repr__(self) -> str:
