@@ -22,6 +22,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.audit import audit
 from tests.ledger.forging import Body, forged
+from tests.seam import transcript_of
 
 ROWS, CHANGED, WON = 1_000, 50, 36
 PLACE = np.arange(ROWS)
@@ -143,6 +144,19 @@ def test_what_is_assumed_of_scores_is_said(holdout: Holdout) -> None:
         assert "one program made them for all rows alike" in said
 
 
+def test_every_claim_says_what_its_test_is_for(holdout: Holdout) -> None:
+    for name in ("scored", "submitted"):
+        holdout.gate(f"difference({name}1, {name}0)", at_least=0)
+    assert [look.alike for look in transcript_of(holdout).answers] == [True, False]
+    told = holdout.explain()
+    assert "a test valid for this question rejects everything else, of rows that are alike" in told
+    assert "and nothing is claimed, whether rows are alike or not" in told
+    theorems = {
+        each["name"]: each["answers"] for each in holdout.certificate().to_dict()["theorems"]
+    }
+    assert theorems["sign_test_log_p"] == 1
+
+
 def test_one_digest_is_not_of_both_kinds(holdout: Holdout) -> None:
     """Scores that somebody brings are by one program for all rows; this one reads their keys."""
     by_key = holdfast.computed(same, columns=["t0", "item"], bounds=bool, digest="scores 0")
@@ -191,3 +205,14 @@ def test_an_entry_says_for_whom_values_were_made(holdout: Holdout) -> None:
     for column in holdout.columns:
         body = column.body()
         assert AttachedColumn.read(body).keyless is column.keyless
+
+
+def test_what_is_revealed_goes_by_it(tmp_path: Path) -> None:
+    half = {}
+    for name in ("scored0", "submitted0"):
+        folder = tmp_path / name
+        folder.mkdir()
+        with with_columns(opened(folder, described="off")) as holdout:
+            half[name] = holdout.reveal(f"avg({name})").half_width
+        assert all(finding.fine for finding in audit(folder / "t.ledger"))
+    assert half["scored0"] < half["submitted0"]

@@ -653,3 +653,77 @@ def test_the_page_runs_and_prints_what_it_says(
     assert "closed but for described questions" in said
     low, high = clopper_pearson(1_000, 800, math.log(0.05))
     assert f"{low:.3f} to {high:.3f}" in page
+
+
+# Values that one program computes ----------------------------------------------------------------
+
+SCORES = np.where(LABEL, 0.3, 0.0) + 0.7 * X
+COMPUTED = {
+    "auc(model, label)": "auc",
+    "f1(model > 0.5, label)": "overlap",
+    "balanced_accuracy(model > 0.5, label)": "contrast",
+}
+
+
+@pytest.mark.parametrize("question", COMPUTED)
+def test_statistics_of_alike_rows_are_for_what_one_program_makes(
+    holdout: Holdout, tmp_path: Path, question: str
+) -> None:
+    facts: dict[str, Any] = {"size": 9, "question": question, "bounds": (0, 1)}
+    with pytest.raises(InvalidQuestion, match=r"made for single keys.*computed=True"):
+        holdout.search("model", **facts)
+    search = holdout.search("model", computed=True, **facts)
+    with pytest.raises(InvalidArgument, match=r"values are made for the keys of rows"):
+        search.score(3, SCORES)
+    told = search.score(3, SCORES, digest="model 3")
+    assert told.status == "answered"
+    truth = {
+        "auc(model, label)": float(
+            (SCORES[LABEL][:, None] > SCORES[~LABEL][None, :]).mean()  # no two are the same
+        ),
+        "f1(model > 0.5, label)": _f1(SCORES > 0.5),
+        "balanced_accuracy(model > 0.5, label)": float(
+            ((SCORES > 0.5)[LABEL].mean() + (SCORES <= 0.5)[~LABEL].mean()) / 2
+        ),
+    }[question]
+    assert told.value == pytest.approx(truth, abs=0.002)
+    assert told.interval.low < truth < told.interval.high
+    assert told.half_width is not None
+    assert told.half_width < 0.2
+    inside = holdfast.computed(lambda rows: rows["x"], columns=["x"], bounds=(0, 1))
+    assert search.score(4, inside).status == "answered"
+    by_key = holdfast.computed(lambda rows: rows["x"], columns=["x", "id"], bounds=(0, 1))
+    with pytest.raises(InvalidArgument, match=r"values are made for the keys of rows"):
+        search.score(5, by_key)
+    assert search.score(5, SCORES, digest="model 5").status == "answered"
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+def _f1(said: Any) -> float:
+    both = np.count_nonzero(said & LABEL)
+    return float(2 * both / (np.count_nonzero(said) + np.count_nonzero(LABEL)))
+
+
+def test_which_rule_answers_is_declared_and_not_chosen(tmp_path: Path) -> None:
+    """By computed=True Clopper and Pearson's interval; otherwise the wider one, whatever comes."""
+    widths = {}
+    for computed in (False, True):
+        folder = tmp_path / str(computed)
+        folder.mkdir()
+        with opened(folder) as holdout:
+            search = holdout.search("model", size=9, question="avg(model)", computed=computed)
+            told = search.score(0, right_in(0.8), digest="model 0")
+            widths[computed] = told.interval.high - told.interval.low
+            assert holdout.search("model").score(0).repeated
+            with pytest.raises(InvalidArgument, match="opened with other declarations"):
+                holdout.search("model", size=9, question="avg(model)", computed=not computed)
+    assert widths[True] < widths[False]
+
+
+def test_scores_with_a_digest_are_known_by_it(holdout: Holdout) -> None:
+    search = holdout.search("model", size=9, question="avg(model)")
+    first = search.score(0, right_in(0.8), digest="model 0")
+    again = search.score(0, right_in(0.2), digest="model 0")  # not looked at
+    assert (again.status, again.value) == ("repeated", first.value)
+    with pytest.raises(InvalidArgument, match="taken"):
+        search.score(0, right_in(0.2), digest="model 1")

@@ -17,6 +17,7 @@ from holdfast.ledger.informed import is_keyless
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.profile import profile_of
+from holdfast.mechanisms.showing import by_sign_test
 from holdfast.statistics.derived import Conditional, Difference, Total
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.moments import Correlation, Covariance, Variance
@@ -107,6 +108,9 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
         yield from () if promised is None else (promised,)
     statistic = recorded_statistic(look.question, transcript.table)
     alike = transcript.terms.alike_for(keyless=is_keyless(transcript, statistic))
+    if by_sign_test(statistic, look.claim, alike=alike):
+        yield "sign_test_log_p"
+        return
     yield type(profile_of(statistic, transcript.terms, alike=alike)).__name__
     if look.variance is not None:
         yield "Bernstein"

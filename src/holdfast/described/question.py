@@ -55,13 +55,15 @@ __all__ = ["DescribedQuestion", "columns_read", "described", "described_again"]
 class DescribedQuestion:
     """A question with its rule; asked like any statistic, and answered exactly.
 
-    One of a `dictionary` that was opened late names it, and the `member` of it that it is about.
+    `columns` are those that it is about. One of a `dictionary` that was opened late names it, and
+    the `member` of it that it is about.
     """
 
     question: Bound
     look: Look = field(compare=False)
     bits: float
     turned: bool
+    columns: tuple[str, ...]
     dictionary: str | None = None
     member: str | None = None
 
@@ -103,9 +105,7 @@ class DescribedQuestion:
 
 def columns_read(question: Statistic) -> tuple[str, ...]:
     """The columns that a question is about, described or not."""
-    if isinstance(question, DescribedQuestion):
-        return tuple(column for row in question.look.rows for column in row.columns)
-    return columns_of(question)
+    return question.columns if isinstance(question, DescribedQuestion) else columns_of(question)
 
 
 def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
@@ -115,11 +115,11 @@ def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
         bits = ground.prior.of(question).best
     except NotDescribed:
         return None
-    columns = {column for use in uses for column in use.part.columns}
+    columns = sorted({column for use in uses for column in use.part.columns})
     look = _look(question, uses, ground.about(columns))
     if look is None:
         return None
-    return DescribedQuestion(question, look, bits, uses[0].turned)
+    return DescribedQuestion(question, look, bits, uses[0].turned, tuple(columns))
 
 
 def described_again(text: str, ground: Ground | None) -> DescribedQuestion:

@@ -16,7 +16,8 @@ from holdfast.holdout.closing import retire
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.last_looks import LastLookCost, cost_of_last_look, last_look
 from holdfast.holdout.revealing import RevealCost, cost_of_revealing, revealed_answer
-from holdfast.holdout.searching import Declaring, Search, SearchCost, cost_of_search, opened_search
+from holdfast.holdout.search_cost import SearchCost
+from holdfast.holdout.searching import Declaring, Search, cost_of_search, opened_search
 from holdfast.holdout.together import Waiting, answered_together
 from holdfast.holdout.verbs import Verbs
 from holdfast.holdout.widths import width_in_units
@@ -142,11 +143,12 @@ class Holdout(Verbs):
         `space` lists the configurations, or the values of each parameter; or `size` says how many
         there are, and they are known by their numbers. `question` is about a column that has the
         search's name, as in "avg(model = label)", or several of them; a `share` of what is left of
-        the failure probability is for all scores together. `bounds` are those of its columns;
+        the failure probability is for all scores together. `bounds` are those of its columns; with
+        `computed` one program makes those for all rows alike, so that an AUC has an interval, too;
         `train`, the rows that candidates are made from, and `code` are recorded by their digests.
         A search that was opened is had again by its name.
         """
-        return opened_search(partial(getattr, self, "_desk"), self.attach, name, space, **declared)
+        return opened_search(partial(getattr, self, "_desk"), name, space, **declared)
 
     def search_cost(
         self, name: str, space: Any = None, **declared: Unpack[Declaring]

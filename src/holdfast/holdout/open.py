@@ -101,10 +101,10 @@ def open(
       leaves more for all others; or "off", like all others (always if `private`, and the default if
       a `mechanism` is named), with `described_share` of the failure probability (default 0.4; with
       1 nothing else is answered);
-    * `key`: a public column with another value in every row, by which `attach` brings columns that
-      arrive later; what is asked of those is promised for these items (default of `described`
-      then: "rounded");
-    * `public`: other columns that people know: all that is promised is for these items;
+    * `key`: a public column with another value in every row, which says nothing of it, by which
+      `attach` brings columns that arrive later; what is asked of submitted values is promised for
+      these items (default of `described` then: "rounded");
+    * `public`: columns that people know: all that is promised is for these items;
     * `mechanism`: how questions without a guess and without a description are answered, by its name
       in `holdfast mechanisms` (default: bounded noise), with its `options`; "auto" takes bounded or
       median noise, whichever the planner says is narrower, and says why;

@@ -22,12 +22,12 @@ from holdfast.holdout.widths import NamedWidth
 from holdfast.ledger.chain import now
 from holdfast.ledger.endings import revelation
 from holdfast.ledger.entries import Recorded
+from holdfast.ledger.informed import informed
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.reveal import REVEAL, Reveal, levels_of, to_be_revealed
 from holdfast.statistics.bind import Question
 from holdfast.statistics.derived import is_single
-from holdfast.statistics.known import known_variance
 from holdfast.statistics.recorded import require_written
 from holdfast.statistics.statistic import Statistic
 
@@ -145,8 +145,7 @@ def _offered(desk: Desk, mechanism: Reveal, statistic: Statistic) -> tuple[Wish,
     transcript = desk.transcript
     account = transcript.committed
     account.require_open()
-    variance = known_variance(statistic, transcript.by_question)
-    wish = Wish(statistic, desk.half_width(None), variance=variance)
+    wish = informed(transcript, Wish(statistic, desk.half_width(None)))
     account = to_be_revealed(account, statistic.text)
     (offer,) = mechanism.offer(transcript.terms, account, [wish])
     return wish, offer

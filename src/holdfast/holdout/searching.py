@@ -10,28 +10,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from holdfast import require
 from holdfast.data.attached import column_values
 from holdfast.data.brought import Fields
-from holdfast.data.computed import Computed
+from holdfast.data.computed import Computed, ScoreBounds, type_within
 from holdfast.data.fingerprint import fingerprint
 from holdfast.described.question import DescribedQuestion
 from holdfast.described.wording import sure_half_width
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said, answers_to
-from holdfast.holdout.attach import checked_name
+from holdfast.holdout.attach import Bringing, attach_column, checked_name
 from holdfast.holdout.budget import Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.price import cost_of
+from holdfast.holdout.search_cost import SearchCost
 from holdfast.holdout.spaces import Space, space_of
 from holdfast.holdout.widths import NamedWidth
 from holdfast.holdout.wishes import Body
-from holdfast.ledger.attachments import AttachedColumn
+from holdfast.ledger.attachments import AttachedColumn, Origin
 from holdfast.ledger.chain import now
 from holdfast.ledger.dictionaries import LAST_LOOK, Dictionary, late_question
 from holdfast.ledger.entries import Recorded
@@ -49,13 +50,13 @@ from holdfast.theory.length.coexistence import coexistence_log_charge
 __all__ = [
     "Declaring",
     "Search",
-    "SearchCost",
     "cost_of_search",
     "opened_search",
     "require_late",
 ]
 
 _TYPES = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.TEXT)
+_COMPUTED = (ColumnType.BOOLEAN, ColumnType.FLOAT)
 _NUMBERS = (ColumnType.INTEGER, ColumnType.FLOAT)
 _SHARE = 0.5
 
@@ -66,6 +67,7 @@ class Declaring(TypedDict, total=False):
     size: int | None
     question: Question | Sequence[Question] | None
     share: float
+    computed: bool
     bounds: tuple[float, float] | None
     train: Any
     code: str | None
@@ -74,18 +76,14 @@ class Declaring(TypedDict, total=False):
 
 
 def opened_search(
-    desk: Callable[[], Desk],
-    attach: Callable[..., AttachedColumn],
-    name: str,
-    space: Any,
-    **declared: Unpack[Declaring],
+    desk: Callable[[], Desk], name: str, space: Any, **declared: Unpack[Declaring]
 ) -> Search:
     """The search of this name: opened now, or as it was opened with the same declarations."""
     at = desk()
     at.refresh()
     known = at.transcript.dictionaries.named.get(name)
     if known is not None and space is None and not declared:
-        return Search(desk, attach, known, Space(known.size))
+        return Search(desk, known, Space(known.size))
     found = space_of(space, declared.get("size"))
     wanted = _proposed(at, name, found, declared)
 
@@ -94,7 +92,7 @@ def opened_search(
 
     if not _is_there(at, wanted):
         at.tell(entry)
-    return Search(desk, attach, at.transcript.dictionaries.named[name], found)
+    return Search(desk, at.transcript.dictionaries.named[name], found)
 
 
 def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionary:
@@ -117,6 +115,7 @@ def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionar
         nats=0.0,
         columns=len(desk.transcript.attached.columns),
         at="",
+        computed=require.flag("computed", said.get("computed", False)),
         bounds=None if bounds is None else bounds_pair(bounds),
         space=space.digest,
         train=None if train is None else fingerprint(desk.other_rows(train)),
@@ -147,7 +146,9 @@ def _several(question: Question | Sequence[Question] | None) -> Sequence[Questio
 def _of_stand_in(desk: Desk, dictionary: Dictionary, question: Question) -> DescribedQuestion:
     """The question about a column that has the search's own name, of the first type that fits."""
     refused: InvalidQuestion | None = None
-    for type_ in _TYPES if dictionary.bounds is None else _NUMBERS:
+    possible = _COMPUTED if dictionary.computed else _TYPES
+    bounded = dictionary.bounds is not None
+    for type_ in (each for each in possible if each in _NUMBERS or not bounded):
         try:
             return _of_column(desk, dictionary, dictionary.name, type_, question)
         except InvalidQuestion as error:
@@ -165,7 +166,9 @@ def _of_column(
 ) -> DescribedQuestion:
     """The question about a column that is not attached yet."""
     declared = bounds or dictionary.bounds
-    column = AttachedColumn(name, name, "submitted", "", type_, declared, "", None)
+    origin: Origin = "computed" if dictionary.computed else "submitted"
+    keyless = dictionary.computed
+    column = AttachedColumn(name, name, origin, "", type_, declared, "", None, keyless)
     attached = {**desk.transcript.attached.columns, name: column}
     return late_question(dictionary, desk.opening, attached, question, name)
 
@@ -216,42 +219,6 @@ def _require_free(desk: Desk, wanted: Dictionary) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SearchCost:
-    """What opening a search takes, before it is opened. Free to know, and nothing of the data.
-
-    `level` is the failure probability of all its scores together, `left` that of what is left.
-    `half_width` is the widest that the score of its first question can be, as a part of the range
-    (None where that is not known), `nats` what each score adds for questions asked later.
-    `questions_left` is how many those are at the declared half-width, now and after it is opened.
-    """
-
-    name: str
-    size: int
-    level: float
-    left: float
-    half_width: float | None
-    nats: float | None
-    questions_left: tuple[int, int]
-
-    def to_dict(self) -> dict[str, Any]:
-        plain = {name: getattr(self, name) for name in self.__slots__}
-        return {**plain, "questions_left": list(self.questions_left)}
-
-    def __str__(self) -> str:
-        before, after = self.questions_left
-        wide = "" if self.half_width is None else f", half-width at most {self.half_width:.4g}"
-        nats = "" if self.nats is None else f" and takes {self.nats:.4g} nats of later questions"
-        return (
-            f"{self.name}: {self.size:,} configurations, any number of scores; takes "
-            f"{self.level:.3g} of the {self.left:.3g} that is left of the failure probability; a "
-            f"score is exact{wide}{nats}; questions left without a description: {before:,} now, "
-            f"{after:,} after it is opened"
-        )
-
-    __repr__ = __str__
-
-
 def cost_of_search(desk: Desk, name: str, space: Any, **declared: Unpack[Declaring]) -> SearchCost:
     """What it would take to open a search; refused as it would be."""
     desk.refresh()
@@ -275,15 +242,8 @@ def cost_of_search(desk: Desk, name: str, space: Any, **declared: Unpack[Declari
 class Search:
     """A search space of a holdout, and the scores of its configurations. Made by `search`."""
 
-    def __init__(
-        self,
-        desk: Callable[[], Desk],
-        attach: Callable[..., AttachedColumn],
-        dictionary: Dictionary,
-        space: Space,
-    ) -> None:
+    def __init__(self, desk: Callable[[], Desk], dictionary: Dictionary, space: Space) -> None:
         self._desk = desk
-        self._attach = attach
         self._dictionary = dictionary
         self._space = space
 
@@ -330,23 +290,23 @@ class Search:
         key: str | None = None,
         value: str | None = None,
         missing: str = "refuse",
+        digest: str | None = None,
         why: str | None = None,
         by: str | None = None,
     ) -> Answer:
         """The exact score of a configuration, by the values it gives to the protected rows.
 
-        `values`, `key`, `value` and `missing` are as for `attach`. A configuration has its values
-        once; for another question about it they are left out. `question` is one that was declared
-        (the first, by default), or any other, whose interval is wider by its length.
+        `values`, `key`, `value`, `missing` and `digest` are as for `attach`: what was made with
+        protected columns has the digest of what made it. A configuration has its values once; for
+        another question about it they are left out. `question` is one that was declared (the
+        first, by default), or any other, whose interval is wider by its length.
         """
         desk, name, asked = self._desk(), self.column(configuration), self._asked(question)
         desk.refresh()
         if values is not None:
-            self._require_readable(desk, asked, values, Fields(name, key, value), missing)
-            # What is computed from protected rows has bounds of its own.
-            computed = self._dictionary.bounds is None or isinstance(values, Computed)
-            bounds = {} if computed else {"bounds": self._dictionary.bounds}
-            self._attach(name, values, key=key, value=value, missing=missing, by=by, **bounds)
+            how = Bringing(Fields(name, key, value), self._bounds(values, digest), missing, digest)
+            self._require_readable(desk, asked, values, how)
+            attach_column(desk, values, how, by)
         if name not in desk.transcript.attached.columns:
             raise InvalidArgument(
                 f"{name!r} has no values yet; give what the candidate says of the protected rows. "
@@ -368,18 +328,35 @@ class Search:
             )
         return self.questions[0]
 
-    def _require_readable(
-        self, desk: Desk, asked: Question, values: Any, fields: Fields, missing: str
-    ) -> None:
+    def _bounds(self, values: Any, digest: str | None) -> ScoreBounds | None:
+        """Those of values that are brought; without any, what comes with a digest is a condition.
+
+        What is computed from protected rows has bounds of its own.
+        """
+        if isinstance(values, Computed):
+            return None
+        return self._dictionary.bounds or (bool if digest is not None else None)
+
+    def _require_readable(self, desk: Desk, asked: Question, values: Any, how: Bringing) -> None:
         """Refuse values that cannot be asked about, before they have the name."""
+        fields = how.fields
         if fields.name in desk.transcript.attached.columns:
             return
         desk.transcript.account.require_open()
+        type_, bounds, keyless = type_within(self._dictionary.bounds), None, True
         if isinstance(values, Computed):
             type_, bounds = values.type, values.bounds
-        else:
-            found = column_values(values, desk.protected.order, fields, missing=missing)
-            type_, bounds = found.type, None
+            key, attached = desk.transcript.terms.key, desk.transcript.attached
+            keyless = attached.keyless(key, values.columns)
+        elif how.digest is None:
+            found = column_values(values, desk.protected.order, fields, missing=how.missing)
+            type_, keyless = found.type, False
+        if self._dictionary.computed and not keyless:
+            raise InvalidArgument(
+                f"{self.name!r} is a search of computed=True, and values are made for the keys of "
+                "rows; bring what one program makes of all rows alike: a function of other "
+                "columns, or values with its digest=. Nothing was spent."
+            )
         _of_column(desk, self._dictionary, fields.name, type_, asked, bounds)
 
     def __repr__(self) -> str:

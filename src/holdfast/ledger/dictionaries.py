@@ -50,7 +50,9 @@ _MEMBER = re.compile(r"(.*)\[(0|[1-9][0-9]*)\]", re.DOTALL)
 class Dictionary:
     """A dictionary as it was declared: its members, its questions and what it was opened with.
 
-    `columns` is how many columns had been attached: texts about those have a length in it. `space`
+    `columns` is how many columns had been attached: texts about those have a length in it. Values
+    of members are `computed`, by one program for all rows alike, or they are not: which rule
+    answers is fixed with the dictionary, and no choice of those who have seen scores. `space`
     is the digest of the configurations, `train` the fingerprint of the rows that models are made
     from, `code` that of what makes them: declared, so that somebody can make a member again.
     """
@@ -64,6 +66,7 @@ class Dictionary:
     nats: float
     columns: int
     at: str
+    computed: bool = False
     bounds: Range | None = None
     space: str | None = None
     train: str | None = None
@@ -95,7 +98,7 @@ class Dictionary:
     @property
     def declared(self) -> tuple[object, ...]:
         """What somebody who names it again has to say."""
-        said = (self.size, self.questions, self.share, self.bounds)
+        said = (self.size, self.questions, self.share, self.computed, self.bounds)
         return (*said, self.space, self.train, self.code)
 
     def column(self, member: int) -> str:
@@ -201,25 +204,38 @@ def late_question(
     member: str | None = None,
 ) -> DescribedQuestion:
     """A question about a member of a dictionary, with the rule that answers it at its level."""
+    if member is not None and dictionary.computed and not attached[member].keyless:
+        raise InvalidQuestion(
+            f"{dictionary.name!r} is a search of computed=True, and the values of {member!r} are "
+            "made for the keys of rows; bring what one program makes of all rows, with its digest=."
+        )
     own = Prior(_schema(dictionary, opening, attached, member))
     try:
         declared = frozenset(parts_of(own.read(each))[0].part for each in dictionary.questions)
         bound = own.read(question)
         lengths = LatePrior(own, dictionary.size, declared)
-        found = described(bound, _ground(dictionary, opening, lengths, attached))
+        ground = _ground(dictionary, opening, lengths, attached, member)
+        found = described(bound, ground)
     except InvalidQuestion as error:
         raise InvalidQuestion(f"In {dictionary.name!r}, {error}") from None
     if found is None:
-        raise InvalidQuestion(
-            f"{bound.text} has no exact interval for rows like these ({opening.terms.sampling}); "
-            "ask for a mean, or a share of rows."
-        )
+        raise InvalidQuestion(f"{bound.text} has no exact interval {_why_none(ground)}")
     if member is not None and attached[member].column not in columns_read(found):
         raise InvalidQuestion(
             f"{bound.text} is about no column of {dictionary.name!r}; name it in the question, as "
             f"in avg({dictionary.name} = label), or ask the holdout."
         )
     return replace(found, dictionary=dictionary.mechanism.name, member=member)
+
+
+def _why_none(ground: Ground) -> str:
+    """Why there is no rule for a question, and what to do instead."""
+    if ground.alike and ground.made_for_keys:
+        return (
+            "for values that are made for single keys, whose rows are not alike; open a search "
+            "with computed=True, of what one program makes of all rows, or ask for a mean."
+        )
+    return f"for rows like these ({ground.sampling}); ask for a mean, or a share of rows."
 
 
 def offered_again(
@@ -264,9 +280,13 @@ def _ground(
     opening: Opening,
     lengths: LatePrior,
     attached: Mapping[str, AttachedColumn],
+    member: str | None,
 ) -> Ground:
-    """What rules of a dictionary rest on: its own level."""
+    """What rules of a dictionary rest on: its own level, and what may be made for single keys."""
     terms, columns, every = opening.terms, lengths.own.schema.types, Attachments(attached)
+    keyed = {name for name in columns if not every.keyless(terms.key, [name])}
+    if member is not None and not dictionary.computed:
+        keyed.add(attached[member].column)
     return Ground(
         terms.rows,
         terms.sampling,
@@ -275,5 +295,5 @@ def _ground(
         opening.table.design,
         rounded=terms.described == "rounded" and not dictionary.is_last,
         for_these_items=bool(terms.public),
-        made_for_keys=frozenset(name for name in columns if not every.keyless(terms.key, [name])),
+        made_for_keys=frozenset(keyed),
     )

@@ -212,7 +212,7 @@ class Recorded:
     described answer has `bits`, its `rule`, and the least and the greatest number of `rows` it may
     be about; a score names the column of the `member` of its search. `reach` is how far from the
     sample's value the test of a claim may reach, `profile` its concentration, where that is not a
-    mean's.
+    mean's, `alike` whether a claim's test is one for rows that are alike.
     """
 
     number: int | None
@@ -240,6 +240,7 @@ class Recorded:
     member: str | None = None
     reach: float | None = None
     profile: Mapping[str, Any] | None = None
+    alike: bool | None = None
 
     @property
     def refuted(self) -> Refuted | None:

@@ -100,6 +100,7 @@ def recorded(
         rule=None if offer.bits is None else rule_from(extra["rule"]),
         member=None if offer.bits is None else extra.get("member"),
         profile=offer.profile,
+        alike=extra.get("alike"),
     )
 
 

@@ -296,6 +296,8 @@ def _looked(look: Recorded, status: str, kind: MechanismKind, indent: str) -> li
             f"{look.charge:.5g}"
         ]
     reason = _REVEALED if look.mechanism == REVEAL else _REASONS.get(status, kind.name)
+    if look.alike is not None:
+        reason += ", of rows that are alike" if look.alike else ", whether rows are alike or not"
     told = [
         f"{indent}{status}; {reason}; {look.leaked:.5g} nats had leaked, this answer adds "
         f"{look.charge:.5g}"

@@ -170,10 +170,7 @@ def as_one_vector(
     log_all = log_add(*(log_share_of(terms, account, place) for place in range(1, d + 1)))
     log_ball = round_down(log_all + log_half - account.nats)
     log_p, log_tail = round_down(log_ball - math.log(d)), round_down(log_all - math.log(2 * d))
-    radius = max(
-        round_up(profile_of(each, terms).radius(min(0.0, log_p)) + computing_error(each))
-        for each in questions
-    )
+    radius = max(_radius(terms, wish, log_p) for wish in wishes)
     if radius >= tolerance:
         return []
     grid = grid_within(law, Fraction(tolerance) - Fraction(radius), log_tail)
@@ -184,6 +181,12 @@ def as_one_vector(
     made = {"grid": grid, "worst_charge": round_up(charge / d), "log_p": log_p, "radius": radius}
     extra = {"vector": d, "log_p": log_ball, "radius": ball}
     return [replace(offer, extra=extra, **made) for offer in apart]
+
+
+def _radius(terms: Terms, wish: Wish, log_p: float) -> float:
+    """How far from the truth the sample may be at this level."""
+    profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
+    return round_up(profile.radius(min(0.0, log_p)) + computing_error(wish.question))
 
 
 def _cheaper(apart: list[Offer], together: list[Offer]) -> list[Offer]:

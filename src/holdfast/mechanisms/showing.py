@@ -33,7 +33,15 @@ from holdfast.theory.leakage.confirmation import (
 if TYPE_CHECKING:
     from holdfast.data.histogram import Histogram
 
-__all__ = ["Showing", "claimable", "is_paired", "more_than", "reach_of_test", "showings"]
+__all__ = [
+    "Showing",
+    "by_sign_test",
+    "claimable",
+    "is_paired",
+    "more_than",
+    "reach_of_test",
+    "showings",
+]
 
 _DIFFERENCES = frozenset({-1.0, 0.0, 1.0})
 _EVEN = 0.5  # no difference, as a fraction of [-1, 1]
@@ -81,6 +89,11 @@ def is_paired(question: Statistic) -> bool:
     return bool(values) and values <= _DIFFERENCES
 
 
+def by_sign_test(question: Statistic, claim: Claim | None, *, alike: bool) -> bool:
+    """Whether a claim is that of two conditions one holds more often, of rows that are alike."""
+    return alike and claim in _EITHER_WAY and is_paired(question)
+
+
 def claimable(claim: Claim | None) -> bool:
     """Whether it is an interval that has a part in the range."""
     return claim is not None and claim[0] <= claim[1] and claim[0] <= 1.0 and claim[1] >= 0.0
@@ -120,7 +133,7 @@ class _Counts:
 
         def paired(claim: Claim, log_p: float, moment: float | None) -> bool:
             b, c = counts
-            if self.alike and claim in (_MORE, _LESS):
+            if self.alike and claim in _EITHER_WAY:
                 return sign_test_log_p(*((b, c) if claim == _MORE else (c, b))) <= log_p
             low, high = _ends(claim)
             # Fractions of [-1, 1] as differences; doubling is exact, and the claim only shrinks.
@@ -183,6 +196,7 @@ def _read_by(terms: Terms, question: Statistic, alike: bool) -> _Counts | _Bins 
 
 _MORE: Claim = (more_than(_EVEN), 1.0)
 _LESS: Claim = (0.0, math.nextafter(_EVEN, 0.0))
+_EITHER_WAY = (_MORE, _LESS)
 
 
 def _ends(claim: Claim) -> Interval:

@@ -92,7 +92,8 @@ class _DescribedSession:
             look = Look(rounded, rounded.seen, (mean.row,))
         else:
             look = share_look(mean.row, Share(rows, log_p, (), alike=True))
-        asked = DescribedQuestion(mean, look, question.millibits / 1000, turned=False)
+        bits, columns = question.millibits / 1000, mean.row.columns
+        asked = DescribedQuestion(mean, look, bits, turned=False, columns=columns)
         return Wish(asked, self.terms.half_width)
 
     def _noise(self, number: int) -> Noise:
