@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from holdfast.holdout.mixed import Ask as Ask, Check as Check, Gate as Gate
     from holdfast.holdout.open import open as open
     from holdfast.holdout.searching import Search as Search
+    from holdfast.lab.probing import Probe as Probe, probe as probe
     from holdfast.mechanisms.composition import AdaptiveComposition as AdaptiveComposition
     from holdfast.mechanisms.steps import (
         dp_step as dp_step,
@@ -98,6 +99,7 @@ _OTHERS = {
     "NotBounded": "errors",
     "NotDescribed": "errors",
     "Plan": "planner.table",
+    "Probe": "lab.probing",
     "QuestionPlan": "planner.questions",
     "Refused": "errors",
     "Retired": "errors",
@@ -124,6 +126,7 @@ _OTHERS = {
     "m_dependent": "data.sampling",
     "open": "holdout.open",
     "plan": "planner.plan",
+    "probe": "lab.probing",
     "row_function": "question.functions",
     "split": "data.split",
     "statistic": "statistics.whole",
