@@ -14,7 +14,7 @@ import holdfast
 
 PACKAGE = Path(holdfast.__file__).parent
 # A command has the name of the function that it runs; nothing else is said twice.
-COMMANDS = {"audit", "plan", "retire"}
+COMMANDS = {"audit", "plan", "probe", "retire"}
 
 
 def _name(path: Path) -> str:

@@ -51,6 +51,15 @@ if TYPE_CHECKING:
     from holdfast.holdout.mixed import Ask as Ask, Check as Check, Gate as Gate
     from holdfast.holdout.open import open as open
     from holdfast.holdout.searching import Search as Search
+    from holdfast.lab.probing import Probe as Probe, probe as probe
+    from holdfast.mechanisms.composition import AdaptiveComposition as AdaptiveComposition
+    from holdfast.mechanisms.steps import (
+        dp_step as dp_step,
+        gaussian_step as gaussian_step,
+        laplace_step as laplace_step,
+        learner_step as learner_step,
+        tv_step as tv_step,
+    )
     from holdfast.planner.gates import GatePlan as GatePlan
     from holdfast.planner.plan import plan as plan
     from holdfast.planner.questions import QuestionPlan as QuestionPlan
@@ -59,12 +68,14 @@ if TYPE_CHECKING:
     from holdfast.service.client import connect as connect
     from holdfast.statistics.call import *  # noqa: F403
     from holdfast.statistics.whole import statistic as statistic
+    from holdfast.theory.typical.notion import TypicalStability as TypicalStability
     from holdfast.words.prior import bits as bits
 
 __version__ = "0.1.0"
 
 # Where each public name lives.
 _OTHERS = {
+    "AdaptiveComposition": "mechanisms.composition",
     "Answer": "holdout.answer",
     "Ask": "holdout.mixed",
     "BudgetExhausted": "errors",
@@ -88,6 +99,7 @@ _OTHERS = {
     "NotBounded": "errors",
     "NotDescribed": "errors",
     "Plan": "planner.table",
+    "Probe": "lab.probing",
     "QuestionPlan": "planner.questions",
     "Refused": "errors",
     "Retired": "errors",
@@ -99,19 +111,26 @@ _OTHERS = {
     "Standings": "boards.standings",
     "ToleranceTooLoose": "errors",
     "ToleranceTooTight": "errors",
+    "TypicalStability": "theory.typical.notion",
     "Verdict": "evals.verdict",
     "bits": "words.prior",
     "clustered": "data.sampling",
     "computed": "data.computed",
     "connect": "service.client",
     "declared": "data.sampling",
+    "dp_step": "mechanisms.steps",
+    "gaussian_step": "mechanisms.steps",
+    "laplace_step": "mechanisms.steps",
     "learn_schema": "data.learning",
+    "learner_step": "mechanisms.steps",
     "m_dependent": "data.sampling",
     "open": "holdout.open",
     "plan": "planner.plan",
+    "probe": "lab.probing",
     "row_function": "question.functions",
     "split": "data.split",
     "statistic": "statistics.whole",
+    "tv_step": "mechanisms.steps",
 }
 _HOMES = dict(sorted({**_OTHERS, **dict.fromkeys(_call.__all__, "statistics.call")}.items()))
 __all__ = list(_HOMES)

@@ -52,6 +52,8 @@ FORMS = (
     "plan --rows WORD --questions 5",
     "plan --rows 100 --questions 5 --chart WORD",
     "mechanisms WORD",
+    "probe WORD hold.parquet",
+    "probe WORD:f hold.parquet",
     "theorems WORD",
     "theorems gaussian_tv n=10 k=1 WORD",
     "theorems gaussian_tv n=WORD",

@@ -541,7 +541,7 @@ def test_a_statistic_with_a_declared_change(tmp_path: Path) -> None:
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[2] / "docs" / "stability.md").read_text("utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(examples) == 3
+    assert len(examples) == 4
     monkeypatch.chdir(tmp_path)
     for example in examples:
         exec(compile(example, "stability.md", "exec"), {})

@@ -20,15 +20,21 @@ import numpy as np
 import pytest
 
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.composition import (
-    AdaptiveComposition,
-    Interaction,
-    gaussian_step,
-    laplace_step,
-)
+from holdfast.mechanisms.composition import AdaptiveComposition, Interaction
 from holdfast.mechanisms.laws.words import below, words_of
 from holdfast.mechanisms.noise import Noise
-from holdfast.theory.base.concentration import BoundedMean
+from holdfast.mechanisms.steps import (
+    dp_step,
+    gaussian_step,
+    laplace_step,
+    learner_step,
+    tv_step,
+)
+from holdfast.theory.base.concentration import BoundedMean, SubGaussian
+from holdfast.theory.notions.laws import total_variation
+from holdfast.theory.notions.stability import GDP, TV, ZCDP, ApproxDP, PureDP
+from holdfast.theory.transfer.private_release import optimal_composition_at_delta
+from holdfast.theory.typical.noise import gaussian_scale
 from holdfast.theory.typical.notion import TypicalStability
 from tests.theory.coverage import most_failures
 
@@ -249,8 +255,115 @@ def test_what_was_not_declared_is_refused() -> None:
             AdaptiveComposition(2, most).run(Curious(made), [0, 1], SECRET)
     with pytest.raises(InvalidArgument, match="oracle form"):
         AdaptiveComposition(2, TypicalStability(0.4, 0.0, 1e-6, "pair"))
-    with pytest.raises(InvalidArgument, match="larger eta"):
+    with pytest.raises(InvalidArgument, match="declare less stability"):
         laplace_step(mean, BoundedMean(100), 1e-9, 1e-6)
+    with pytest.raises(InvalidArgument, match="step 1 is a PureDP, and TypicalStability was"):
+        AdaptiveComposition(2, made.stability).run(Curious(dp_step(mean, 0.5, 0.1)), [0, 1])
+    with pytest.raises(InvalidArgument, match="what every step keeps to"):
+        AdaptiveComposition(2, 0.1)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="no number"):
+        dp_step(lambda _: math.nan, 0.5, 0.1).answer([0, 1], Noise(SECRET, "1"))
+    with pytest.raises(InvalidArgument, match="function of"):
+        learner_step(7, PureDP(0.1))  # type: ignore[arg-type]
+
+
+# Steps of every kind, in any unit -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e9])
+def test_a_statistic_keeps_its_unit(unit: float) -> None:
+    """Dollars or cents: the same noise in its own unit, cell by cell."""
+    sample = [0, 1] * 5_000
+
+    def scaled(rows: list[int]) -> float:
+        return unit * sum(rows) / len(rows)
+
+    made = laplace_step(scaled, SubGaussian(0.005 * unit), 0.1, 1e-9)
+    plain = laplace_step(lambda rows: sum(rows) / len(rows), SubGaussian(0.005), 0.1, 1e-9)
+    answer = float(made.answer(sample, Noise(SECRET, "1")))
+    assert answer == pytest.approx(unit * float(plain.answer(sample, Noise(SECRET, "1"))), rel=1e-6)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", ["laplace", "gaussian", "printed", "dp", "tv"])
+def test_noise_is_of_the_size_that_the_step_says(kind: str) -> None:
+    """Its median, within the binomial threshold, and not within it for noise of half the size."""
+    profile, runs, unit = SubGaussian(2.0), 2_000, 2.0 * math.sqrt(2 * math.log(2 / 1e-6))
+    median, step = {
+        "laplace": (math.log(2) * unit / 0.5, laplace_step(float, profile, 0.5, 1e-6)),
+        "gaussian": (
+            0.6744897501960817 * gaussian_scale(unit, 0.5, math.log(1e-6)),
+            gaussian_step(float, profile, 0.5, 1e-6, 1e-6),
+        ),
+        "printed": (
+            0.6744897501960817 * unit * math.sqrt(2 * math.log(1.5e6)) / 0.5,
+            gaussian_step(float, profile, 0.5, 1e-6, 1e-6, printed=True),
+        ),
+        "dp": (math.log(2) * 3.0 / 0.5, dp_step(float, 3.0, 0.5)),
+        "tv": (0.6744897501960817 * 3.0 / 0.2513, tv_step(float, 3.0, 0.1)),
+    }[kind]
+    answers = [float(step.answer(7.0, Noise(SECRET, str(run)))) - 7.0 for run in range(runs)]
+    beyond = sum(abs(answer) > median for answer in answers)
+    assert beyond <= most_failures(runs, 0.5)
+    assert runs - beyond <= most_failures(runs, 0.5)
+    assert sum(abs(answer) > median / 2 for answer in answers) > most_failures(runs, 0.5)
+
+
+def test_the_printed_noise_says_what_it_is() -> None:
+    """Sound up to eta = 4.95: beyond, its tau is more than was declared, and it is not admitted."""
+    sound = gaussian_step(float, SubGaussian(1.0), 1.0, 1e-6, 1e-6, printed=True)
+    assert sound.stability == TypicalStability(1.0, 1e-6, 1e-6)
+    small = gaussian_step(float, SubGaussian(1.0), 8.0, 0.8, 1e-6, printed=True)
+    assert isinstance(small.stability, TypicalStability)
+    assert small.stability.tau > 0.8
+    declared = AdaptiveComposition(1, TypicalStability(8.0, 0.8, 1e-6))
+    with pytest.raises(InvalidArgument, match="more than the"):
+        declared.run(Curious(small), 0.0)
+    assert declared.run(Curious(gaussian_step(float, SubGaussian(1.0), 8.0, 0.8, 1e-6)), 0.0)
+
+
+def test_steps_of_other_notions_compose_in_their_own() -> None:
+    k, level = 5, 1e-6
+
+    def played(step: Any, declared: Any = None) -> Any:
+        composition = AdaptiveComposition(9, declared or step.stability)
+        return composition.run(Curious(step), [0, 1] * 50).certificate(level)
+
+    pure = played(dp_step(mean, 0.01, 0.1))
+    assert pure.printed.epsilon == pytest.approx(k * 0.1)  # shorter than the advanced one here
+    assert pure.sharp == optimal_composition_at_delta(PureDP(0.1), k, math.log(level))
+    assert pure.sharp.epsilon <= pure.printed.epsilon
+    tv = played(tv_step(mean, 0.01, 0.1))
+    assert tv.printed.distance == pytest.approx(0.5)
+    assert tv.sharp.distance == pytest.approx(1 - 0.9**5)
+    approximate = ApproxDP(0.1, math.log(1e-9))
+    learned = played(learner_step(lambda rows, rng: float(rng.normal()), approximate))
+    assert learned.printed.epsilon == pytest.approx(0.5)
+    assert learned.sharp.epsilon <= 0.5
+    assert learned.sharp.delta == pytest.approx(level)
+    hopeless = ApproxDP(0.1, math.log(1e-3))
+    assert played(learner_step(lambda rows, rng: 0, hopeless)).sharp is None
+    for notion in (GDP(0.1), ZCDP(0.005)):
+        found = played(learner_step(lambda rows, rng: 0, notion))
+        assert found.sharp == found.printed == notion.repeated(k)
+        assert Interaction((), notion).certificate(level).sharp == type(notion)(0.0)
+
+
+def test_total_variation_composes_by_coupling() -> None:
+    """Two answers of steps that show a bit with probability d: 1 - (1 - d)^2, exactly."""
+    d = 0.3
+    found = Interaction((0, 0), TV(d)).certificate(0.5).sharp
+    p = [d * d, d * (1 - d), (1 - d) * d, (1 - d) ** 2, 0.0, 0.0, 0.0, 0.0]
+    q = [0.0, 0.0, 0.0, (1 - d) ** 2, d * d, d * (1 - d), (1 - d) * d, 0.0]
+    assert total_variation(p, q) == pytest.approx(found.distance)
+
+
+def test_a_learner_gets_all_its_coins_from_the_noise() -> None:
+    step = learner_step(lambda rows, rng: float(rng.normal(len(rows))), GDP(1.0))
+    first, second = (step.answer([1, 2], Noise(SECRET, name)) for name in ("1", "2"))
+    assert first == step.answer([1, 2], Noise(SECRET, "1")) != second
+    fresh = [AdaptiveComposition(1, GDP(1.0)).run(Curious(step), [1, 2]).answers for _ in "ab"]
+    assert fresh[0] != fresh[1]
 
 
 @pytest.mark.statistical

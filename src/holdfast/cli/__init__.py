@@ -38,6 +38,7 @@ def whole_app() -> Typer:
         "listing",
         "demo",
         "attack",
+        "probing",
         "mechanisms",
         "theorems",
     ):

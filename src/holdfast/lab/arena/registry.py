@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.by_account import many_accounts
+from holdfast.lab.arena.by_composition import composition
 from holdfast.lab.arena.by_content import twin_models
 from holdfast.lab.arena.by_description import beside_description, parities, written_votes
 from holdfast.lab.arena.by_gate import null_hill_climber
@@ -185,6 +186,16 @@ _KINDS = (
         many_accounts,
         trials=200,
         questions="submissions",
+        extra=0,
+        asks=False,
+    ),
+    ExperimentKind(
+        "composition",
+        "Typically stable steps against an adversary: (eta, tau, nu) of all, proved and measured.",
+        composition,
+        trials=200,
+        rows=None,
+        questions="steps",
         extra=0,
         asks=False,
     ),
