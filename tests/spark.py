@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -30,6 +31,20 @@ NEEDS_SPARK = pytest.mark.skipif(
 )
 
 
+_WITH_CONNECT = find_spec("grpc_status") is not None
+NEEDS_CONNECT = pytest.mark.skipif(
+    not _WITH_CONNECT, reason="Spark Connect needs grpcio-status, which is not installed"
+)
+
+
+@cache
+def _connect_port() -> int:
+    """A port that nobody has."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 @cache
 def session() -> SparkSession:
     """A session on two threads that nobody can reach from elsewhere."""
@@ -48,6 +63,10 @@ def session() -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
+    if _WITH_CONNECT:
+        settings["spark.connect.grpc.binding.address"] = "127.0.0.1"
+        settings["spark.connect.grpc.binding.port"] = str(_connect_port())
+        settings["spark.plugins"] = "org.apache.spark.sql.connect.SparkConnectPlugin"
     builder = SparkSession.builder.master("local[2]").appName("holdfast tests")
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -67,3 +86,12 @@ def spark_frame(frame: pl.DataFrame) -> DataFrame:
 def spark_sample(frame: pl.DataFrame) -> SparkSample:
     """The frame as the Spark engine reads it."""
     return SparkSample(spark_frame(frame))
+
+
+@cache
+def connect_session() -> SparkSession:
+    """A session of Spark Connect, with the same server."""
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    session()
+    return ConnectSession.builder.remote(f"sc://127.0.0.1:{_connect_port()}").getOrCreate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import holdfast
 from holdfast.data import fingerprint, open_sample
 from holdfast.data.counting import value_counts
 from holdfast.data.design import design_of
@@ -30,9 +32,17 @@ from holdfast.question.spark_sql import always_computed
 from holdfast.statistics.statistic import measure
 from tests.data.doubles import ARITHMETIC, at_both_ends, is_right
 from tests.data.engines import bounded, equals_column, moments_of, with_references
-from tests.data.typed import ODD
+from tests.data.typed import FRAME, ODD
+from tests.holdout.tables import table
 from tests.question.interpreter import conditions, evaluate, numbers, tables
-from tests.spark import NEEDS_SPARK, session, spark_sample
+from tests.spark import (
+    NEEDS_CONNECT,
+    NEEDS_SPARK,
+    connect_session,
+    session,
+    spark_frame,
+    spark_sample,
+)
 from tests.statistics import zoo
 
 pytestmark = [NEEDS_SPARK, pytest.mark.xdist_group("spark")]
@@ -260,6 +270,22 @@ def test_joined_columns_are_as_if_they_had_always_been_there(text: bool) -> None
         sample.prepare(rows[:1])
 
 
+@NEEDS_CONNECT
+def test_spark_connect_is_as_a_session_on_this_machine() -> None:
+    sample = SparkSample(connect_session().createDataFrame(FRAME.to_arrow()))
+    other = open_sample(FRAME)
+    rows = rows_of(sample, "clip(x, -9, 9)", "name = 'é' or flag", "k > 2")
+    sample.prepare(rows)
+    assert sample.moments(rows) == other.moments(rows)
+    assert fingerprint(sample) == fingerprint(other)
+    asked = [(rows[0], None)]
+    assert sample.histograms(asked)[0].total == other.histograms(asked)[0].total
+    votes = pl.DataFrame({"k": [4, 2], "votes": [7, 8]})
+    joined, whole = sample.joined("k", votes), other.joined("k", votes)
+    (row,) = rows_of(whole, "votes > 7")
+    assert joined.sums([row]) == whole.sums([row])
+
+
 # Tables that change ------------------------------------------------------------------------------
 
 
@@ -327,3 +353,13 @@ def test_a_named_value_is_computed_though_no_row_needs_it() -> None:
                 chosen.selectExpr("sum(k0)").collect()
         else:
             assert chosen.selectExpr("sum(k0)").collect()[0][0] == 3
+
+
+def test_the_examples_of_its_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "spark.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    spark_frame(table().rename({"x": "delay"})).createOrReplaceTempView("flights")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "spark.md", "exec"), {"spark": session()})
+    with holdfast.open(table().rename({"x": "delay"}), ledger="flights.ledger") as holdout:
+        assert holdout.ask("avg(delay > 15)").status == "repeated"
