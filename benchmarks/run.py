@@ -6,7 +6,17 @@ import warnings
 from pathlib import Path
 
 import holdfast
-from benchmarks import asking, attaching, claiming, databases, evidence, guessers, logs, planner
+from benchmarks import (
+    asking,
+    attaching,
+    claiming,
+    databases,
+    evidence,
+    guessers,
+    logs,
+    planner,
+    searching,
+)
 
 RESULTS = Path("benchmarks/results")
 HEAD = "| what | against | seconds | ratio | at most | |\n|---|---|---|---|---|---|"
@@ -16,7 +26,17 @@ def main() -> None:
     warnings.simplefilter("ignore", holdfast.SecondLedger)  # one table stands for many here
     lines = [HEAD]
     print(HEAD, flush=True)
-    for group in (planner, guessers, attaching, claiming, logs, asking, databases, evidence):
+    for group in (
+        planner,
+        guessers,
+        attaching,
+        claiming,
+        searching,
+        logs,
+        asking,
+        databases,
+        evidence,
+    ):
         for row in group.rows():
             lines.append(str(row))
             print(row, flush=True)

@@ -202,3 +202,41 @@ def interval(line: str) -> tuple[float, float]:
     """The interval of a line such as: ... 0.24 [0.215, 0.265] confirmed."""
     low, high = line.rpartition("[")[2].partition("]")[0].split(", ")
     return float(low), float(high)
+
+
+def test_the_search_on_flights(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A short search, end to end; and what the page says of the long one, by its winner alone."""
+    from examples import search
+    from sklearn.model_selection import ParameterGrid  # type: ignore[import-untyped]
+    from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
+
+    from holdfast.sklearn import HoldoutObjective, ReusableHoldout
+
+    sets = search.drawn()
+    short = search.session(sets, {"max_depth": [2, 4], "random_state": range(3)})
+    told = capsys.readouterr().out
+    assert told.startswith("6 trees, fitted to 600 flights and scored on 1,000 protected ones\n")
+    assert "interval of the search" in told
+    low, high = short.best_interval_
+    assert low <= (short.predict(sets.fresh[0]) == sets.fresh[1]).mean() <= high
+
+    trees = [DecisionTreeClassifier(**each) for each in ParameterGrid(dict(search.SPACE))]
+    best = max(trees, key=lambda tree: tree.fit(*sets.train).score(*sets.holdout))
+    params = {name: best.get_params()[name] for name in search.SPACE}
+    with ReusableHoldout(*sets.holdout, ledger=tmp_path / "search.ledger") as holdout:
+        objective = HoldoutObjective(
+            DecisionTreeClassifier(), search.SPACE, *sets.train, holdout=holdout
+        )
+        answer = objective.attempt(params).answer
+    assert answer is not None
+    page = (ROOT / "docs" / "sklearn.md").read_text(encoding="utf-8")
+    truth, score = best.score(*sets.fresh), best.score(*sets.holdout)
+    for name, (lowest, highest), verdict in (
+        ("usual interval", search.usual_interval(score), "FALSE"),
+        ("interval of the search", answer.interval, "true"),
+    ):
+        assert f"{name:<24} [{lowest:.3f}, {highest:.3f}] {verdict}\n" in page
+        assert (lowest <= truth <= highest) is (verdict == "true")
+    assert f"{'the best of them':<24} {params}\n" in page
+    assert f"{'on the protected':<24} {score:.3f}\n" in page
+    assert f"{truth:.3f}\n" in line_about(page, "81,836 others") + "\n"

@@ -21,11 +21,19 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["LABEL", "ROW", "LabelledRows", "label_texts", "labelled_rows"]
+__all__ = [
+    "CONTENT",
+    "LABEL",
+    "ROW",
+    "LabelledRows",
+    "RowsByContent",
+    "label_texts",
+    "labelled_rows",
+]
 
 ROW = "row"
 LABEL = "label"
-_CONTENT = "content"
+CONTENT = "content"
 _NUMBERS = "biuf"  # kinds of NumPy's types that are numbers
 
 
@@ -51,11 +59,10 @@ class LabelledRows:
         order = str(getattr(self.features, "strides", ""))
         return [type(self.features).__name__, order, *map(str, own), str(self.labels.dtype)]
 
-    def taken(self, places: NDArray[np.int64]) -> Any:
-        """The features of some rows, in the container they came in."""
-        if hasattr(self.features, "iloc"):
-            return self.features.iloc[places]
-        return self.features[places]
+    def taken(self, places: NDArray[np.int64]) -> LabelledRows:
+        """Some rows, in the container they came in."""
+        own = self.features.iloc if hasattr(self.features, "iloc") else self.features
+        return LabelledRows(own[places], self.labels[places])
 
     def invented(self) -> Any | None:
         """Two rows that are nobody's, in the same container; None where values are no numbers."""
@@ -79,7 +86,25 @@ class LabelledRows:
 
         labels = label_texts(self.labels.tolist())
         digests = _digests(self.features, labels)
-        return pl.DataFrame({ROW: range(len(self)), _CONTENT: digests, LABEL: labels})
+        return pl.DataFrame({ROW: range(len(self)), CONTENT: digests, LABEL: labels})
+
+
+@dataclass(frozen=True, slots=True)
+class RowsByContent:
+    """Protected rows, found by their digests: what is made of one is made of what it holds."""
+
+    rows: LabelledRows
+    table: pl.DataFrame
+
+    def having(self, contents: pl.Series) -> LabelledRows:
+        """Rows with these digests. Only ever called behind the door."""
+        if contents.equals(self.table[CONTENT]):  # all of them, as they are
+            return self.rows
+        known = self.table.unique(CONTENT, keep="first")  # equal rows are as good as one
+        found = contents.to_frame(CONTENT).join(known, CONTENT, "left", maintain_order="left")[ROW]
+        if found.null_count():
+            raise KeyError("invented rows are none of the protected ones")
+        return self.rows.taken(found.to_numpy())
 
 
 def labelled_rows(features: Any, labels: Any) -> LabelledRows:

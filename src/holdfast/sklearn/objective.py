@@ -17,7 +17,7 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.searching import Search
 from holdfast.sklearn.fitted import Fitted, fitted, pickled_digest, unscorable
 from holdfast.sklearn.grid import parameter_places
-from holdfast.sklearn.matrix import labelled_rows
+from holdfast.sklearn.matrix import CONTENT, labelled_rows
 from holdfast.sklearn.reusable import ReusableHoldout
 
 __all__ = ["HoldoutObjective", "Tried"]
@@ -137,7 +137,7 @@ class HoldoutObjective:
                 "the estimator or the space cannot be pickled, so that nothing says what was "
                 "declared; use values that can be."
             )
-        rows = pickled_digest((training["content"].to_list(), self.training.kept_as)) or ""
+        rows = pickled_digest((training[CONTENT].to_list(), self.training.kept_as)) or ""
         name = f"search-{(pickled_digest((code, rows, self.share)) or '')[7:19]}"
         return self.holdout.holdout.search(
             name,

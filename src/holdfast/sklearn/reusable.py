@@ -15,7 +15,8 @@ from holdfast.data.computed import Computed, computed
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.sklearn.fitted import pickled_digest, require_scorable
-from holdfast.sklearn.matrix import LABEL, ROW, labelled_rows
+from holdfast.sklearn.matrix import CONTENT, LABEL, ROW, RowsByContent, labelled_rows
+from holdfast.sklearn.scoring import Scoring
 from holdfast.sklearn.scorings import scoring_of
 
 if TYPE_CHECKING:
@@ -73,8 +74,9 @@ class ReusableHoldout:
         self.protected = labelled_rows(X, y)
         self.scoring = scoring_of(scoring, self.protected.labels, y_range, bounds)
         self._again = {**opening, "scoring": scoring, "y_range": y_range, "bounds": bounds}
+        self._rows = RowsByContent(self.protected, self.protected.table())
         self.holdout = open_holdout(
-            self.protected.table(),
+            self._rows.table,
             key=ROW,
             design=[LABEL] if self.scoring.public_classes else None,
             described="off",  # all of the failure probability is for estimators
@@ -139,8 +141,8 @@ class ReusableHoldout:
 
     def computed(self, estimator: Any, digest: str | None) -> Computed:
         """What an estimator makes of the rows, to attach: computed behind the door, once."""
-        function = partial(_behind_the_door, self, estimator)
-        return computed(function, columns=[ROW], bounds=self.scoring.bounds, digest=digest)
+        function = partial(_behind_the_door, self._rows, self.scoring, estimator)
+        return computed(function, columns=[CONTENT], bounds=self.scoring.bounds, digest=digest)
 
     def _gain(self, candidate: Any, incumbent: Any) -> str:
         self.scoring.gain("candidate", "incumbent")  # refused before anything is attached
@@ -180,15 +182,12 @@ class ReusableHoldout:
 
 
 def _behind_the_door(
-    holdout: ReusableHoldout, estimator: Any, frame: pl.DataFrame
+    rows: RowsByContent, scoring: Scoring, estimator: Any, frame: pl.DataFrame
 ) -> NDArray[np.float64]:
-    """What an estimator makes of protected rows, by their numbers."""
+    """What an estimator makes of protected rows, by what they hold and not by their numbers."""
     import numpy as np
 
-    places = frame[ROW].to_numpy()
-    if not len(places):
+    if not len(frame):
         return np.empty(0)
-    if places.min() < 0 or places.max() >= len(holdout.protected):
-        raise IndexError("invented rows are none of the protected ones")
-    rows = holdout.protected
-    return holdout.scoring.column(estimator, rows.taken(places), rows.labels[places])
+    found = rows.having(frame[CONTENT])
+    return scoring.column(estimator, found.features, found.labels)
