@@ -202,3 +202,20 @@ def interval(line: str) -> tuple[float, float]:
     """The interval of a line such as: ... 0.24 [0.215, 0.265] confirmed."""
     low, high = line.rpartition("[")[2].partition("]")[0].split(", ")
     return float(low), float(high)
+
+
+def test_a_challenge_is_climbed_by_noise_on_a_plain_board_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In small; what the page says is of the whole one."""
+    from examples import challenge
+
+    story = challenge.session(items=400, submissions=80)
+    assert story.plain.seen[-1] > 0.6
+    assert abs(story.plain.true[-1] - 0.5) < 0.02
+    assert abs(story.held.seen[-1] - 0.5) < 0.08
+    assert story.leader in ("host", "ada")
+    told = capsys.readouterr().out
+    assert told.index("attacker") < told.index("ada")
+    assert "Holdfast's:" in told
+    assert challenge.picture(story).to_dict()["height"] == 320
