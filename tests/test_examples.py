@@ -240,3 +240,20 @@ def test_the_search_on_flights(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert f"{'the best of them':<24} {params}\n" in page
     assert f"{'on the protected':<24} {score:.3f}\n" in page
     assert f"{truth:.3f}\n" in line_about(page, "81,836 others") + "\n"
+
+
+def test_a_challenge_is_climbed_by_noise_on_a_plain_board_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In small; what the page says is of the whole one."""
+    from examples import challenge
+
+    story = challenge.session(items=400, submissions=80)
+    assert story.plain.seen[-1] > 0.6
+    assert abs(story.plain.true[-1] - 0.5) < 0.02
+    assert abs(story.held.seen[-1] - 0.5) < 0.08
+    assert story.leader in ("host", "ada")
+    told = capsys.readouterr().out
+    assert told.index("attacker") < told.index("ada")
+    assert "Holdfast's:" in told
+    assert challenge.picture(story).to_dict()["height"] == 320

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.statistics import call as _call
 
 if TYPE_CHECKING:
+    from holdfast.boards.display import StandingsDisplay as StandingsDisplay
     from holdfast.boards.leaderboard import Leaderboard as Leaderboard
     from holdfast.boards.standings import Standing as Standing, Standings as Standings
     from holdfast.data.computed import computed as computed
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         ToleranceTooLoose as ToleranceTooLoose,
         ToleranceTooTight as ToleranceTooTight,
     )
+    from holdfast.evals.display import GateDisplay as GateDisplay
     from holdfast.evals.gate import EvalGate as EvalGate
     from holdfast.evals.verdict import Verdict as Verdict
     from holdfast.holdout.answer import Answer as Answer
@@ -84,6 +86,7 @@ _OTHERS = {
     "Distribution": "holdout.distribution",
     "EvalGate": "evals.gate",
     "Gate": "holdout.mixed",
+    "GateDisplay": "evals.display",
     "GatePlan": "planner.gates",
     "Groups": "holdout.groups",
     "HoldfastError": "errors",
@@ -109,6 +112,7 @@ _OTHERS = {
     "ServiceUnavailable": "errors",
     "Standing": "boards.standings",
     "Standings": "boards.standings",
+    "StandingsDisplay": "boards.display",
     "ToleranceTooLoose": "errors",
     "ToleranceTooTight": "errors",
     "TypicalStability": "theory.typical.notion",

@@ -119,6 +119,21 @@ def test_a_right_claim_gives_an_interval_and_a_wrong_one_is_told(tmp_path: Path)
         assert low.claim == 0.7  # a claim is looked at once
 
 
+def test_a_number_that_another_process_takes_meanwhile_is_left_to_it(tmp_path: Path) -> None:
+    with board(tmp_path) as found, board(tmp_path) as other:
+        attach = Holdout.attach
+
+        def late(holdout: Holdout, *words: Any, **said: Any) -> Any:
+            if holdout is found.holdout and len(other.standings()) == 0:
+                other.submit(answers(0.7, 1), team="ada")
+            return attach(holdout, *words, **said)
+
+        with patch.object(Holdout, "attach", late):
+            mine = found.submit(answers(0.7, 2), team="ada")
+        assert mine.submission == "ada/2"
+        assert found.standings().invalid == ()
+
+
 def test_what_follows_from_a_comparison_is_in_the_intervals(tmp_path: Path) -> None:
     with board(tmp_path) as found:
         base = found.submit(answers(0.7, 1), team="host", claim=0.7)
@@ -176,6 +191,7 @@ def test_a_board_is_opened_again_as_it_was_declared(tmp_path: Path) -> None:
     with board(tmp_path, wrong_claims=5) as found:
         found.submit(answers(0.7, 1), team="host")
         told = repr(found)
+        assert "Leaderboard: accuracy of label, looked at as they come" in found.holdout.explain()
     assert told == (
         "Leaderboard 'b': accuracy on 2,000 items · simultaneous 95 % · 1 submission · host/1 leads"
     )

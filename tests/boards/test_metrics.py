@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument
-from sklearn import metrics
+from sklearn import metrics  # type: ignore[import-untyped]
 
 N = 400
 RNG = np.random.default_rng(7)

@@ -19,6 +19,7 @@ from holdfast.ledger.audit import audit
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import clopper_pearson
 from holdfast.theory.leakage.nats import post_selected_radius
+from holdfast.words.prior import Prior
 from tests.seam import transcript_of, write_entry
 
 N = 2_000
@@ -157,3 +158,20 @@ def test_a_second_last_look_or_one_with_a_part_is_tampering(
     body = transcript_of(holdout).dictionaries.named["last look"].body()
     with pytest.raises(LedgerTampered):
         write_entry(holdout, {**body, **changes})
+
+
+def test_each_of_many_questions_is_read_a_few_times(
+    holdout: Holdout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not once for every other one: a leaderboard ends with a thousand of them."""
+    read, times = Prior.read, 0
+
+    def counted(prior: Prior, question: Any) -> Any:
+        nonlocal times
+        times += 1
+        return read(prior, question)
+
+    monkeypatch.setattr(Prior, "read", counted)
+    questions = [f"avg(x > 0.{number:02})" for number in range(1, 41)]
+    assert len(holdout.final(questions)) == 40
+    assert times <= 3 * 40

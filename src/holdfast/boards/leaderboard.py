@@ -11,7 +11,7 @@ Submitted predictions are known by their content: the same file from any account
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,6 +28,8 @@ from holdfast.question.columns import bounds_pair, no_column
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from holdfast.data.attached import ColumnValues
     from holdfast.holdout.holdout import Holdout
     from holdfast.holdout.last_looks import LastLookCost
@@ -251,19 +253,35 @@ class Leaderboard:
 
     def _attached(self, values: ColumnValues, team: str, name: str | None) -> str:
         """The submission's name on the board: the first one that this content had."""
-        columns = self.metric.columns(values.values)
-        if name is None:
-            taken = {column.name.casefold() for column in self.holdout.columns}
-            numbers = range(1, len(taken) + 2)
-            free = (f"{team}/{number}" for number in numbers)
-            full = next(each for each in free if each.casefold() not in taken)
-        else:
-            full = f"{team}/{name}"
-        # What follows from a submission is there before it is: who is on the board can be scored.
-        for ending, column in columns.items():
-            if ending:
-                self.holdout.attach(full + ending, _frame(values, column), value="value")
-        return self.holdout.attach(full, _frame(values, columns[""]), value="value", by=team).column
+        frames = {
+            ending: _frame(values, column)
+            for ending, column in self.metric.columns(values.values).items()
+        }
+        if name is not None:
+            return self._named(f"{team}/{name}", frames, team)
+        number = 0
+        while True:
+            number += 1
+            full = f"{team}/{number}"
+            if self._is_taken(full, frames):
+                continue
+            try:
+                return self._named(full, frames, team)
+            except InvalidArgument:  # perhaps another process was as quick
+                if not self._is_taken(full, frames):
+                    raise
+
+    def _named(self, full: str, frames: Mapping[str, pl.DataFrame], team: str) -> str:
+        """Attach what a submission is scored by, first what follows from it, under its name."""
+        for ending in sorted(frames, reverse=True):  # who is on the board can be scored
+            by = None if ending else team
+            found = self.holdout.attach(full + ending, frames[ending], value="value", by=by)
+        return found.column
+
+    def _is_taken(self, full: str, endings: Iterable[str]) -> bool:
+        """Whether something is called so; capital letters make no difference."""
+        names = {column.name.casefold() for column in self.holdout.columns}
+        return not names.isdisjoint((full + ending).casefold() for ending in endings)
 
     def _look(self, column: str, team: str, claim: float | None) -> None:
         """Check the claim, if there is one; then compare with the leader, until it does not move.
@@ -320,7 +338,7 @@ def _require_team(team: str) -> str:
     return team
 
 
-def _frame(values: ColumnValues, column: Any) -> Any:
+def _frame(values: ColumnValues, column: pl.Series) -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame([values.order.keys.rename(values.order.name), column.rename("value")])

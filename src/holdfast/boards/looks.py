@@ -107,7 +107,7 @@ def history_of(
                 compared.add((one, other))
                 if line.status == "shown" and line.question == spelled(metric.gain(one, other)):
                     better.add((one, other))
-                    leaders += [one] * (other == leaders[-1])
+                    leaders += [one] if leaders[-1:] == [other] else []
             case ["claim", one] if line.question == spelled(metric.average(one)):
                 claimed[one] = line.request.guess or 0.0
                 refuted |= {one} if line.status != "confirmed" else set()

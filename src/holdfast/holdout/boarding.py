@@ -17,6 +17,8 @@ from holdfast.ledger.chain import now
 
 __all__ = ["Boarding"]
 
+_LONGEST_LISTED = 200
+
 
 class Boarding:
     """The board of a ledger: what was declared of it, and whom it turned away."""
@@ -55,7 +57,8 @@ class Boarding:
 
     def turn_away(self, team: str, called: str | None, why: str) -> None:
         """List a submission that was not taken."""
-        self._desk.tell(lambda: [TurnedAway(team, called, why, now()).body()])
+        short = None if called is None else called[:_LONGEST_LISTED]
+        self._desk.tell(lambda: [TurnedAway(team, short, why, now()).body()])
 
     def read(self, values: Any, fields: Fields) -> ColumnValues:
         """What somebody submits, as a column of the rows, NULL where it lacks one; not kept."""

@@ -39,6 +39,11 @@ class BoardTerms:
         """What somebody who opens it again has to say."""
         return (self.metric, self.label, self.y_range, self.public, self.wrong_claims)
 
+    def __str__(self) -> str:
+        y_range = "" if self.y_range is None else " in [{:g}, {:g}]".format(*self.y_range)
+        when = "as they come" if self.public else "at the end alone"
+        return f"{self.metric} of {self.label}{y_range}, looked at {when}, declared {self.at}"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         plain = {name: getattr(self, name) for name in self.__slots__}

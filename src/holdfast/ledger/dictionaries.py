@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +26,7 @@ from holdfast.described.question import (
 from holdfast.errors import InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.alike import alike
 from holdfast.ledger.attachments import AttachedColumn, Attachments
+from holdfast.ledger.chain import canonical
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.account import Account, Closed
 from holdfast.mechanisms.described import Described
@@ -209,11 +211,9 @@ def late_question(
             f"{dictionary.name!r} is a search of computed=True, and the values of {member!r} are "
             "made for the keys of rows; bring what one program makes of all rows, with its digest=."
         )
-    own = Prior(_schema(dictionary, opening, attached, member))
     try:
-        declared = frozenset(parts_of(own.read(each))[0].part for each in dictionary.questions)
-        bound = own.read(question)
-        lengths = LatePrior(own, dictionary.size, declared)
+        lengths = _lengths(dictionary, _Columns.of(_schema(dictionary, opening, attached, member)))
+        bound = lengths.read(question)
         ground = _ground(dictionary, opening, lengths, attached, member)
         found = described(bound, ground)
     except InvalidQuestion as error:
@@ -273,6 +273,26 @@ def _schema(
         {own.column: own.bounds} if new and own.bounds is not None else {},
         {dictionary.name: own.column},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """A schema that is the same as another one if it says the same."""
+
+    text: str
+    schema: Schema = field(compare=False)
+
+    @classmethod
+    def of(cls, schema: Schema) -> _Columns:
+        return cls(canonical([schema.to_dict(), dict(schema.aliases)]), schema)
+
+
+@lru_cache(maxsize=4)
+def _lengths(dictionary: Dictionary, columns: _Columns) -> LatePrior:
+    """The lengths of texts in a dictionary: a last look asks for those of a thousand questions."""
+    own = Prior(columns.schema)
+    declared = frozenset(parts_of(own.read(each))[0].part for each in dictionary.questions)
+    return LatePrior(own, dictionary.size, declared)
 
 
 def _ground(

@@ -225,6 +225,7 @@ def explanation(transcript: Transcript) -> str:
     opening, terms = transcript.opening, transcript.terms
     kind = kind_of(opening.mechanism["name"])
     declared = "an open number of" if terms.questions is None else f"{terms.questions:,}"
+    board = transcript.attached.board.terms
     lines = [
         f"{opening.name}: {terms.rows:,} rows, {declared} questions, "
         f"{terms.width}, opened {opening.at}.",
@@ -237,6 +238,7 @@ def explanation(transcript: Transcript) -> str:
         *(f"  {line}" for line in str(opening.schema).splitlines()),
         *(f"Attached: {column}." for column in transcript.attached),
         *(f"Incumbent: {promotion}." for promotion in transcript.attached.promotions),
+        *([f"Leaderboard: {board}."] if board is not None else []),
         *(f"Search {search}." for search in transcript.dictionaries.searches),
         "",
     ]
