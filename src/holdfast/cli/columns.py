@@ -9,7 +9,6 @@ import typer
 
 from holdfast.cli.app import Json, app, read_bounds, show_json
 from holdfast.cli.ledgers import Data, Name, TableName, looked_at, opened, resumed
-from holdfast.question.text import identifier
 
 __all__ = ["attach", "columns", "promote"]
 
@@ -53,6 +52,8 @@ def attach(
     columns, such as scores of labels, have a --digest of what made them and --bounds: they are
     known by it, and never by their content.
     """
+    from holdfast.question.text import identifier
+
     declared = read_bounds(bounds)
     holdout = opened(name, data, table, None)
     found = holdout.attach(
