@@ -54,6 +54,10 @@ if TYPE_CHECKING:
     from holdfast.planner.questions import QuestionPlan as QuestionPlan
     from holdfast.planner.table import Plan as Plan
     from holdfast.question.functions import row_function as row_function
+    from holdfast.question.scale import (
+        sub_exponential as sub_exponential,
+        sub_gaussian as sub_gaussian,
+    )
     from holdfast.service.client import connect as connect
     from holdfast.statistics.call import *  # noqa: F403
     from holdfast.statistics.whole import statistic as statistic
@@ -107,6 +111,8 @@ _OTHERS = {
     "row_function": "question.functions",
     "split": "data.split",
     "statistic": "statistics.whole",
+    "sub_exponential": "question.scale",
+    "sub_gaussian": "question.scale",
 }
 _HOMES = dict(sorted({**_OTHERS, **dict.fromkeys(_call.__all__, "statistics.call")}.items()))
 __all__ = list(_HOMES)

@@ -84,7 +84,7 @@ def read_number(name: str, text: str | None) -> float | int | None:
 
 def read_bounds(bounds: tuple[str, str] | None) -> tuple[float, float] | None:
     """Two numbers in order, as people write them."""
-    from holdfast.question.columns import bounds_pair
+    from holdfast.question.declaring import bounds_pair
 
     if bounds is None:
         return None

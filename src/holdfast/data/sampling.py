@@ -1,7 +1,8 @@
 """How the rows came about: the one assumption behind every promise, printed with each of them.
 
 `"independent"`, `clustered("patient_id")`, `m_dependent(7)` or `declared(...)`. A value turns a
-number of rows into the concentration of a mean of [0, 1] values.
+number of rows into the concentration of a mean: of [0, 1] values (`profile`), or of values without
+a range, of which a scale is declared (`unbounded`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 from holdfast import require
 from holdfast.data.clusters import cluster_sizes
 from holdfast.data.sample import Sample
-from holdfast.errors import InvalidArgument
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.question.scale import Scale
 from holdfast.theory.base.concentration import (
     BoundedMean,
     Concentration,
@@ -23,6 +25,8 @@ from holdfast.theory.base.concentration import (
     SubGaussian,
 )
 from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT, MDependentMean
+from holdfast.theory.base.safeside import round_up
+from holdfast.theory.base.unbounded import UnboundedMean, UnboundedUnits
 
 __all__ = [
     "Clustered",
@@ -40,12 +44,18 @@ __all__ = [
 ]
 
 
+_COINS = 0.98  # the share of heads of n coins is this over sqrt(n) off in 5 % of all cases
+
+
 @dataclass(frozen=True, slots=True)
 class Independent:
     """Rows drawn independently of each other."""
 
     def profile(self, rows: int) -> Concentration:
         return BoundedMean(rows)
+
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:
+        return UnboundedMean(rows, scale.sigma, scale.b)
 
     def __str__(self) -> str:
         return "independent rows"
@@ -81,13 +91,24 @@ class Clustered:
                 )
             object.__setattr__(self, "size", float(self.largest))
 
-    def profile(self, rows: int) -> Concentration:
+    @property
+    def _known_size(self) -> float:
         if self.size is None:
             raise InvalidArgument(
                 f"clustered({self.column!r}) has no size; to plan without data say how many rows "
                 f"a unit has: clustered({self.column!r}, size=12), or at most: largest=12."
             )
-        return SubGaussian(0.5 * min(1.0, math.sqrt(self.size / rows)))
+        return self.size
+
+    def profile(self, rows: int) -> Concentration:
+        return SubGaussian(0.5 * min(1.0, math.sqrt(self._known_size / rows)))
+
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:
+        size = min(float(rows), self._known_size)
+        # With public sizes only sum m_u^2 is kept, and no unit is larger than its root.
+        largest = round_up(math.sqrt(size * rows)) if self.largest is None else self.largest
+        squares = min(float(rows * rows), max(float(rows), round_up(size * rows)))
+        return UnboundedUnits(rows, squares, min(float(rows), largest), scale.sigma, scale.b)
 
     def __str__(self) -> str:
         size = "" if self.size is None else f" of {self.size:g} rows"
@@ -108,6 +129,9 @@ class MDependent:
     def profile(self, rows: int) -> Concentration:
         return MDependentMean(rows, self.m)
 
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:
+        return UnboundedMean(rows, scale.sigma, scale.b, min(rows, self.m + 1))
+
     def __str__(self) -> str:
         return f"rows in order, independent when more than {self.m} apart"
 
@@ -120,6 +144,13 @@ class Declared:
 
     def profile(self, rows: int) -> Concentration:  # noqa: ARG002 - about these rows
         return self.concentration
+
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:  # noqa: ARG002
+        raise InvalidQuestion(
+            "The declared concentration is about means of values in a range, and this one has "
+            "none; open the ledger with another sampling, or ask for a statistic whose own "
+            "concentration is declared."
+        )
 
     def __str__(self) -> str:
         return f"declared concentration {self.concentration}"
@@ -189,6 +220,8 @@ def measured(sampling: Sampling, sample: Sample) -> Sampling:
     declared to plan with is not believed: the promise rests on the true one. With it the table says
     nothing but that no unit is larger.
     """
+    if isinstance(sampling, Declared):
+        _require_possible(sampling, sample.n)
     if not isinstance(sampling, Clustered):
         return sampling
     sizes = cluster_sizes(sample, sampling.column)
@@ -201,6 +234,21 @@ def measured(sampling: Sampling, sample: Sample) -> Sampling:
             "from what is known without these rows."
         )
     return sampling
+
+
+def _require_possible(sampling: Declared, rows: int) -> None:
+    """Refuse a concentration of all means that not even independent fair coins have.
+
+    It was meant for one column: to believe it of every condition would make false intervals.
+    """
+    radius = sampling.concentration.radius(math.log(0.05))
+    if radius < 0.9 * min(0.5, _COINS / math.sqrt(rows)):
+        raise InvalidArgument(
+            f"sampling declares that every mean of values in [0, 1] is within {radius:.3g} of the "
+            f"truth with probability 95 %, and the share of heads among {rows:,} fair coins is "
+            f"not; declare it for the column it is about: schema={{'x': "
+            "holdfast.sub_gaussian(sigma)}, or mean(x, sigma = ...)."
+        )
 
 
 def sampling_to_dict(sampling: Sampling) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, Declared, Independent, MDependent, Sampling
 from holdfast.described import means, shares
+from holdfast.described.concentrated import ConcentratedRule, concentrated_look
 from holdfast.described.disjoint import are_disjoint
 from holdfast.described.gridded import (
     Gridded,
@@ -38,7 +39,8 @@ from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, ValueKind
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.derived import Conditional, as_counted
+from holdfast.statistics.concentrated import ConcentratedMean
+from holdfast.statistics.derived import Conditional, as_counted, is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean, within_group
 from holdfast.statistics.moments import Variance
@@ -78,12 +80,26 @@ class DescribedQuestion:
         return self.question.high
 
     @property
+    def unbounded(self) -> bool:
+        return is_single(self.question) and self.question.unbounded
+
+    @property
+    def error(self) -> float:
+        raise TypeError(f"{self.text} is answered by its rule")
+
+    def unit(self, n: int) -> float:
+        return self.question.unit(n) if is_single(self.question) else 1.0
+
+    @property
     def rule(self) -> Rule:
         return self.look.rule
 
     @property
     def reach(self) -> float:
-        """How far a mean of all rows may be from the truth at its level, by Hoeffding."""
+        """How far a mean of all rows may be from the truth at its level: as declared, or by
+        Hoeffding."""
+        if isinstance(self.rule, ConcentratedRule):
+            return self.rule.radius
         return min(1.0, BoundedMean(self.rule.rows).radius(self.rule.log_p))
 
     @property
@@ -146,8 +162,19 @@ _Maker = Callable[[Any, Part, tuple[float, ...], Ground], Look | None]
 
 
 def _mean(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:
+    if isinstance(question, ConcentratedMean):
+        return _declared(question, part, free, ground)
     value = row_value(part.trees[0]) if part.kind == "mean" else _row_of(question)
     return _mean_of(value, part, free, ground)
+
+
+def _declared(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
+    """A mean of which a scale is declared; one with a declared variance goes to the ledger."""
+    if not isinstance(question, ConcentratedMean):
+        return None
+    rows, log_p = ground.rows, ground.log_level(part)
+    profile = question.concentration(rows, ground.sampling)
+    return concentrated_look(question, profile, rows, log_p, rounded=ground.rounded)
 
 
 def _row_of(question: Any) -> RowValue:
@@ -358,6 +385,7 @@ def _f1(part: Part, ground: Ground) -> Look:
 
 _LOOKS: dict[str, _Maker] = {
     "mean": _mean,
+    "declared": _declared,
     "brier": _mean,
     "log_loss": _mean,
     "contrast": _contrast,

@@ -15,7 +15,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.evals.submission import HowToRead, Submission, submission_of
 from holdfast.evals.verdict import Verdict
 from holdfast.question.bounds import Range
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import ValueKind
 from holdfast.question.parse import parse_row
 from holdfast.question.text import identifier, numeral, text_of

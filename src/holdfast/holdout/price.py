@@ -72,11 +72,11 @@ class _Rehearsal:
 
     def _found(self, place: int, part: Subquestion, fresh: list[Wish]) -> Estimate:
         statistic, claims = part.statistic, part.guess is not None
-        t = self.desk.half_width(self.tolerance)
+        t = self.desk.half_width(self.tolerance, statistic)
         if claims:
             wish = self._claims[place].of(claimed(part, t, self.tolerance))
         elif part.refuted:
-            most = max(t, self.desk.transcript.terms.half_width)
+            most = max(t, self.desk.half_width(None, statistic))
             wish = Wish(statistic, most, narrow=True)
         else:
             wish = wish_of(self.desk, statistic, self.guess, self.tolerance)
@@ -180,17 +180,20 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
     price = _price_of(desk, members, guess, tolerance)
     bits = [member.bits for member in members if is_described(member)]
     part = None if several else _sure_part(desk, members[0], price, tolerance)
+    first = members[0] if is_single(members[0]) else None
+    unit = 1.0 if first is None else first.unit(desk.transcript.terms.rows)
     return Cost(
         f"{members[0].text} and {len(members) - 1} more" if several else members[0].text,
         None if part is None else part * (members[0].high - members[0].low),
         price.least,
         price.most,
         price.questions,
-        part,
+        None if part is None else part / unit,
         max(bits) if len(bits) == len(members) else None,
         _left(desk, desk.transcript.committed),
         price.left_after,
         candidates=desk.budget().more_candidates if guess.gated else None,
+        unbounded=first is not None and first.unbounded,
     )
 
 
@@ -200,7 +203,7 @@ def _sure_part(desk: Desk, question: Bound, price: _Price, tolerance: float | No
         return sure_half_width(question.rule)
     if not is_single(question):
         return None
-    return price.tolerance or desk.half_width(tolerance)
+    return price.tolerance or desk.half_width(tolerance, question)
 
 
 def _left(desk: Desk, account: Account) -> int:

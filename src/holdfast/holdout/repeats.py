@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.described.question import DescribedQuestion
-from holdfast.ledger.entries import Recorded, lies_in
+from holdfast.ledger.entries import Recorded
+from holdfast.ledger.limits import lies_in
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.theory.base.intervals import Interval
 

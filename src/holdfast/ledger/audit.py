@@ -181,7 +181,9 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
 
 def _is_in_range(request: Request, question: Bound) -> bool:
     """Whether a request says the range of its question."""
-    return (request.low, request.high) == (question.low, question.high)
+    open_ended = is_single(question) and question.unbounded
+    stated = (request.low, request.high, request.unbounded)
+    return stated == (question.low, question.high, open_ended)
 
 
 def _look(transcript: Transcript, number: int) -> Recorded:
@@ -246,7 +248,8 @@ def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) 
     if not all(each.ready for each in transcript.attached.among(columns_read(statistic))):
         return "it is about a column that had no values"
     own = asked.is_part or _is_in_range(asked.request, statistic)
-    if not own or (asked.low, asked.high) != (statistic.low, statistic.high):
+    stated = (asked.low, asked.high, asked.unbounded)
+    if not own or stated != (statistic.low, statistic.high, statistic.unbounded):
         return "its range is not that of its question"
     if offer.variance is not None:
         known = known_variance(statistic, transcript.by_question)

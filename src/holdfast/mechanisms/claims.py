@@ -225,7 +225,7 @@ def _offer(terms: Terms, wish: Wish, log_p: float) -> Offer:
         log_p=log_p,
         claim=wish.claim,
         guess=wish.guess,
-        profile=recorded_profile(profile_of(wish.question, terms), terms),
+        profile=recorded_profile(profile_of(wish.question, terms), terms, wish.question),
     )
 
 

@@ -20,7 +20,8 @@ from holdfast.question.bounds import few_values
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import GRID, RowValue, condition_row
 from holdfast.statistics.mean import GroupMean, Mean
-from holdfast.statistics.statistic import Measured, Statistic, computing_error, measure
+from holdfast.statistics.measuring import measure
+from holdfast.statistics.statistic import Measured, Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.direct.paired import sign_test_log_p
@@ -103,7 +104,7 @@ def reach_of_test(
         if by_bets or (row.is_condition and not terms.alike):
             return None
     profile = question.concentration(terms.rows, terms.sampling)
-    return round_up(profile.radius(min(0.0, log_p)) + computing_error(question))
+    return round_up(profile.radius(min(0.0, log_p)) + question.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ class _Whole:
 
     def showing(self, measured: Measured) -> Showing:
         def near(claim: Claim, log_p: float, _moment: float | None) -> bool:
-            profile, error = profile_of(self.question, self.terms), computing_error(self.question)
+            profile, error = profile_of(self.question, self.terms), self.question.error
             return radius_claim_holds(measured.value, profile, _ends(claim), log_p, error)
 
         return near

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.text import identifier, numeral
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral, text_of
-from holdfast.statistics.statistic import Measured, measure
+from holdfast.statistics.measuring import measure
+from holdfast.statistics.statistic import Measured, row_error
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.base.dependence import ClusteredRows, MDependentMean
 
@@ -46,8 +47,19 @@ class Mean:
     def high(self) -> float:
         return self.row.high
 
+    @property
+    def unbounded(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return row_error(self.row)
+
     def rows(self, n: int) -> int:
         return n
+
+    def unit(self, n: int) -> float:  # noqa: ARG002 - all of the range
+        return 1.0
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:
         return sampling.profile(n)
@@ -86,8 +98,19 @@ class GroupMean:
     def high(self) -> float:
         return self.value.high
 
+    @property
+    def unbounded(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return row_error(self.row)
+
     def rows(self, n: int) -> int:  # noqa: ARG002 - the group's size, whatever the table's
         return self.group.size
+
+    def unit(self, n: int) -> float:  # noqa: ARG002 - all of the range
+        return 1.0
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:  # noqa: ARG002
         size, squares = self.group.size, self.group.squares

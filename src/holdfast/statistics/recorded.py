@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, InvalidQuestion
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue
 from holdfast.statistics.bind import bind, read_again
+from holdfast.statistics.concentrated import ConcentratedMean
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.scores import LogLoss
@@ -54,7 +55,8 @@ class _Gone:
 def is_named(statistic: Statistic) -> bool:
     """Whether it is a function of Python: known by its name, whatever it does."""
     source = statistic.row and statistic.row.source
-    return not isinstance(statistic, Auc) and not isinstance(source, Expression | LogLoss)
+    written = isinstance(statistic, Auc | ConcentratedMean)
+    return not written and not isinstance(source, Expression | LogLoss)
 
 
 def require_written(statistic: Statistic, table: Table) -> None:

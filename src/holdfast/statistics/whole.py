@@ -18,9 +18,10 @@ from holdfast.question.expression import Expression, column_names
 from holdfast.question.functions import row_function
 from holdfast.question.row import RowValue
 from holdfast.question.text import identifier, numeral, string, text_of
+from holdfast.statistics.concentrated import ConcentratedMean
 from holdfast.statistics.entry import Entry, positive_label, require_all_rows
 from holdfast.statistics.named import Call, What
-from holdfast.statistics.statistic import Measured, Statistic
+from holdfast.statistics.statistic import ROUNDINGS, Measured, Statistic
 from holdfast.statistics.table import Table
 from holdfast.theory.base.concentration import (
     BoundedDifferences,
@@ -62,6 +63,14 @@ class Auc:
         return 1.0
 
     @property
+    def unbounded(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return ROUNDINGS
+
+    @property
     def row(self) -> RowValue | None:
         return None
 
@@ -72,6 +81,9 @@ class Auc:
 
     def rows(self, n: int) -> int:
         return n
+
+    def unit(self, n: int) -> float:  # noqa: ARG002 - all of the range
+        return 1.0
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:  # noqa: ARG002
         if isinstance(sampling, Independent):
@@ -130,11 +142,22 @@ class TableFunction:
         return self.bounds.high
 
     @property
+    def unbounded(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return ROUNDINGS
+
+    @property
     def row(self) -> RowValue | None:
         return None
 
     def rows(self, n: int) -> int:
         return n
+
+    def unit(self, n: int) -> float:  # noqa: ARG002 - all of the range
+        return 1.0
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:
         width = self.bounds.high - self.bounds.low
@@ -174,7 +197,8 @@ def columns_of(statistic: Statistic) -> tuple[str, ...]:
     """The columns that a statistic reads, where it reads any by itself."""
     if statistic.row is not None:
         return statistic.row.columns
-    return statistic.columns if isinstance(statistic, Auc | TableFunction) else ()
+    known = isinstance(statistic, Auc | ConcentratedMean | TableFunction)
+    return statistic.columns if known else ()
 
 
 def statistic(
