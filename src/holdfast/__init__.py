@@ -12,11 +12,18 @@ from holdfast.statistics import call as _call
 
 if TYPE_CHECKING:
     from holdfast.data.computed import computed as computed
+    from holdfast.data.gamma import (
+        polynomial_tail as polynomial_tail,
+        sub_weibull as sub_weibull,
+        tail_table as tail_table,
+    )
     from holdfast.data.learning import learn_schema as learn_schema
     from holdfast.data.sampling import (
         clustered as clustered,
         declared as declared,
+        dependency_graph as dependency_graph,
         m_dependent as m_dependent,
+        markov_chain as markov_chain,
     )
     from holdfast.data.split import split as split
     from holdfast.errors import (
@@ -104,15 +111,20 @@ _OTHERS = {
     "computed": "data.computed",
     "connect": "service.client",
     "declared": "data.sampling",
+    "dependency_graph": "data.sampling",
     "learn_schema": "data.learning",
     "m_dependent": "data.sampling",
+    "markov_chain": "data.sampling",
     "open": "holdout.open",
     "plan": "planner.plan",
+    "polynomial_tail": "data.gamma",
     "row_function": "question.functions",
     "split": "data.split",
     "statistic": "statistics.whole",
     "sub_exponential": "question.scale",
     "sub_gaussian": "question.scale",
+    "sub_weibull": "data.gamma",
+    "tail_table": "data.gamma",
 }
 _HOMES = dict(sorted({**_OTHERS, **dict.fromkeys(_call.__all__, "statistics.call")}.items()))
 __all__ = list(_HOMES)

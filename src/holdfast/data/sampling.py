@@ -1,6 +1,7 @@
 """How the rows came about: the one assumption behind every promise, printed with each of them.
 
-`"independent"`, `clustered("patient_id")`, `m_dependent(7)` or `declared(...)`. A value turns a
+`"independent"`, `clustered("patient_id")`, `m_dependent(7)`, `dependency_graph(4)`,
+`markov_chain(0.8)` or `declared(...)`. A value turns a
 number of rows into the concentration of a mean: of [0, 1] values (`profile`), or of values without
 a range, of which a scale is declared (`unbounded`).
 """
@@ -9,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from holdfast import require
 from holdfast.data.clusters import cluster_sizes
+from holdfast.data.gamma import gamma_of
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.scale import Scale
@@ -24,19 +26,29 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
-from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT, MDependentMean
+from holdfast.theory.base.dependence import (
+    MOST_ROWS_IN_A_UNIT,
+    GraphMean,
+    MarkovMean,
+    MDependentMean,
+)
+from holdfast.theory.base.recorded import gamma_from_text, gamma_text
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.unbounded import UnboundedMean, UnboundedUnits
 
 __all__ = [
     "Clustered",
     "Declared",
+    "DependencyGraph",
     "Independent",
     "MDependent",
+    "MarkovChain",
     "Sampling",
     "clustered",
     "declared",
+    "dependency_graph",
     "m_dependent",
+    "markov_chain",
     "measured",
     "sampling_from_dict",
     "sampling_of",
@@ -137,6 +149,55 @@ class MDependent:
 
 
 @dataclass(frozen=True, slots=True)
+class DependencyGraph:
+    """Rows of which each is independent of all others but at most `degree` neighbours."""
+
+    degree: int
+
+    def __post_init__(self) -> None:
+        require.integer_at_least("degree", self.degree, 0)
+
+    def profile(self, rows: int) -> Concentration:
+        return GraphMean(self._within(rows), self.degree)
+
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:
+        return UnboundedMean(self._within(rows), scale.sigma, scale.b, self.degree + 1)
+
+    def _within(self, rows: int) -> int:
+        if self.degree >= rows:
+            raise InvalidArgument(
+                f"degree is {self.degree:,}, and a row of {rows:,} has at most {rows - 1:,} "
+                "neighbours; declare how many rows each one depends on at most."
+            )
+        return rows
+
+    def __str__(self) -> str:
+        return f"each row independent of all others but at most {self.degree:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkovChain:
+    """Rows in order, a Markov chain that forgets: see `theory.base.dependence.MarkovMean`."""
+
+    contraction: float
+
+    def __post_init__(self) -> None:
+        require.between("contraction", self.contraction, 0.0, 1.0, open_high=True)
+
+    def profile(self, rows: int) -> Concentration:
+        return MarkovMean(rows, self.contraction)
+
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:  # noqa: ARG002
+        raise InvalidQuestion(
+            "No theorem here covers means without a range of the rows of a Markov chain; give it "
+            "bounds=, or ask for a statistic whose own concentration is declared (gamma=)."
+        )
+
+    def __str__(self) -> str:
+        return f"a Markov chain of contraction {self.contraction:g} in total variation"
+
+
+@dataclass(frozen=True, slots=True)
 class Declared:
     """A concentration that the user states: nothing else is assumed of the rows."""
 
@@ -156,7 +217,7 @@ class Declared:
         return f"declared concentration {self.concentration}"
 
 
-Sampling = Independent | Clustered | MDependent | Declared
+Sampling = Independent | Clustered | MDependent | DependencyGraph | MarkovChain | Declared
 
 
 def clustered(column: str, *, size: float | None = None, largest: int | None = None) -> Clustered:
@@ -177,22 +238,42 @@ def m_dependent(m: int) -> MDependent:
     return MDependent(require.integer_at_least("m", m, 0))
 
 
+def dependency_graph(degree: int) -> DependencyGraph:
+    """Each row is independent of all others together but at most `degree` neighbours.
+
+    For instance pairs of `n` people of whom each is in at most k pairs: degree 2 (k - 1).
+    """
+    return DependencyGraph(require.integer_at_least("degree", degree, 0))
+
+
+def markov_chain(contraction: float) -> MarkovChain:
+    """Rows in their order are a Markov chain: `contraction` is the most that the laws of the next
+    row, given two values of this one, can differ in total variation."""
+    return MarkovChain(require.between("contraction", contraction, 0.0, 1.0, open_high=True))
+
+
 def declared(
     *,
     sigma: float | None = None,
     b: float | None = None,
+    gamma: Any = None,
     log_tail: Callable[[float], float] | None = None,
     largest: float = 1.0,
 ) -> Declared:
-    """State the concentration of a [0, 1] mean yourself.
+    """State the concentration of every mean of values in [0, 1] yourself.
 
-    Either a sub-Gaussian scale `sigma` (with `b`, a sub-exponential one), or `log_tail(a)`, an
-    upper bound on ln P[|sample value - truth| > a] for deviations up to `largest`.
+    Either a sub-Gaussian scale `sigma` (with `b`, a sub-exponential one), or `gamma`: a family such
+    as `holdfast.sub_weibull(...)` or a table of (radius, log tail). To plan with, `log_tail(a)`
+    will do, an upper bound on ln P[|sample value - truth| > a] for deviations up to `largest`; no
+    ledger can keep it.
     """
-    if (sigma is None) == (log_tail is None) or (b is not None and sigma is None):
+    ways = [sigma is not None, gamma is not None, log_tail is not None]
+    if ways.count(True) != 1 or (b is not None and sigma is None):
         raise InvalidArgument(
-            "declared() takes sigma=, or sigma= and b=, or log_tail=, and nothing else."
+            "declared() takes sigma=, or sigma= and b=, or gamma=, or log_tail=, and nothing else."
         )
+    if gamma is not None:
+        return Declared(gamma_of(gamma))
     if log_tail is not None:
         return Declared(DeclaredTail(log_tail, largest))
     scale = require.positive("sigma", sigma)
@@ -209,7 +290,8 @@ def sampling_of(value: str | Sampling) -> Sampling:
         return Independent()
     raise InvalidArgument(
         f"sampling is {value!r}; it must be 'independent', holdfast.clustered(column), "
-        "holdfast.m_dependent(m) or holdfast.declared(...)."
+        "holdfast.m_dependent(m), holdfast.dependency_graph(degree), "
+        "holdfast.markov_chain(contraction) or holdfast.declared(...)."
     )
 
 
@@ -241,6 +323,7 @@ def _require_possible(sampling: Declared, rows: int) -> None:
 
     It was meant for one column: to believe it of every condition would make false intervals.
     """
+    gamma_text(sampling.concentration)  # what a ledger cannot keep is refused for that
     radius = sampling.concentration.radius(math.log(0.05))
     if radius < 0.9 * min(0.5, _COINS / math.sqrt(rows)):
         raise InvalidArgument(
@@ -251,34 +334,33 @@ def _require_possible(sampling: Declared, rows: int) -> None:
         )
 
 
+# What ledgers call them: a name's meaning never changes.
+_KINDS: Mapping[str, type[Any]] = {
+    "clustered": Clustered,
+    "dependency_graph": DependencyGraph,
+    "independent": Independent,
+    "m_dependent": MDependent,
+    "markov_chain": MarkovChain,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
 def sampling_to_dict(sampling: Sampling) -> dict[str, Any]:
     """The assumption as plain values, for the ledger."""
-    match sampling:
-        case Independent():
-            return {"kind": "independent"}
-        case Clustered(column, size, largest):
-            return {"kind": "clustered", "column": column, "size": size, "largest": largest}
-        case MDependent(m):
-            return {"kind": "m_dependent", "m": m}
-        case Declared(SubGaussian(sigma)):
-            return {"kind": "declared", "sigma": sigma, "b": None}
-        case Declared(SubExponential(sigma, b)):
-            return {"kind": "declared", "sigma": sigma, "b": b}
-    raise InvalidArgument(
-        "a log_tail function cannot be written in a ledger, which must explain every interval by "
-        "itself; declare sigma=, or sigma= and b=, instead."
-    )
+    if isinstance(sampling, Declared):
+        return {"kind": "declared", "gamma": gamma_text(sampling.concentration)}
+    return {"kind": _NAMES[type(sampling)], **asdict(sampling)}
 
 
 def sampling_from_dict(body: Mapping[str, Any]) -> Sampling:
     """The assumption that `sampling_to_dict` wrote."""
-    match body:
-        case {"kind": "independent"}:
-            return Independent()
-        case {"kind": "clustered", "column": str(column), "size": size, "largest": largest}:
-            return Clustered(column, size, largest)
-        case {"kind": "m_dependent", "m": int(m)}:
-            return MDependent(m)
-        case {"kind": "declared", "sigma": float(sigma), "b": b}:
-            return declared(sigma=sigma, b=b)
-    raise InvalidArgument(f"the ledger names a sampling that this version does not know: {body}.")
+    try:
+        if body["kind"] == "declared":
+            return Declared(gamma_from_text(body["gamma"]))
+        kind = _KINDS[body["kind"]]
+        found: Sampling = kind(**{each.name: body[each.name] for each in fields(kind)})
+    except (LookupError, TypeError) as error:
+        raise InvalidArgument(
+            f"the ledger names a sampling that this version does not know: {body}."
+        ) from error
+    return found

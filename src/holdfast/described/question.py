@@ -12,7 +12,15 @@ from functools import partial
 from typing import Any
 
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Clustered, Declared, Independent, MDependent, Sampling
+from holdfast.data.sampling import (
+    Clustered,
+    Declared,
+    DependencyGraph,
+    Independent,
+    MarkovChain,
+    MDependent,
+    Sampling,
+)
 from holdfast.described import means, shares
 from holdfast.described.concentrated import ConcentratedRule, concentrated_look
 from holdfast.described.disjoint import are_disjoint
@@ -199,7 +207,7 @@ def _mean_of(value: RowValue, part: Part, free: tuple[float, ...], ground: Groun
         case MDependent(m):
             group = None if where is None else (within_group(value, where), row_value(where))
             return m_dependent_look(value, group, m, gridded("m-dependent rows"))
-        case Clustered() | Declared() as other if where is None:
+        case Clustered() | DependencyGraph() | MarkovChain() | Declared() as other if where is None:
             return profile_look(value, other.profile(n), gridded("concentration"))
     return None
 

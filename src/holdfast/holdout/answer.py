@@ -150,7 +150,8 @@ class Answer(float):
         if not recorded.is_declared:
             return terms.assumption
         said = f"{terms.assumption}, the concentration that the question declares"
-        if not recorded.request.unbounded or terms.alike:
+        of_rows = recorded.rule is not None or '"windowed"' in (recorded.profile or {})["gamma"]
+        if not recorded.request.unbounded or not of_rows or terms.alike:
             return said
         # Rows with one expectation may have any; others could be cut at the grid's end unnoticed.
         return f"{said}, no row's expectation beyond +-{1.5 * recorded.range.high:.6g}"

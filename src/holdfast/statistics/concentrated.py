@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Sampling
+from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
@@ -100,11 +101,19 @@ class ConcentratedMean:
         return 2 * self.scale.sigma / (self.high - self.low) if self.bounded is None else 1.0
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:
-        width, mean = self.high - self.low, sampling.unbounded(n, self.scale)
+        width = self.high - self.low
         if self.bounded is not None:
-            return Narrower(sampling.profile(n), InUnits(mean, width))
+            return self._narrower(n, sampling, width)
+        mean = sampling.unbounded(n, self.scale)
         far = scaled_tail(self.scale.sigma, self.scale.b).log_tail(self.window / 4)
         return InUnits(Windowed(mean, n, far), width)
+
+    def _narrower(self, n: int, sampling: Sampling, width: float) -> Concentration:
+        by_range = sampling.profile(n)
+        try:
+            return Narrower(by_range, InUnits(sampling.unbounded(n, self.scale), width))
+        except InvalidQuestion:  # no theorem makes anything of the scale: the range has one
+            return by_range
 
     def read(self, sample: Sample) -> Measured:
         (total,) = sample.sums([self.value])

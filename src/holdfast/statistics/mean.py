@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from holdfast.data.design import Group
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Clustered, Declared, Independent, MDependent, Sampling
+from holdfast.data.sampling import (
+    Clustered,
+    Declared,
+    DependencyGraph,
+    Independent,
+    MarkovChain,
+    MDependent,
+    Sampling,
+)
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.expression import Expression
@@ -15,7 +23,7 @@ from holdfast.question.text import numeral, text_of
 from holdfast.statistics.measuring import measure
 from holdfast.statistics.statistic import Measured, row_error
 from holdfast.theory.base.concentration import BoundedMean, Concentration
-from holdfast.theory.base.dependence import ClusteredRows, MDependentMean
+from holdfast.theory.base.dependence import ClusteredRows, GraphMean, MDependentMean
 
 __all__ = ["Average", "GroupMean", "Mean", "expression_of", "group_mean", "within_group"]
 
@@ -122,9 +130,11 @@ class GroupMean:
             case MDependent(m):
                 # The rows of a group keep their places, so m + 1 classes of independent rows do.
                 return MDependentMean(size, m)
-            case Declared():
+            case DependencyGraph(degree):
+                return GraphMean(size, min(degree, size))
+            case MarkovChain() | Declared():
                 raise InvalidQuestion(
-                    "The declared concentration is about means of all rows, not of a group; open "
+                    "The declared dependence is about means of all rows, not of a group; open "
                     "the ledger with another sampling to ask about groups of design columns."
                 )
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
-from holdfast.theory.base.dependence import MDependentMean
+from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean
 from holdfast.theory.base.safeside import largest_integer, smallest_integer
 from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.field import published
@@ -277,7 +277,7 @@ def by_formula(
 def _scale(profile: Concentration) -> float | None:
     """The sub-Gaussian scale, for the profiles that are nothing but one."""
     match profile:
-        case SubGaussian() | BoundedMean() | MDependentMean():
+        case SubGaussian() | BoundedMean() | MDependentMean() | GraphMean() | MarkovMean():
             return profile.sigma
         case _:
             return None

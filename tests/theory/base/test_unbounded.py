@@ -16,6 +16,7 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
+from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean
 from holdfast.theory.base.gamma import (
     CatoniMean,
     MedianOfMeans,
@@ -35,6 +36,8 @@ from tests.theory.coverage import too_many
 
 LAWS = (
     "CatoniMean",
+    "GraphMean",
+    "MarkovMean",
     "MedianOfMeans",
     "PolynomialTail",
     "SubWeibull",
@@ -193,3 +196,35 @@ def test_the_window_fails_no_more_than_it_says_by_exact_computation() -> None:
             read = np.clip(np.clip(values, -end, end).mean(), -end / 2, end / 2)
             truth = np.clip(mu, -end / 2, end / 2)
             assert abs(read - truth) <= abs(values.mean() - mu) + 1e-12
+
+
+def _two_states(n: int, contraction: float) -> Array:
+    """The law of the number of ones in n rows of a chain that stays with (1 + contraction)/2."""
+    stay = (1 + contraction) / 2
+    law = np.zeros((2, n + 1))  # the last row is 0 or 1; so many ones
+    law[0, 0] = law[1, 1] = 0.5
+    for _ in range(n - 1):
+        zero = stay * law[0] + (1 - stay) * law[1]
+        one = stay * law[1] + (1 - stay) * law[0]
+        law = np.stack([zero, np.r_[0.0, one[:-1]]])
+    return np.asarray(law.sum(axis=0))
+
+
+@pytest.mark.parametrize("contraction", [0.0, 0.5, 0.9])
+def test_a_markov_chain_keeps_every_level_by_exact_computation(contraction: float) -> None:
+    n = 120
+    law, off = _two_states(n, contraction), np.abs(np.arange(n + 1) / n - 0.5)
+    assert law.sum() == pytest.approx(1.0)
+    for log_p in (-1.0, -3.0, -7.0, -15.0):
+        radius = MarkovMean(n, contraction).radius(log_p)
+        assert law[off > radius].sum() <= math.exp(log_p)
+    if contraction:  # taken for independent rows, it breaks
+        radius = MarkovMean(n, 0.0).radius(-7.0)
+        assert law[off > radius].sum() > math.exp(-7.0)
+
+
+def test_rows_that_are_close_in_time_are_a_dependency_graph() -> None:
+    """Each row depends on m on either side: degree 2 m, and m + 1 colours where order is known."""
+    for m in (0, 1, 5):
+        assert GraphMean(1000, 2 * m).radius(-5.0) >= MDependentMean(1000, m).radius(-5.0)
+    assert GraphMean(10, 9).radius(-5.0) == GraphMean(10, 500).radius(-5.0)

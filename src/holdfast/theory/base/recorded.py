@@ -20,6 +20,8 @@ from holdfast.theory.base.concentration import (
 from holdfast.theory.base.dependence import (
     ClusteredDifferences,
     ClusteredRows,
+    GraphMean,
+    MarkovMean,
     MDependentMean,
 )
 from holdfast.theory.base.gamma import (
@@ -47,8 +49,10 @@ _FAMILIES: Mapping[str, type[Any]] = {
     "catoni": CatoniMean,
     "clustered differences": ClusteredDifferences,
     "clustered rows": ClusteredRows,
+    "dependency graph": GraphMean,
     "in units": InUnits,
     "m-dependent": MDependentMean,
+    "markov chain": MarkovMean,
     "median of means": MedianOfMeans,
     "narrower": Narrower,
     "polynomial": PolynomialTail,
