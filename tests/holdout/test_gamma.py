@@ -16,7 +16,7 @@ from holdfast.data.polars import PolarsSample
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.ledger.audit import audit
 from tests.cli.run import holdfast as run
-from tests.holdout.tables import untouchable, watch
+from tests.holdout.tables import same_secret, untouchable, watch
 
 ROWS, COPIES = 2_000, 4
 TABLE = [(0.02, -3.0), (0.05, -10.0), (0.2, -60.0)]
@@ -96,9 +96,13 @@ def test_a_ledger_keeps_how_rows_depend_on_each_other(tmp_path: Path, how: str) 
 @pytest.mark.parametrize("mechanism", ["typical laplace", "typical gaussian"])
 @pytest.mark.parametrize("options", [None, {"eta": 1.0}], ids=["what the width leaves", "eta"])
 def test_the_papers_setting_runs_as_written(
-    tmp_path: Path, mechanism: str, options: dict[str, Any] | None
+    tmp_path: Path,
+    mechanism: str,
+    options: dict[str, Any] | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Sub-exponential questions, each chosen after the answers before it, on dependent rows."""
+    same_secret(monkeypatch)
     path = tmp_path / "t.ledger"
     rng = np.random.default_rng(8)
     units, k = 400, 5

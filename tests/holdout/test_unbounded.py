@@ -16,7 +16,7 @@ from holdfast.data.polars import PolarsSample
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, Refused
 from holdfast.ledger.audit import audit
 from tests.cli.run import holdfast as run
-from tests.holdout.tables import untouchable, watch
+from tests.holdout.tables import same_secret, untouchable, watch
 
 ROWS = 2_000
 SCALED = {"x": holdfast.sub_gaussian(0.4)}
@@ -46,7 +46,10 @@ def is_intact(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("mechanism", LEAKAGE)
-def test_every_mechanism_that_needs_a_concentration_answers(tmp_path: Path, mechanism: str) -> None:
+def test_every_mechanism_that_needs_a_concentration_answers(
+    tmp_path: Path, mechanism: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same_secret(monkeypatch)
     path = tmp_path / "t.ledger"
     with made(path, mechanism=mechanism) as holdout:
         t = holdout.opening.terms.half_width
@@ -110,7 +113,10 @@ def test_one_declared_sigma_never_spills_over_to_other_questions(tmp_path: Path)
             made(tmp_path / "d.ledger", sampling=sampling)
 
 
-def test_a_mean_beyond_the_grid_is_told_as_a_half_line(tmp_path: Path) -> None:
+def test_a_mean_beyond_the_grid_is_told_as_a_half_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same_secret(monkeypatch)
     path = tmp_path / "t.ledger"
     for mechanism in (*LEAKAGE, None):
         path = tmp_path / f"{mechanism}.ledger"
