@@ -6,7 +6,7 @@ import math
 
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["lies_in", "open_ended", "plain_interval"]
+__all__ = ["interval_between", "lies_in", "open_ended", "plain_interval"]
 
 _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
 
@@ -24,6 +24,11 @@ def open_ended(interval: Interval, low: float, high: float) -> Interval:
         -math.inf if interval.low <= low else interval.low,
         math.inf if interval.high >= high else interval.high,
     )
+
+
+def interval_between(low: float | None, high: float | None) -> Interval:
+    """The interval with these ends, as `plain_interval` says them."""
+    return Interval(-math.inf if low is None else low, math.inf if high is None else high)
 
 
 def plain_interval(interval: Interval) -> dict[str, float | None]:
