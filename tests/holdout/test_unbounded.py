@@ -223,3 +223,32 @@ def test_files_and_the_command_line_say_the_same(tmp_path: Path) -> None:
     )
     assert checked["status"] == "confirmed"
     assert run("audit", path).returncode == 0
+
+
+def test_what_lies_just_beside_a_stored_interval_does_not_follow_from_it(tmp_path: Path) -> None:
+    """The interval is a tiny part of its grid: roundings of that size must not confirm a claim."""
+    question = holdfast.statistic(
+        lambda rows: float(rows["x"].mean()), columns=["x"], name="center", sigma=0.01
+    )
+    with made(tmp_path / "t.ledger", mechanism="bounded noise", tolerance=0.2) as holdout:
+        for asked in (question, "mean(x)"):
+            answer = holdout.ask(asked)
+            low, t = answer.interval.low, answer.half_width
+            assert holdout.gate(asked, at_least=low + 1e-3 * t).recorded.parts == ()
+            assert holdout.gate(asked, at_least=low - 1e-3 * t).recorded.parts != ()
+            narrower = holdout.ask(asked, half_width=0.999 * t)
+            assert narrower.status == "answered"
+            assert holdout.ask(asked, half_width=t).status == "repeated"
+
+
+def test_columns_that_are_attached_later_have_scales_too(tmp_path: Path) -> None:
+    path, rows = tmp_path / "t.ledger", table().with_row_index("item")
+    with holdfast.open(rows, ledger=path, questions=10, key="item", tolerance=0.3) as holdout:
+        holdout.attach("v7", dict(enumerate((rows["x"] + 1.0).to_list())))
+        answer = holdout.ask("mean(v7, sigma = 0.4)")
+        assert 4.0 in answer.interval
+        assert "no row's expectation beyond +-2457.6" in answer.assumes
+        assert holdout.gate("mean(v7 - x, sigma = 0.6)", at_least=0.5).status == "shown"
+        last = holdout.final(["mean(x, sigma = 0.4)"])
+        assert 3.0 in last[0].interval
+    assert all(finding.fine for finding in audit(path, lambda: PolarsSample(rows)))

@@ -6,16 +6,22 @@ import math
 
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["interval_between", "lies_in", "open_ended", "plain_interval"]
+__all__ = ["ROUNDING", "interval_between", "lies_in", "open_ended", "plain_interval"]
 
-_ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
+ROUNDING = 2.0**-48  # of a range: what a few roundings come to
 
 
-def lies_in(interval: Interval, claim: tuple[float, float]) -> bool:
-    """Whether a part of a range is within a claim; the ends of the range bind nothing."""
+def lies_in(interval: Interval, claim: tuple[float, float], limits: Interval) -> bool:
+    """Whether a part of a range is within a claim; the ends of the range bind nothing.
+
+    The interval was rounded outwards in its own unit, where `limits` is its range, and no more is
+    forgiven: without a range it is a tiny part of that of its grid.
+    """
     low, high = claim
-    above = low <= 0.0 or interval.low >= low - _ROUNDING
-    return above and (high >= 1.0 or interval.high <= high + _ROUNDING)
+    width, largest = limits.high - limits.low, max(map(abs, limits))
+    rounded = ROUNDING + (4 * math.ulp(largest) / width if width else 0.0)
+    above = low <= 0.0 or interval.low >= low - rounded
+    return above and (high >= 1.0 or interval.high <= high + rounded)
 
 
 def open_ended(interval: Interval, low: float, high: float) -> Interval:

@@ -112,7 +112,11 @@ def _is_implied(
     reach = t * _unit(question, terms) * (request.high - request.low)
     about = request.guess - reach <= interval.low and interval.high <= request.guess + reach
     claims = [
-        lies_in(look.part_of_range, part.claim or _around(part.guess, t, part.statistic, terms))
+        lies_in(
+            look.part_of_range,
+            part.claim or _around(part.guess, t, part.statistic, terms),
+            look.range,
+        )
         for part, look in zip(followed.parts, followed.looks, strict=False)
         if part.guess is not None
     ]

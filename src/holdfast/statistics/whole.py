@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WHOLE", "Auc", "TableFunction", "auc", "columns_of", "statistic"]
 
-_FAR = 2.0**32  # scales from 0, as far as a statistic without bounds is read
+_FAR = 2.0**28  # scales from 0, as far as a statistic without bounds is read
 _LOG_USUAL = math.log(0.05)
 
 
@@ -118,7 +118,7 @@ class TableFunction:
 
     `change`: one row changes its value by at most this (McDiarmid). `gamma`: how it concentrates,
     whatever the rows are (typical stability's own case). Without `bounds` it is read as far as
-    2^32 scales from 0, beyond which an interval has no end.
+    2^28 scales from 0, beyond which an interval has no end.
     """
 
     function: Callable[[pl.DataFrame], float]
