@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from holdfast.described.question import DescribedQuestion
 from holdfast.ledger.entries import Recorded
-from holdfast.ledger.limits import ROUNDING, lies_in
+from holdfast.ledger.limits import ROUNDED_ENDS, lies_in
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.theory.base.intervals import Interval
 
@@ -40,7 +40,7 @@ def _fulfils(look: Recorded, wish: Wish) -> bool:
         return implied or _beside(inside, wish.claim)
     if wish.narrow and not _one_sided(look):
         return True  # no half-width was named
-    return (inside.high - inside.low) / 2 <= wish.tolerance * _WIDER + ROUNDING
+    return (inside.high - inside.low) / 2 <= wish.tolerance * _WIDER + ROUNDED_ENDS
 
 
 def _is_known_not_to_hold(look: Recorded, wish: Wish) -> bool:
@@ -60,7 +60,7 @@ def _same_claim(look: Recorded, wish: Wish) -> bool:
     """Whether this was claimed before."""
     if look.claim is None or wish.claim is None:
         return False
-    return all(abs(a - b) <= ROUNDING for a, b in zip(look.claim, wish.claim, strict=True))
+    return all(abs(a - b) <= ROUNDED_ENDS for a, b in zip(look.claim, wish.claim, strict=True))
 
 
 def _beside(interval: Interval, claim: tuple[float, float]) -> bool:

@@ -6,9 +6,9 @@ import math
 
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["ROUNDING", "interval_between", "lies_in", "open_ended", "plain_interval"]
+__all__ = ["ROUNDED_ENDS", "interval_between", "lies_in", "open_ended", "plain_interval"]
 
-ROUNDING = 2.0**-48  # of a range: what a few roundings come to
+ROUNDED_ENDS = 2.0**-48  # of a range: what a few roundings come to
 
 
 def lies_in(interval: Interval, claim: tuple[float, float], limits: Interval) -> bool:
@@ -19,7 +19,7 @@ def lies_in(interval: Interval, claim: tuple[float, float], limits: Interval) ->
     """
     low, high = claim
     width, largest = limits.high - limits.low, max(map(abs, limits))
-    rounded = ROUNDING + (4 * math.ulp(largest) / width if width else 0.0)
+    rounded = ROUNDED_ENDS + (4 * math.ulp(largest) / width if width else 0.0)
     above = low <= 0.0 or interval.low >= low - rounded
     return above and (high >= 1.0 or interval.high <= high + rounded)
 

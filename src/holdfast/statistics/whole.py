@@ -261,7 +261,9 @@ def statistic(
     if change is not None and bounds is None:
         raise InvalidArgument("a statistic with change= has bounds=; with sigma= it needs none.")
     moved = None if change is None else require.positive("change", change)
-    tail = None if change is not None else gamma_of(Scale(sigma, b) if gamma is None else gamma)
+    tail = None if gamma is None else gamma_of(gamma)
+    if sigma is not None:
+        tail = gamma_of(Scale(sigma, b))
     limits = (-1.0, 1.0) if bounds is None else bounds
     named = row_function(function, columns=columns, bounds=limits, name=name, version=version)
     own = None if bounds is None else named.bounds

@@ -137,7 +137,7 @@ def _catoni(rows: Array, alpha: float) -> Array:
         size = np.log1p(np.abs(x) + x * x / 2)
         above = (np.sign(x) * size).sum(axis=1) > 0
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return (low + high) / 2
+    return np.asarray((low + high) / 2)
 
 
 def test_robust_means_hold_on_rows_without_a_fourth_moment() -> None:
@@ -147,11 +147,11 @@ def test_robust_means_hold_on_rows_without_a_fourth_moment() -> None:
     mean, variance = 1 / 1.5, 2.5 / (1.5**2 * 0.5)
     beta, alpha = 0.05, math.sqrt(2 * math.log(40) / (n * variance))
     blocks = np.median(rows.reshape(trials, 5, 40).mean(axis=2), axis=1)
-    found = {
-        CatoniMean(n, variance, alpha): _catoni(rows, alpha),
-        MedianOfMeans(n, 5, variance): blocks,
-    }
-    for profile, values in found.items():
+    found: list[tuple[Concentration, Array]] = [
+        (CatoniMean(n, variance, alpha), _catoni(rows, alpha)),
+        (MedianOfMeans(n, 5, variance), blocks),
+    ]
+    for profile, values in found:
         off = np.abs(values - mean)
         assert not too_many(off > profile.radius(math.log(beta)), beta)
         assert too_many(off > 0.3 * profile.radius(math.log(beta)), beta), "the twin must fail"
@@ -159,7 +159,7 @@ def test_robust_means_hold_on_rows_without_a_fourth_moment() -> None:
 
 def _clusters(generator: np.random.Generator, trials: int) -> Array:
     """Means of 60 rows in 20 units of three equal, Laplace rows."""
-    return generator.laplace(size=(trials, 20)).mean(axis=1)
+    return np.asarray(generator.laplace(size=(trials, 20)).mean(axis=1))
 
 
 # E e^{tX} = 1/(1 - t^2) of a Laplace row is at most e^{t^2 sigma^2/2} up to t = 1/b.
