@@ -3,7 +3,8 @@
 Through the public interface, on attached columns, with default parts of the failure probability.
 The last of k checks, none refuted, whose guess is one standard error off: the smallest half-width
 that is confirmed. The first of k candidates, and the fourth after three were shown: the smallest
-observed difference that is shown. Every try is a ledger of its own.
+observed difference that is shown, of scores that one program made and of answers that were
+submitted by key. Every try is a ledger of its own.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def paired_confirmed(rows: int, count: int, half_width: float) -> bool:
     return check_comes_out(columns, question, guess, count, half_width / 2)
 
 
-def gate_shown(promotions: int) -> Callable[[int, int, float], bool]:
+def gate_shown(promotions: int, *, scored: bool) -> Callable[[int, int, float], bool]:
     """A candidate after so many others that were shown, by its observed difference."""
 
     def comes_out(rows: int, count: int, difference: float) -> bool:
@@ -120,18 +121,26 @@ def gate_shown(promotions: int) -> Callable[[int, int, float], bool]:
             opened(folder, rows, candidates=count) as holdout,
         ):
             for place in range(promotions):
-                if not _gated(holdout, place, compared(rows, differing, place)):
+                if not _gated(holdout, place, compared(rows, differing, place), scored):
                     raise RuntimeError(f"candidate {place + 1} of {promotions} was not shown")
-            return _gated(holdout, promotions, compared(rows, better, promotions))
+            return _gated(holdout, promotions, compared(rows, better, promotions), scored)
 
     return comes_out
 
 
-def _gated(holdout: holdfast.Holdout, number: int, columns: Mapping[str, Column]) -> bool:
-    candidate, incumbent = f"candidate{number}", f"incumbent{number}"
-    holdout.attach(candidate, columns["v1"])
-    holdout.attach(incumbent, columns["v0"])
+def _gated(
+    holdout: holdfast.Holdout, number: int, columns: Mapping[str, Column], scored: bool
+) -> bool:
+    candidate, incumbent = names = [f"candidate{number}", f"incumbent{number}"]
+    label = np.arange(len(columns["v1"])) % 3 == 0
+    for name, said in zip(names, (columns["v1"], columns["v0"]), strict=True):
+        if scored:
+            holdout.attach(name, said == label, bounds=bool, digest=f"scores of {name}")
+        else:
+            holdout.attach(name, said)
     question = f"difference({candidate} = label, {incumbent} = label)"
+    if scored:
+        question = f"difference({candidate}, {incumbent})"
     return holdout.gate(question, at_least=0).status == "shown"
 
 
@@ -154,10 +163,12 @@ CHECKS = (
     Figure("check: a difference, 5 % of the rows differ", (0.032, 0.014), paired_confirmed),
 )
 GATES = tuple(
-    Figure(name, (aim, None), gate_shown(promotions), DIFFERING, in_pairs=True)
-    for name, aim, promotions in (
-        ("gate: the first, 5 % of the rows differ", 0.027, 0),
-        ("gate: after three that were shown", 0.044, 3),
+    Figure(name, (aim, None), gate_shown(promotions, scored=scored), DIFFERING, in_pairs=True)
+    for name, aim, promotions, scored in (
+        ("gate: the first, 5 % of the rows differ", 0.027, 0, True),
+        ("gate: after three that were shown", 0.044, 3, True),
+        ("gate of answers submitted by key: the first", None, 0, False),
+        ("gate of answers submitted by key: after three", None, 3, False),
     )
 )
 

@@ -63,7 +63,7 @@ class ThreeDigits:
     def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
         log_share = terms.log_share(account.asked + position)
         log_p = round_down(log_share - account.nats)
-        profile = profile_of(wish.question, terms)
+        profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
         radius = round_up(profile.radius(log_p) + wish.question.error)
         tolerance = round_up(radius + 0.5 / _CELLS)
         if tolerance > wish.tolerance:

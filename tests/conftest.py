@@ -21,6 +21,11 @@ settings.register_profile(
 settings.load_profile("holdfast")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What Spark's library says where pandas is newer than it."""
+    config.addinivalue_line("filterwarnings", "ignore:PySpark does not yet fully support pandas")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def no_index_of_ledgers() -> Iterator[None]:
     """No test writes into somebody's home, nor finds the ledgers of another test."""

@@ -122,6 +122,23 @@ def test_the_demo_vote_of_coins(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"| {voters} | {bits} | {share} | [{low:.3f}, {high:.3f}] |" in page
 
 
+def test_a_model_learned_by_gradients_has_an_honest_error(
+    parts: Parts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from examples import gradients
+
+    _, hold, judge = parts
+    gradients.session(hold, judge, steps=3)
+    lines = capsys.readouterr().out.splitlines()[-3:]
+    assert [line[:18].strip() for line in lines] == list(gradients.LEDGERS)
+    others = [float(line.partition("]")[2].split()[0]) for line in lines]
+    for line, other in zip(lines, others, strict=True):
+        low, high = interval(line)
+        assert low - 0.002 <= other <= high + 0.002  # others are a sample, too
+        assert line.endswith("audit ok")
+    assert others[0] < float(lines[0].partition("[")[0].split()[-2])
+
+
 def test_the_demo_session_on_models(
     parts: Parts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

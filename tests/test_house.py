@@ -32,9 +32,9 @@ STOREYS = [
     {"mechanisms"},
     {"ledger"},
     {"certificate", "guessers", "holdout", "planner", ""},
-    {"lab", "evals", "trackers"},
+    {"boards", "lab", "evals", "trackers"},
     {"service", "sklearn"},
-    {"agents"},
+    {"agents", "optuna"},
     {"cli"},
     {"__main__"},
 ]

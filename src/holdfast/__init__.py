@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from holdfast.statistics import call as _call
 
 if TYPE_CHECKING:
+    from holdfast.boards.leaderboard import Leaderboard as Leaderboard
+    from holdfast.boards.standings import Standing as Standing, Standings as Standings
     from holdfast.data.computed import computed as computed
     from holdfast.data.gamma import (
         polynomial_tail as polynomial_tail,
@@ -88,6 +90,7 @@ _OTHERS = {
     "Holdout": "holdout.holdout",
     "InvalidArgument": "errors",
     "InvalidQuestion": "errors",
+    "Leaderboard": "boards.leaderboard",
     "LedgerBusy": "errors",
     "LedgerTampered": "errors",
     "LedgerUnavailable": "errors",
@@ -103,6 +106,8 @@ _OTHERS = {
     "Search": "holdout.searching",
     "SecondLedger": "errors",
     "ServiceUnavailable": "errors",
+    "Standing": "boards.standings",
+    "Standings": "boards.standings",
     "ToleranceTooLoose": "errors",
     "ToleranceTooTight": "errors",
     "Verdict": "evals.verdict",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -193,6 +194,8 @@ def between(
     open_high: bool = False,
 ) -> float:
     """A number from `low` to `high`, each end included unless said open."""
+    if type(value) is float and low < value < high:  # nearly always
+        return value
     allowed = f"in {'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
     number = finite(name, value, allowed)
     below = number <= low if open_low else number < low
@@ -234,6 +237,8 @@ def log_probability(name: str, value: object) -> float:
 
 def integer_at_least(name: str, value: object, least: int) -> int:
     """A whole number, `least` or above; 500.0 counts as 500."""
+    if type(value) is int and least <= value <= sys.maxsize:  # nearly always
+        return value
     allowed = f"a whole number, {least:,} or above"
     number = finite(name, value, allowed)
     if not number.is_integer():

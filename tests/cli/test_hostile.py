@@ -53,6 +53,8 @@ FORMS = (
     "plan --rows 100 --questions 5 --chart WORD",
     "mechanisms WORD",
     "theorems WORD",
+    "theorems gaussian_tv n=10 k=1 WORD",
+    "theorems gaussian_tv n=WORD",
 )
 
 
@@ -73,7 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("form", FORMS)
 def test_every_command_ends_with_a_sentence(folder: Path, form: str) -> None:
     for word in WORDS:
-        words = [word if each == "WORD" else each for each in form.split()]
+        words = [each.replace("WORD", word) for each in form.split()]
         done = holdfast(*words, cwd=folder)
         assert done.returncode in (0, 2, 3, 4), (words, done.stderr)
         assert "Traceback" not in done.stderr

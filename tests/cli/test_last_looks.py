@@ -1,4 +1,4 @@
-"""`holdfast final`: exact values, and the end of asks and checks."""
+"""`holdfast final` and `reveal`: exact values, and the end of asks and checks."""
 
 from __future__ import annotations
 
@@ -39,4 +39,20 @@ def test_a_last_look_is_told_before_taken_and_repeated(folder: Path) -> None:
     assert "when a last look was taken" in refused.stderr
     assert holdfast("final", "t", "avg(x > 0.7)", cwd=folder).returncode == 3
     assert holdfast("final", "t", "avg(nothing)", cwd=folder).returncode == 2
+    assert holdfast("audit", "t", cwd=folder).returncode == 0
+
+
+def test_a_statistic_is_told_before_revealed_and_repeated(folder: Path) -> None:
+    dry = holdfast("reveal", "t", ASKED[0], "--dry-run", cwd=folder)
+    assert dry.returncode == 0, dry.stderr
+    assert "its exact value, half-width at most" in dry.stdout
+    told = json.loads(holdfast("reveal", "t", ASKED[0], "--dry-run", "--json", cwd=folder).stdout)
+    assert (told["closes"], told["by"]) == (True, "leakage")
+    done = holdfast("reveal", "t", ASKED[0], "--why", "the end", "--json", cwd=folder)
+    assert json.loads(done.stdout)["value"] == 0.25
+    assert "repeated" in holdfast("reveal", "t", ASKED[0], cwd=folder).stdout
+    refused = holdfast("reveal", "t", ASKED[1], cwd=folder)
+    assert refused.returncode == 3
+    assert "was revealed" in refused.stderr
+    assert holdfast("reveal", "t", "avg(nothing)", cwd=folder).returncode == 2
     assert holdfast("audit", "t", cwd=folder).returncode == 0

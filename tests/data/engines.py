@@ -15,7 +15,7 @@ from holdfast.data.sample import Sample
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import range_of
-from holdfast.question.expression import Expression, ValueKind
+from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind
 from holdfast.question.row import RowValue, row_value
 from tests.data.loading import postgres_sample
 
@@ -60,11 +60,38 @@ def engines(
     connection: duckdb.DuckDBPyConnection,
 ) -> list[Sample]:
     """The table, with the expected values as columns r0, r1, ..., in every engine."""
+    frame = with_references(table, references, expressions)
+    return samples_of(frame, folder / "table.parquet", connection)
+
+
+def equals_column(expression: Expression, name: str) -> RowValue:
+    """True where the expression has exactly the value of the column, NULL included."""
+    type_ = ColumnType.BOOLEAN if expression.kind is ValueKind.BOOLEAN else ColumnType.FLOAT
+    return same_value(expression, Column(name, type_))
+
+
+def same_value(a: Expression, b: Expression) -> RowValue:
+    """True where both have exactly the same value, NULL included."""
+    both_null = build.conjunction([build.is_null(a), build.is_null(b)])
+    return row_value(build.disjunction([build.comparison(Op.EQUAL, a, b), both_null]))
+
+
+def with_references(
+    table: list[dict[str, Any]], references: list[list[Any]], expressions: Sequence[Expression]
+) -> pl.DataFrame:
+    """The table, with the expected values as columns r0, r1, ..."""
     frame = pl.DataFrame(table, schema=POLARS_TYPES)
     for place, (values, expression) in enumerate(zip(references, expressions, strict=True)):
         dtype = pl.Boolean if expression.kind is ValueKind.BOOLEAN else pl.Float64
         frame = frame.with_columns(pl.Series(f"r{place}", values, dtype=dtype))
-    return samples_of(frame, folder / "table.parquet", connection)
+    return frame
+
+
+def moments_of(row: RowValue, values: Sequence[float]) -> tuple[int, int]:
+    """What engines should find, one row at a time."""
+    steps = [row.grid.steps(value) for value in values]
+    assert all(0 <= step <= row.grid.top for step in steps), row.text
+    return row.grid.moments(sum(steps), sum(step * step for step in steps))
 
 
 def bounded(expression: Expression) -> RowValue | None:

@@ -99,7 +99,7 @@ def test_what_was_declared_is_kept() -> None:
 def test_scores_are_numbers_in_their_bounds(brought: list[Any], expected: list[Any]) -> None:
     """Whatever they are brought as: not even the type of what is kept says anything of them."""
     order = ordered("id", pl.Series([1, 2, 3]))
-    found = scores_in((-1, 3), ColumnValues(order, pl.Series(brought)))
+    found = scores_in(Range(-1, 3), ColumnValues(order, pl.Series(brought)))
     assert found.type is ColumnType.FLOAT
     assert str(found.values.to_list()) == str(expected)
 
@@ -108,15 +108,24 @@ def test_scores_outside_their_bounds_are_refused_by_their_keys() -> None:
     """Whoever brings them has them; a function's are cut, since what it computes is protected."""
     order = ordered("id", pl.Series([1, 2, 3]))
     with pytest.raises(InvalidArgument, match=r"2 keys \(1, 3\) have a value outside \[-1, 3\]"):
-        scores_in((-1, 3), ColumnValues(order, pl.Series([7.0, None, -1.5])))
+        scores_in(Range(-1, 3), ColumnValues(order, pl.Series([7.0, None, -1.5])))
 
 
-def test_scores_without_bounds_and_words_are_refused() -> None:
+@pytest.mark.parametrize("brought", [[True, False, None], [1, 0, None], [1.0, 0.0, None]])
+def test_scores_without_a_range_are_right_or_wrong(brought: list[Any]) -> None:
+    order = ordered("id", pl.Series([1, 2, 3]))
+    found = scores_in(None, ColumnValues(order, pl.Series(brought)))
+    assert found.type is ColumnType.BOOLEAN
+    assert found.values.to_list() == [True, False, None]
+    for graded in ([1.0, 0.5, 0.0], [1, 2, 0]):
+        with pytest.raises(InvalidArgument, match=r"1 key \(2\) has a value that is neither 0 nor"):
+            scores_in(None, ColumnValues(order, pl.Series(graded)))
+
+
+def test_words_are_no_scores() -> None:
     order = ordered("id", pl.Series([1, 2]))
-    with pytest.raises(InvalidArgument, match="without bounds"):
-        scores_in(None, ColumnValues(order, pl.Series([1, 0])))
     with pytest.raises(InvalidArgument, match="values are text"):
-        scores_in((0, 1), ColumnValues(order, pl.Series(["a", "b"])))
+        scores_in(Range(0, 1), ColumnValues(order, pl.Series(["a", "b"])))
 
 
 @pytest.mark.parametrize(

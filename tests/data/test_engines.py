@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -19,21 +18,13 @@ from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_function
-from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind
+from holdfast.question.expression import Column, ColumnType, Expression, Op
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.question.text import identifier
 from holdfast.statistics.call import mean
-from tests.data.engines import bounded, engines, samples_of
+from tests.data.engines import bounded, engines, equals_column, moments_of, samples_of
 from tests.question.interpreter import conditions, evaluate, numbers, tables
 from tests.statistics.asked import asked
-
-
-def equals_column(expression: Expression, name: str) -> RowValue:
-    """True where the expression has exactly the value of the column, NULL included."""
-    type_ = ColumnType.BOOLEAN if expression.kind is ValueKind.BOOLEAN else ColumnType.FLOAT
-    column = Column(name, type_)
-    both_null = build.conjunction([build.is_null(expression), build.is_null(column)])
-    return row_value(build.disjunction([build.comparison(Op.EQUAL, expression, column), both_null]))
 
 
 @settings(max_examples=80)
@@ -48,13 +39,6 @@ def test_values_are_those_of_the_interpreter_to_the_last_bit(
     rows = [equals_column(each, f"r{place}") for place, each in enumerate(expressions)]
     for sample in engines(table, references, expressions, folder, connection):
         assert sample.sums(rows) == [len(table) * GRID] * len(rows), [row.text for row in rows]
-
-
-def moments(row: RowValue, values: Sequence[float]) -> tuple[int, int]:
-    """What engines should find, one row at a time."""
-    steps = [row.grid.steps(value) for value in values]
-    assert all(0 <= step <= row.grid.top for step in steps), row.text
-    return row.grid.moments(sum(steps), sum(step * step for step in steps))
 
 
 @settings(max_examples=80)
@@ -72,7 +56,7 @@ def test_sums_and_moments_are_exact_and_inside_the_range(
         values = [evaluate(row.source, each) for each in table]  # type: ignore[arg-type]
         known = [row.missing if value is None else float(value) for value in values]
         assert all(row.low <= value <= row.high for value in known), row.text
-        expected.append(moments(row, known))
+        expected.append(moments_of(row, known))
     for sample in engines(table, [], [], folder, connection):
         assert sample.n == len(table)
         assert sample.moments(rows) == expected, [row.text for row in rows]
@@ -129,7 +113,7 @@ def test_ranges_far_from_zero_and_tiny_and_huge_ones(
     frame = pl.DataFrame({"x": [*values, None, low, high]})
     row = asked(mean("x", bounds=bounds), Schema({"x": ColumnType.FLOAT})).row
     known = [row.missing if each is None else min(max(each, low), high) for each in frame["x"]]
-    expected = [moments(row, known)]
+    expected = [moments_of(row, known)]
     for sample in samples_of(frame, folder / "far.parquet", connection):
         assert sample.moments([row]) == expected
         assert sample.sums([row]) == [expected[0][0]]
@@ -149,7 +133,7 @@ def test_half_steps_and_sums_of_more_than_64_bits(
     frame = pl.DataFrame({"x": values})
     for sample in samples_of(frame, folder / "halves.parquet", connection):
         assert sample.sums([row]) == [grid.moments(int(steps.sum()), 0)[0]]
-    assert PolarsSample(frame.head(200)).moments([row]) == [moments(row, few)]
+    assert PolarsSample(frame.head(200)).moments([row]) == [moments_of(row, few)]
 
 
 def test_a_divisor_that_is_the_same_in_every_row_divides() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import psycopg
 import pytest
@@ -21,7 +19,9 @@ from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, Invalid
 from holdfast.question import Schema, build, parse_row, row_value
 from holdfast.question.expression import Column, ColumnType, Op
 from holdfast.question.row import GRID
+from tests.data.doubles import ARITHMETIC, at_both_ends, is_right
 from tests.data.loading import loaded
+from tests.data.typed import ODD
 from tests.holdout.tables import BOUNDS, table
 from tests.ledger.proxy import proxy_to
 from tests.postgres import server
@@ -102,58 +102,16 @@ def test_every_type_has_one_meaning(database: str, connection: psycopg.Connectio
     assert frame["list"].to_list() == ["{1}", None]
 
 
-FLOATS = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-300, 2.0**-538, 3 * 2.0**-538]
-FLOATS += [1.1e-162, 2.0**-537 * (1 + 2**-30), 2.0**-538 * (1 - 2**-30 + 2**-52), 0.1, 0.999, 1.0]
-FLOATS += [1.5, 49.0, 2.0**511 * 1.5, 2.0**512, 1.34e154, 8.98e307, 1e308, math.nextafter(1e308, 2)]
-FLOATS += [1.7976931348623157e308, 1.7976931348623155e308, 2.0**970, 2.0**969, 1e292, math.inf]
-FLOATS += [-each for each in FLOATS[5:]] + [math.nan]
-
-
-@pytest.mark.parametrize("op", [Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE])
+@pytest.mark.parametrize("op", ARITHMETIC)
 def test_arithmetic_is_that_of_ieee_at_both_ends_of_the_doubles(op: Op) -> None:
     """Where PostgreSQL by itself raises an error, and where its guard must say which side it is."""
-    does: dict[Op, Any] = {Op.ADD: np.add, Op.SUBTRACT: np.subtract}
-    does |= {Op.MULTIPLY: np.multiply, Op.DIVIDE: np.divide}
-    rng = np.random.default_rng(8)
-    mantissas, wide = rng.uniform(1, 2, (2, 3_000)), rng.integers(-1074, 1023, (2, 3_000))
-    # Pairs whose result is near the smallest or the greatest double.
-    other = {
-        Op.MULTIPLY: [rng.choice([-1075, 1023], 3_000) - wide[0], wide[0]],
-        Op.DIVIDE: [wide[1] + rng.choice([-1075, 1023], 3_000), wide[1]],
-    }.get(op, [rng.integers(1019, 1024, 3_000), rng.integers(965, 1024, 3_000)])
-    with np.errstate(all="ignore"):
-        near = np.ldexp(mantissas, np.array(other) + rng.integers(-2, 2, (2, 3_000)))
-        a = np.concatenate([np.repeat(FLOATS, len(FLOATS)), near[0]])
-        b = np.concatenate([np.tile(FLOATS, len(FLOATS)), near[1]])
-        expected = does[op](a, b)
-    if op is Op.DIVIDE:
-        expected = np.where(b == 0, np.nan, expected)
-    frame = pl.DataFrame({"a": a, "b": b, "r": expected})
+    frame = at_both_ends(op)
     sample = open_database_table(server().url(), loaded(frame))
-    left, right, result = (Column(name, ColumnType.FLOAT) for name in "abr")
-    found = build.arithmetic(op, left, right)
-    both_null = build.conjunction([build.is_null(found), build.is_null(result)])
-    same = build.disjunction([build.comparison(Op.EQUAL, found, result), both_null])
-    assert sample.sums([row_value(same)]) == [frame.height * GRID]
+    assert sample.sums([is_right(op)]) == [frame.height * GRID]
 
 
 def test_the_fingerprint_is_that_of_every_engine(tmp_path: Path) -> None:
-    odd = ["", "\\N", 'q"uote', "a\nb\r\tc", "\u2028é", None, ",", "it's", " x "]
-    rows = len(odd)
-    frame = pl.DataFrame(
-        {
-            "id": list(range(rows)),
-            "Odd": odd,
-            "x": [math.nan, -0.0, 0.0, 1e-320, math.inf, -math.inf, None, 0.1, 1 / 3],
-            "flag": [True, False, None] * 3,
-            "day": pl.Series([0, -719_162, 2_932_896] * 3, dtype=pl.Int32).cast(pl.Date),
-            "at": pl.Series([None, -1, 10**15] * 3, dtype=pl.Int64).cast(pl.Datetime("us")),
-            "zoned": pl.Series([7, None, -(10**15)] * 3, dtype=pl.Int64).cast(
-                pl.Datetime("us", "Asia/Tokyo")
-            ),
-            "money": pl.Series(["0.10", None, "12345.67"] * 3).cast(pl.Decimal(9, 2)),
-        }
-    )
+    frame = ODD
     sample = open_database_table(server().url(), loaded(frame))
     assert fingerprint(sample) == fingerprint(open_sample(frame))
     frame.write_parquet(tmp_path / "t.parquet")

@@ -127,8 +127,11 @@ def test_types_in_csv_are_found_from_all_rows(tmp_path: Path) -> None:
     [
         (lambda folder: folder / "nothing.parquet", "names no file"),
         (lambda folder: str(folder / "*.parquet"), "names no file"),
-        (lambda folder: folder, "is a folder"),
-        (lambda folder: "https://example.org/x.parquet", "on this machine"),
+        (lambda folder: folder, "is a folder without Parquet files"),
+        (lambda folder: "ftp://example.org/x.parquet", "on this machine"),
+        (lambda folder: "s3://bucket/x.parquet", "extension 'httpfs', and that is not installed"),
+        (lambda folder: "az://bucket/x.parquet", "extension 'azure', and that is not installed"),
+        (lambda folder: "s3://bucket/x.parquet?s3_secret_access_key=swordfish", "keep them as"),
         (lambda folder: written(folder / "x.xlsx", b"x"), ".xlsx"),
         (lambda folder: written(folder / "noending", b"x"), "none"),
         (lambda folder: written(folder / "x.duckdb", b"not a database, just some text"), "DuckDB"),

@@ -16,7 +16,7 @@ from holdfast.data.source import open_sample
 from holdfast.question import Schema, parse_row, row_value
 from holdfast.question.expression import Op, Operation, subtrees
 from holdfast.question.row import GRID, RowValue
-from holdfast.question.sql import SqlLanguage
+from holdfast.question.sql import DUCKDB, SqlLanguage
 from holdfast.question.writing import Writer
 from tests.seam import DIVIDED, cleaned_column, real
 
@@ -83,7 +83,7 @@ def test_choices_are_made_among_values_that_are_there(written: str) -> None:
 
     names = {name: f"c{place}" for place, name in enumerate(FRAME.columns)}
     expression = parse_row(written, SCHEMA)
-    writer = Writer(Watching(names))
+    writer = Writer(Watching(names, DUCKDB))
     writer.write(expression)
     wanted = {each.op for each in subtrees(expression) if isinstance(each, Operation)} & CHOOSING
     assert wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date, datetime
 
 import pandas as pd
@@ -32,6 +33,24 @@ TYPES = {
     "day": ColumnType.DATE,
     "moment": ColumnType.DATETIME,
 }
+
+
+# Rows that a fingerprint must see alike wherever they are.
+_TEXTS = ["", "\\N", 'q"uote', "a\nb\r\tc", "\u2028é", None, ",", "it's", " x "]
+ODD = pl.DataFrame(
+    {
+        "id": list(range(len(_TEXTS))),
+        "Odd": _TEXTS,
+        "x": [math.nan, -0.0, 0.0, 1e-320, math.inf, -math.inf, None, 0.1, 1 / 3],
+        "flag": [True, False, None] * 3,
+        "day": pl.Series([0, -719_162, 2_932_896] * 3, dtype=pl.Int32).cast(pl.Date),
+        "at": pl.Series([None, -1, 10**15] * 3, dtype=pl.Int64).cast(pl.Datetime("us")),
+        "zoned": pl.Series([7, None, -(10**15)] * 3, dtype=pl.Int64).cast(
+            pl.Datetime("us", "Asia/Tokyo")
+        ),
+        "money": pl.Series(["0.10", None, "12345.67"] * 3).cast(pl.Decimal(9, 2)),
+    }
+)
 
 
 def as_pandas() -> pd.DataFrame:

@@ -188,7 +188,7 @@ def test_a_condition_is_nothing_but_a_condition(gate: holdfast.EvalGate) -> None
 def test_logs_of_tools(tmp_path: Path) -> None:
     """Twelve sums are too few to show anything; they are read, matched and compared."""
     items = pl.DataFrame({"id": [f"sum-{number:02}" for number in range(1, 13)]})
-    gate = holdfast.EvalGate(items, key="id", ledger=tmp_path / "sums.ledger")
+    gate = holdfast.EvalGate(items, key="id", score=(0, 1), ledger=tmp_path / "sums.ledger")
     gate.submit("main", FILES / "inspect.eval")
     gate.submit("v2", evals.read(FILES / "inspect-epochs.eval", score="exact"))
     gate.submit("v3", FILES / "inspect-errors.eval", missing="wrong")
@@ -264,8 +264,8 @@ def test_what_is_missing_cannot_count_as_wrong_below_0(tmp_path: Path) -> None:
         (BETTER[:-1], "values holds 599 values, and the table has 600 keys"),
         ({"other": 1.0}, "'other'.* is not in column 'item'"),
         (pl.DataFrame({"item": ["q000"] * N, "acc": BETTER}), "more than once with values"),
-        (np.where(np.arange(N) == 3, np.nan, 0.5), "'q003'.* has no value"),
-        (np.where(np.arange(N) == 3, 1.5, 0.5), r"'q003'.* outside \[0, 1\]"),
+        (np.where(np.arange(N) == 3, np.nan, 1.0), "'q003'.* has no value"),
+        (np.where(np.arange(N) == 3, 0.5, 1.0), "'q003'.* neither 0 nor 1, right nor wrong"),
         (["yes"] * N, "must be numbers, or booleans"),
         ([1, "no"] * (N // 2), "integer and text values"),
         (Path("nothing.eval"), "cannot be read"),

@@ -30,6 +30,7 @@ from holdfast.mechanisms.profile import profile_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
+from holdfast.statistics.derived import is_single
 from holdfast.theory.base.concentration import BinomialMean
 from tests.data.loading import database_of
 from tests.holdout.tables import copied
@@ -380,13 +381,16 @@ def test_rows_are_not_alike_where_something_of_them_is_public(holdout: Holdout) 
     known = {"key": replace(alone, key="id"), "public": replace(alone, public=("x",))}
     table = desk_of(holdout).table
     question = bind("avg(label)", table)
+    assert is_single(question)
     assert alone.alike
-    assert isinstance(profile_of(question, alone), BinomialMean)  # type: ignore[arg-type]
+    assert isinstance(profile_of(question, alone, alike=alone.alike), BinomialMean)
     for terms in known.values():
         assert not terms.alike
-        assert not isinstance(profile_of(question, terms), BinomialMean)  # type: ignore[arg-type]
+        assert not isinstance(profile_of(question, terms, alike=terms.alike), BinomialMean)
         assert "for these items" in terms.assumption
         assert Terms.from_dict(terms.to_dict()) == terms
+    assert known["key"].alike_for(keyless=True)
+    assert not known["public"].alike_for(keyless=True)
     grounds = [ground_of(terms, table) for terms in (alone, known["public"])]
     assert [ground is not None and ground.alike for ground in grounds] == [True, False]
 
@@ -563,6 +567,7 @@ def test_an_entry_says_what_was_attached(holdout: Holdout) -> None:
         "bounds": [0.0, 1.0],
         "at": column.at,
         "by": "ann",
+        "keyless": False,
         "ready": True,
     }
     assert "score: submitted, float in [0, 1], digest" in holdout.explain()

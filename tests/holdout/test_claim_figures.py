@@ -29,23 +29,17 @@ def test_a_thousand_rows_come_out_at_what_is_written_and_not_below(figure: Figur
     assert not figure.comes_out(ROWS, COUNT, found - figure.step(ROWS))
 
 
-NOT_MET = {GATES[0].name}
-
-
-def test_the_aims_are_met_but_for_one() -> None:
+def test_the_aims_are_met() -> None:
     table = written()
     assert list(table) == [figure.name for figure in (*CHECKS, *GATES)]
-    above = set()
     for figure in (*CHECKS, *GATES):
         cells = table[figure.name]
         for found, said, aim in zip(cells[::2], cells[1::2], figure.aims, strict=True):
             assert said == ("" if aim is None else f"{aim:g}")
-            if float(found) > (math.inf if aim is None else aim):
-                above.add(figure.name)
-    assert above == NOT_MET
+            assert float(found) <= (math.inf if aim is None else aim)
 
 
-def test_no_bet_could_show_what_the_first_gate_should() -> None:
+def test_no_bet_could_show_what_the_first_gate_shows() -> None:
     """Of fifty rows that differ, 38 for the candidate are too few for bets, and 39 are 0.028."""
     level = math.log(0.03 / (COUNT + 1))
 

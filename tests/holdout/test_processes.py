@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 import holdfast
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
 from holdfast.holdout.holdout import Holdout
+from tests.forks import in_a_fork
 from tests.holdout.tables import BOUNDS, LATE, made, opened, table
 from tests.seam import store_of, timeout_of
 
@@ -47,23 +47,6 @@ def test_a_closed_holdout_says_so(tmp_path: Path, use: str) -> None:
     with pytest.raises(LedgerUnavailable, match=r"t\.ledger' is closed; open it again\.$"):
         USES[use](holdout)
     assert "closed; open it again" in repr(holdout)
-
-
-def in_a_fork(work: Callable[[], str]) -> str:
-    """What a child says; one that hangs is killed by its alarm and says nothing."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        signal.alarm(20)
-        try:
-            os.write(writing, work().encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as said:
-        found = said.read().decode()
-    os.waitpid(pid, 0)
-    return found
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")

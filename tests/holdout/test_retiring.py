@@ -60,7 +60,7 @@ def test_a_ledger_retires_once_closed_or_not(tmp_path: Path, late: dict[str, Any
         assert closed is not None
         assert closed.retired
         assert closed.successor is None
-        with pytest.raises(LedgerTampered, match="closes it in a batch, or again"):
+        with pytest.raises(LedgerTampered, match="closed again"):
             write_entry(holdout, late)
 
 

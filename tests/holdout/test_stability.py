@@ -10,6 +10,7 @@ from statistics import NormalDist
 from typing import Any
 
 import pytest
+from scipy.stats import beta
 
 import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion
@@ -17,8 +18,11 @@ from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.question.row import GRID
 from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.notions.distances import gaussian_tv, laplace_tv, uniform_tv
+from tests.cli.run import holdfast as cli
 from tests.holdout.tables import BOUNDS, table, untouchable, watch
 from tests.ledger.forging import sealed_again
+from tests.ledger.reading import rows_of
 
 TABLE = table(20_000)
 QUESTIONS = ["avg(late)", "avg(x)", "avg(x > 20)", "avg(x < 3)"]
@@ -189,9 +193,243 @@ def test_after_a_check_only_the_leakage_is_left(tmp_path: Path) -> None:
     assert found.checks == 1
 
 
+def test_a_gate_is_told_without_noise(tmp_path: Path) -> None:
+    """As a check is: it would be no part of what Laplace answers are together."""
+    with opened(tmp_path, mechanism="typical laplace") as holdout:
+        holdout.ask("avg(late)")
+        assert holdout.stability().neighbours.tv < 0.1
+        holdout.gate("avg(x > 20)", at_least=0.3)
+        found = holdout.stability()
+    assert found["sharp composition"].oracle is None
+    assert "gates were made" in (found["sharp composition"].why or "")
+    assert found["leakage"].oracle is not None
+    assert found.neighbours.vacuous
+
+
+def test_described_answers_give_up_their_part_of_the_failure_probability(tmp_path: Path) -> None:
+    """Their charge counts symbols where all described intervals are true."""
+    with holdfast.open(TABLE, ledger=tmp_path / "d.ledger", questions=20, schema=BOUNDS) as holdout:
+        holdout.ask("avg(late)")
+        found = holdout.stability()["leakage"].oracle
+    assert found is not None
+    assert found.nu == pytest.approx(0.05 * 0.4)
+
+
 def test_levels_are_probabilities(tmp_path: Path) -> None:
-    with opened(tmp_path) as holdout, pytest.raises(InvalidArgument, match="level is 0"):
-        holdout.stability(level=0)
+    with opened(tmp_path) as holdout:
+        with pytest.raises(InvalidArgument, match="level is 0"):
+            holdout.stability(level=0)
+        with pytest.raises(InvalidArgument, match="tau is 2"):
+            holdout.stability(expected_error=2)
+        with pytest.raises(KeyError, match="no account 'printed'"):
+            holdout.stability()["printed"]
+
+
+def test_one_batch_is_composed_without_adaptivity(tmp_path: Path) -> None:
+    """Lemma 3.2: k eta and k nu, by hand, with nothing lost to adaptive composition."""
+    with opened(tmp_path, mechanism="typical laplace", options={"eta": 0.5}) as holdout:
+        holdout.ask_many(QUESTIONS)
+        found = holdout.stability(level=0.01)
+        batches = found["batches"].oracle
+        assert batches is not None
+        assert batches.tau == 0.0
+        assert batches.nu <= 0.01
+        # The noise has a scale of radius(1e-6)/.5; at nu = level/4 the radius is smaller.
+        profile = BoundedMean(20_000)
+        smaller = profile.radius(math.log(0.01 / 4)) / profile.radius(math.log(1e-6))
+        assert batches.eta == pytest.approx(4 * 0.5 * smaller, rel=0.1)
+        sharp = found["sharp composition"].oracle
+        assert sharp is not None
+        assert batches.eta < sharp.eta
+        holdout.ask("avg(x > 3)")
+        holdout.ask_many(["avg(x > 4)", "avg(x > 5)"])
+        later = holdout.stability(level=0.01)["batches"].oracle
+        assert later is not None
+        assert later.tau == pytest.approx(0.01)
+        assert later.eta > batches.eta
+
+
+def test_a_batch_of_gaussian_answers_is_one_gaussian_answer(tmp_path: Path) -> None:
+    with opened(tmp_path, mechanism="typical gaussian") as holdout:
+        holdout.ask_many(QUESTIONS)
+        found = holdout.stability(level=0.01)
+    batches, sharp = found["batches"].oracle, found["sharp composition"].oracle
+    assert batches is not None
+    assert sharp is not None
+    assert batches.eta < sharp.eta
+    assert batches.tau == pytest.approx(0.01)
+    assert batches.nu <= 0.01
+
+
+# One row replaced --------------------------------------------------------------------------------
+
+
+def grids(path: Path) -> list[tuple[float, int]]:
+    """Cells of the range and scale of the noise of every answer, from the ledger's entries."""
+    bodies = [json.loads(text) for _, text, _ in rows_of(path)]
+    offers = [item["offer"] for body in bodies for item in body.get("items", [])]
+    return [(offer["grid"]["cells"], offer["grid"]["scale"]) for offer in offers]
+
+
+def test_bounded_noise_has_a_finite_total_variation(tmp_path: Path) -> None:
+    """About 1/(2 n D) an answer: the cells that a row moves it, of the cells that it may be in."""
+    with opened(tmp_path) as holdout:
+        for question in QUESTIONS:
+            holdout.ask(question)
+        found = holdout.stability().neighbours
+    exactly = sum(
+        math.ceil(cells / 20_000) / (2 * m + 1) for cells, m in grids(tmp_path / "s.ledger")
+    )
+    about = sum(1 / (2 * 20_000 * (m / cells)) for cells, m in grids(tmp_path / "s.ledger"))
+    assert exactly <= found.tv <= 1.01 * exactly
+    assert found.tv == pytest.approx(about, rel=0.01)
+    assert found.privacy is not None
+    assert found.privacy.epsilon == 0.0
+    assert found.privacy.delta == pytest.approx(found.tv)
+
+
+@pytest.mark.parametrize("name", ["typical laplace", "typical gaussian", "gaussian"])
+def test_unbounded_noise_is_private_whoever_chose_it(tmp_path: Path, name: str) -> None:
+    """By hand, from the grids in the ledger: sums of epsilons, roots of squares."""
+    with opened(tmp_path, mechanism=name) as holdout:
+        for question in QUESTIONS:
+            holdout.ask(question)
+        found = holdout.stability().neighbours
+    losses = [math.ceil(cells / 20_000) / scale for cells, scale in grids(tmp_path / "s.ledger")]
+    assert len(losses) == 4
+    assert found.privacy is not None
+    if name == "typical laplace":
+        most = -math.expm1(-max(losses) / 2) * 4
+        assert -math.expm1(-max(losses) / 2) <= found.tv <= most * 1.01
+        assert found.privacy.epsilon <= 4 * max(losses) * 1.001
+        assert found.privacy.delta == pytest.approx(1e-6)
+    else:
+        mu = math.hypot(*losses)
+        assert found.tv == pytest.approx(2 * NormalDist().cdf(mu / 2) - 1, rel=0.01)
+
+
+def test_median_noise_has_the_distance_of_its_peak(tmp_path: Path) -> None:
+    """f_a(0) = 15/16 or 35/32 an answer, for a shift of 1/(n D); no less than the exact one."""
+    with opened(tmp_path, mechanism="median noise") as holdout:
+        order = holdout.opening.mechanism["parameters"]["order"]
+        holdout.ask("avg(late)")
+        found = holdout.stability().neighbours
+    ((cells, scale),) = grids(tmp_path / "s.ledger")
+    shift = cells / 2 / 20_000 / scale  # in units of D
+    exactly = 1 - 2 * beta(order + 1, order + 1).cdf(0.5 - shift / 4)
+    assert exactly <= found.tv <= 1.001 * exactly
+    assert found.tv == pytest.approx({2: 15 / 16, 3: 35 / 32}[order] * shift, rel=1e-3)
+
+
+def test_a_private_ledger_says_what_it_spends(tmp_path: Path) -> None:
+    with opened(tmp_path, private=True) as holdout:
+        holdout.ask_many(QUESTIONS)
+        found, spent = holdout.stability().neighbours, holdout.budget.to_dict()["privacy"]
+    assert found.tv == spent["tv"]
+    assert found.privacy is not None
+    assert found.privacy.epsilon == spent["epsilon"]
+
+
+@pytest.mark.parametrize("name", ["rounding", "exact", "sample splitting", "one look", "ladder"])
+def test_what_is_exact_is_vacuous_and_says_so(tmp_path: Path, name: str) -> None:
+    options = {"better": "higher"} if name == "ladder" else {}
+    with opened(tmp_path, mechanism=name, options=options) as holdout:
+        assert holdout.stability().neighbours.tv == 0.0
+        holdout.ask_many(["avg(late)"])
+        found = holdout.stability()
+    assert found.neighbours.vacuous
+    assert "total variation 1, which is vacuous" in str(found)
+    assert found.neighbours.expected_error is None
+    assert found.to_dict()["neighbours"]["vacuous"] is True
+
+
+def test_a_statistic_of_which_nobody_says_what_a_row_does(tmp_path: Path) -> None:
+    unknown = holdfast.statistic(
+        lambda frame: float(frame["x"].median()),  # type: ignore[arg-type]
+        columns=["x"],
+        bounds=(0, 100),
+        name="median",
+        sigma=1.0,
+    )
+    with opened(tmp_path, mechanism="typical laplace") as holdout:
+        holdout.ask(unknown)
+        found = holdout.stability()
+    assert found["sharp composition"].oracle is not None
+    assert found.neighbours.vacuous
+    assert "not known" in (found.neighbours.why or "")
+
+
+def test_the_expected_error_is_l15_and_the_noise_for_one_is_its_inverse(tmp_path: Path) -> None:
+    table_of = table(400)
+    with holdfast.open(
+        table_of, ledger=tmp_path / "e.ledger", questions=2, tolerance=0.49, schema=BOUNDS,
+        described="off",
+    ) as holdout:  # fmt: skip
+        holdout.ask("avg(late)")
+        found = holdout.stability(level=0.05, expected_error=0.4)
+    near, needed = found.neighbours, found.noise
+    root = math.sqrt(math.log(40) / 800)
+    assert near.expected_error == pytest.approx(near.tv + (800 * near.tv + 1) * root)
+    assert needed is not None
+    assert needed.questions == 2
+    assert needed.tv + (800 * needed.tv + 1) * root == pytest.approx(0.4)
+    assert gaussian_tv(400, 2, needed.gaussian) == pytest.approx(needed.tv)
+    assert 2 * laplace_tv(1 / (400 * needed.laplace)) == pytest.approx(needed.tv)
+    assert uniform_tv(400, 2, needed.uniform) == pytest.approx(needed.tv)
+    assert found.to_dict()["noise"]["gaussian"] == needed.gaussian
+    assert "expected error of 0.4" in str(found)
+
+
+def test_dependent_rows_have_no_expected_error(tmp_path: Path) -> None:
+    with opened(tmp_path, sampling=holdfast.m_dependent(2)) as holdout:
+        holdout.ask("avg(late)")
+        found = holdout.stability().neighbours
+        assert 0.0 < found.tv < 1.0
+        assert found.expected_error is None
+        assert "independent rows" in str(found)
+        with pytest.raises(InvalidArgument, match="independent rows"):
+            holdout.stability(expected_error=0.1)
+
+
+# As a command, and drawn --------------------------------------------------------------------------
+
+
+def test_stability_is_a_command(tmp_path: Path) -> None:
+    with opened(tmp_path, mechanism="typical laplace", options={"eta": 0.5}) as holdout:
+        holdout.ask_many(QUESTIONS)
+        found = holdout.stability(level=0.01, expected_error=0.5)
+    points = list(found.growing())
+    assert {point.by for point in points} == {*STEPS, "leakage"}
+    for by in (*STEPS, "leakage"):
+        etas = [point.eta for point in points if point.by == by]
+        assert etas == sorted(etas)
+    assert max(point.questions for point in points if point.by == "leakage") == 20
+    words = ("stability", "s.ledger", "--level", "0.01", "--expected-error", "0.5")
+    said = cli(*words, cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert str(found) in said.stdout
+    drawn = cli(*words, "--json", "--chart", "eta.svg", cwd=tmp_path)
+    assert json.loads(drawn.stdout) == json.loads(json.dumps(found.to_dict())) | {
+        "chart": "eta.svg"
+    }
+    assert (tmp_path / "eta.svg").stat().st_size > 1_000
+    refused = cli("stability", "s.ledger", "--level", "7", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "level is 7" in refused.stderr
+
+
+def test_leakage_is_drawn_as_it_grew(tmp_path: Path) -> None:
+    with opened(tmp_path) as holdout:
+        for question in QUESTIONS:
+            holdout.ask(question)
+        points = list(holdout.stability().growing())
+        assert [point.questions for point in points] == [1, 2, 3, 4]
+        assert points[-1].eta == pytest.approx(holdout.budget.nats)
+    (tmp_path / "other").mkdir()
+    with opened(tmp_path / "other", mechanism="sample splitting", questions=2) as nothing:
+        nothing.ask("avg(late)")
+        with pytest.raises(InvalidArgument, match="nothing to draw"):
+            nothing.stability().chart()
 
 
 # The audit ---------------------------------------------------------------------------------------
@@ -303,7 +541,7 @@ def test_a_statistic_with_a_declared_change(tmp_path: Path) -> None:
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[2] / "docs" / "stability.md").read_text("utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(examples) == 2
+    assert len(examples) == 3
     monkeypatch.chdir(tmp_path)
     for example in examples:
         exec(compile(example, "stability.md", "exec"), {})

@@ -1,8 +1,8 @@
 """Whole sessions of asks, checks and gates: everything claimed is true together, as promised.
 
-The first world is so small that every sample is enumerated, so that the probability of a failure is
-exact. That shares are subtracted and charges are needed in the worst world of all is shown in
-`tests/theory/leakage/test_claim_worlds`; here it is the mechanisms that are walked.
+The first worlds are so small that every sample is enumerated, so that the probability of a failure
+is exact. The worst world of all is in `tests/theory/leakage/test_claim_worlds`; here it is the
+mechanisms that are walked.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pytest
-from scipy.stats import multinomial
+from scipy.stats import binom, multinomial
 
+from holdfast.described.shares import Share
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.claims import CHECKS, GATES
+from holdfast.mechanisms.dictionary import after_opening, stake_in
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.rounding import ROUNDED
 from holdfast.mechanisms.showing import more_than
@@ -96,6 +99,38 @@ def test_at_the_full_level_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
         "holdfast.mechanisms.claims.claim_log_level", lambda left, _weight, _nats: left
     )
     assert failure(ask=False) > BETA
+
+
+# Shares that are spent -------------------------------------------------------------------------
+
+
+def spent_and_claimed() -> float:
+    """A dictionary has half of what may fail, and a check has the rest; each of its own coins.
+
+    It is opened, a false claim is checked, and then its one question is asked: nothing that was
+    told helps anybody. The probability that either fails, both at the worst place, is exact.
+    """
+    n, terms = 1_000, independent(1_000, tolerance=0.49, questions=3, confidence_level=1 - BETA)
+    stake = stake_in(terms, Account(), 0.5)
+    session = Session(terms, account=after_opening(Account(), stake, 0.5))
+    (offer,) = CHECKS.offer(terms, session.account, [Wish(CONDITION, 0.3, MORE)])
+    confirmed = [
+        count
+        for count in range(n // 2, n // 2 + 100)
+        if session.respond(CHECKS, offer, CONDITION, of_count(n, count)) == "confirmed"
+    ]
+    rule = Share(n, stake.log_level, (), alike=True)
+    intervals = [rule.found((count,)).interval for count in range(n + 1)]
+    missed = [count for count, (low, high) in enumerate(intervals) if not low <= 0.4 <= high]
+    claimed, wrong = binom.pmf(confirmed, n, 0.5).sum(), binom.pmf(missed, n, 0.4).sum()
+    return float(1 - (1 - claimed) * (1 - wrong))
+
+
+def test_what_a_dictionary_took_is_not_claimed_with_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 0.8 * BETA < spent_and_claimed() <= BETA
+    # The twin: a claim that has all of it, whatever was spent.
+    monkeypatch.setattr("holdfast.mechanisms.claims.log_left", lambda whole, _spent: whole)
+    assert spent_and_claimed() > BETA
 
 
 # A climber on gates ---------------------------------------------------------------------------

@@ -130,7 +130,9 @@ def recording(claims: Claims, path: Sequence[bool], monkeypatch: pytest.MonkeyPa
 
         return showing
 
-    def showings(_terms: Terms, questions: Sequence[Statistic], _sample: Sample) -> list[Showing]:
+    def showings(
+        _terms: Terms, questions: Sequence[Statistic], _alike: Sequence[bool], _sample: Sample
+    ) -> list[Showing]:
         return [at(place) for place in range(len(questions))]
 
     monkeypatch.setattr("holdfast.mechanisms.claims.showings", showings)
@@ -348,7 +350,7 @@ def test_as_many_surprises_as_are_said_to_be_left_can_be_met() -> None:
     """Each refuted, and then asked at the declared tolerance: never more than are left."""
     for n in range(1_200, 2_400, 75):
         terms, account, met = independent(n, tolerance=0.1, questions=40), Account(), 0
-        promised = CHECKS.surprises_left(terms, account)
+        promised = CHECKS.surprises_left(terms, account, terms.concentration)
         while True:
             try:
                 (offer,) = CHECKS.offer(terms, account, [about(NUMBER, 0.1, 0.5)])

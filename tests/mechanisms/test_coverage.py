@@ -153,7 +153,7 @@ def confirmed_counts(
     (offer,) = CHECKS.offer(terms, Account(), [claim(bound, 0.4)])
     if log_left is not None:
         standing = {**(offer.extra or {})["standing"], "log_left": log_left}
-        offer = replace(offer, extra={"standing": standing, "moment": None})
+        offer = replace(offer, extra={**(offer.extra or {}), "standing": standing})
 
     def status(count: int) -> bool:
         (symbol,) = CHECKS.respond(

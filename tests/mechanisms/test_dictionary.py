@@ -86,7 +86,8 @@ def test_fewer_questions_are_left_after_it() -> None:
     later = after_opening(account, stake_in(declared, account, 0.99), 0.99)
     now, then = (BOUNDED.questions_left(declared, each) for each in (account, later))
     assert 0 < then < now
-    now, then = (CHECKS.surprises_left(declared, each) for each in (account, later))
+    profile = declared.concentration
+    now, then = (CHECKS.surprises_left(declared, each, profile) for each in (account, later))
     assert 0 < then < now
 
 

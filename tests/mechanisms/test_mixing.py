@@ -24,7 +24,7 @@ from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE, claiming
-from holdfast.mechanisms.claims import CHECKS, Claims
+from holdfast.mechanisms.claims import CHECKS, GATES, Claims
 from holdfast.mechanisms.limited_claims import LimitedClaims
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Symbol, Wish, about
 from holdfast.mechanisms.terms import Terms
@@ -191,8 +191,8 @@ def test_a_check_says_what_is_missing(name: str) -> None:
         BudgetExhausted, match=r"requested up to .* nats .* remaining 0\.5 of the 10 .* missing"
     ):
         checker.offer(terms, account, [wish])
-    assert checker.surprises_left(terms, account) == 0
-    assert checker.surprises_left(terms, Account()) >= 2
+    assert checker.surprises_left(terms, account, terms.concentration) == 0
+    assert checker.surprises_left(terms, Account(), terms.concentration) >= 2
     # A batch is refused when all of it together may be too much.
     sizes, own = range(1, 6), checker.beside.terms(terms)
     worst = {m: sum(o.worst_charge for o in CHECKS.offer(own, Account(), [wish] * m))
@@ -294,6 +294,58 @@ def test_without_nats_set_aside_there_are_no_checks(tmp_path: Path, name: str) -
     assert list(transcript.mechanisms) == [f"{name}/1"]  # no other entry can be in its ledger
 
 
+# Gates ----------------------------------------------------------------------------------------
+
+
+@every_law
+def test_a_gate_has_what_asks_left_and_never_leaks_more_than_was_set_aside(name: str) -> None:
+    terms, transfer, gates = mixed(name, claims=GATES, leakage_nats=4.0)
+    own = replace(terms, candidates=9)
+    gate, account = Wish(CONDITION, 0.3, (0.6, 1.0), gated=True), Account()
+    for asked in range(3):
+        (offer,) = gates.offer(own, account, [gate])
+        assert said(offer.prior) == pytest.approx(0.1)
+        left = 0.025 * (1 - asked / 40) * said(offer.prior)
+        assert said(offer.log_p) == pytest.approx(math.log(left) - account.nats, abs=1e-9)
+        assert said(offer.log_p) <= math.log(left) - account.nats
+        (ask,) = transfer.offer(terms, account, [Wish(NUMBER, terms.half_width)])
+        account = transfer.advance(account, [ask], [settled(transfer, ask, 0)])
+    # Each that is shown costs -ln of its prior; the next that might go beyond 4 nats is refused.
+    account = Account()
+    for prior in (0.1, 0.2):
+        (offer,) = gates.offer(own, account, [gate])
+        assert offer.prior == pytest.approx(prior)
+        (release,) = gates.settle([offer], ["shown"])
+        account = gates.advance(account, [offer], [release])
+    assert leaked_by_claims(account) == pytest.approx(math.log(50))
+    assert gates.nats_left(account) < math.log(10 / 3)
+    with pytest.raises(BudgetExhausted, match="set aside for claims"):
+        gates.offer(own, account, [gate])
+
+
+@every_law
+def test_gates_in_a_session_with_noise(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "m.ledger"
+    with holdfast.open(
+        TABLE,
+        ledger=path,
+        mechanism=name,
+        questions=60,
+        candidates=3,
+        schema=BOUNDS,
+        options={"leakage_nats": NATS},
+    ) as holdout:
+        assert holdout.gate("avg(late)", at_least=0.2).status == "shown"
+        assert holdout.ask("avg(x)").status == "answered"
+        assert holdout.gate("avg(late)", at_least=0.9).status == "not shown"
+        assert holdout.gate("avg(late)", at_most=0.5).status == "shown"
+        with pytest.raises(BudgetExhausted, match="remaining 0 of the 3 declared"):
+            holdout.gate("avg(late)", at_most=0.4)
+        assert holdout.ask("avg(x < 3)").status == "answered"  # asking goes on
+    findings = audit(path)
+    assert all(finding.fine for finding in findings), findings
+
+
 # Under attack ---------------------------------------------------------------------------------
 
 ROWS, FEATURES, TRIALS = 2_000, 120, 8
@@ -302,9 +354,9 @@ ROWS, FEATURES, TRIALS = 2_000, 120, 8
 def falsely_confirmed(
     terms: Terms, transfer: Transfer, checker: LimitedClaims, trial: int, *, charging: bool
 ) -> bool | None:
-    """Ask what every feature says, then check a claim about their vote. None: refused.
+    """Ask what every feature says, then claim something of their vote. None: refused.
 
-    Without charges the check believes that nothing has leaked.
+    Without charges the claim believes that nothing has leaked.
     """
     rng = np.random.default_rng([20_28, trial])
     agreement = rng.random((ROWS, FEATURES)) < 0.5
@@ -324,14 +376,14 @@ def falsely_confirmed(
         )
     except BudgetExhausted:
         return None
-    return found.status == "confirmed"
+    return found.value is not None
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("beta", [0.05, 0.001])
+@pytest.mark.parametrize(("beta", "claims"), [(0.05, CHECKS), (0.001, CHECKS), (0.05, GATES)])
 @every_law
-def test_a_check_after_many_answers_must_carry_them(name: str, beta: float) -> None:
-    terms, transfer, checker = mixed(name, ROWS, FEATURES + 1, beta, leakage_nats=6.0)
+def test_a_claim_after_many_answers_must_carry_them(name: str, beta: float, claims: Claims) -> None:
+    terms, transfer, checker = mixed(name, ROWS, FEATURES + 1, beta, claims, leakage_nats=6.0)
     # Little noise, so that few answers tell as much as very many would.
     quiet = tuple(replace(epoch, scale=epoch.scale // 20) for epoch in transfer.epochs)
     transfer = replace(transfer, epochs=quiet)

@@ -52,7 +52,7 @@ def shows(
     terms, moment = told.get("terms", independent(sample.n)), told.get("moment")
     assert isinstance(terms, Terms)
     assert not isinstance(moment, Terms)
-    (showing,) = showings(terms, [question], sample)
+    (showing,) = showings(terms, [question], [terms.alike], sample)
     found = showing(claim, log_p, moment)
     assert type(found) is bool
     return found
@@ -220,6 +220,60 @@ def test_the_sign_test_is_for_alike_rows_and_no_margin() -> None:
     assert not shows(PAIRED, of_pairs(1_000, 10, 0), gate, log_p + 1e-9, terms=unlike)
 
 
+# Rows that differ with probabilities of their own: (only the candidate is right, only the other).
+UNLIKE = {
+    "two nearly sure gains and a sure loss": [(0.75, 0.25), (0.75, 0.25), (0.0, 1.0)],
+    "gains that are sure and losses that are rare": [(1.0, 0.0)] * 2 + [(0.0, 0.25)] * 8,
+    "losses that are sure and gains that are rare": [(0.0, 1.0)] * 2 + [(0.25, 0.0)] * 8,
+    "every row is another": [(0.1 * k, 0.9 - 0.1 * k) for k in range(10)],
+    "all alike": [(0.3, 0.3)] * 9,
+}
+GATED: Claim = (more_than(0.5), 1.0)
+
+
+def chance_that_it_is_shown(
+    rows: list[tuple[float, float]], test: Callable[[int, int], bool]
+) -> float:
+    """By enumeration: of all that independent rows may come to, what a test takes for a gain."""
+    law = {(0, 0): 1.0}
+    for gain, loss in rows:
+        after: dict[tuple[int, int], float] = {}
+        for (b, c), chance in law.items():
+            for pair, times in (((b + 1, c), gain), ((b, c + 1), loss), ((b, c), 1 - gain - loss)):
+                after[pair] = after.get(pair, 0.0) + chance * times
+        law = after
+    return math.fsum(chance for (b, c), chance in law.items() if test(b, c))
+
+
+@pytest.mark.parametrize("rows", UNLIKE.values(), ids=UNLIKE)
+@pytest.mark.parametrize("moment", [None, 0.4])
+def test_of_unlike_rows_no_false_gain_is_shown_more_often_than_its_level(
+    rows: list[tuple[float, float]], moment: float | None
+) -> None:
+    """The average gain of each world is 0, so that any is false; they are bet on."""
+    assert math.fsum(gain - loss for gain, loss in rows) == pytest.approx(0.0, abs=1e-12)
+    n, told = len(rows), {} if moment is None else {"moment": moment}
+    known = replace(independent(n), public=("source",))
+    for level in (0.5, 0.05, 1e-6):
+
+        def bets(b: int, c: int, level: float = level) -> bool:
+            sample = of_pairs(n - b - c, b, c)
+            return shows(PAIRED, sample, GATED, math.log(level), terms=known, **told)
+
+        assert chance_that_it_is_shown(rows, bets) <= level
+
+
+def test_the_sign_test_of_unlike_rows_exceeds_its_level() -> None:
+    """The twin: two rows that gain with 3/4 and a sure loss are no gain, shown with 9/16 at 1/2."""
+    rows = UNLIKE["two nearly sure gains and a sure loss"]
+
+    def sign_test(b: int, c: int) -> bool:
+        return shows(PAIRED, of_pairs(3 - b - c, b, c), GATED, math.log(0.5) + 1e-9)
+
+    assert chance_that_it_is_shown(rows, sign_test) == pytest.approx(9 / 16)
+    assert chance_that_it_is_shown([(0.5, 0.5)] * 3, sign_test) == pytest.approx(0.5)
+
+
 def test_what_is_paired_is_seen_from_the_words() -> None:
     schema = Schema(PolarsSample(pl.DataFrame({"a": [True], "b": [True], "x": [1]})).types)
     schema = schema.declare({"x": (-1.0, 1.0)})
@@ -296,7 +350,7 @@ def test_one_batch_reads_every_kind_in_its_place() -> None:
     texts = ["avg(x)", "avg(a - b)", "avg(a)", "avg(x)", "avg(not a)", "avg(b - a)"]
     questions = [asked(text, schema) for text in texts]
     claims = [(0.3, 0.7), (more_than(0.5), 1.0), (0.5, 1.0), (0.6, 1.0), (0.5, 1.0), (0.51, 1.0)]
-    found = showings(independent(40), questions, sample)
+    found = showings(independent(40), questions, [True] * len(questions), sample)
     made = [each(claim, math.log(0.05), None) for each, claim in zip(found, claims, strict=True)]
     alone = [
         shows(question, sample, claim, math.log(0.05))

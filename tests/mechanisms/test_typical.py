@@ -194,8 +194,8 @@ def test_declared_noise_stays_while_the_half_width_grows(law: Law) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"nu": 0.1}, "nu= says how the noise follows from eta="),
-        ({"version": 1}, "version= says how"),
+        ({"nu": 0.1}, "nu= goes with eta="),
+        ({"version": 1}, "version= goes with eta="),
         ({"eta": 0.0}, "eta is 0.0"),
         ({"eta": 1.0, "version": 3}, "version is 3"),
         ({"eta": 1.0, "nu": 1.0}, "nu is 1.0"),

@@ -362,3 +362,22 @@ def test_auto_is_what_is_recommended(rows: int, questions: int, described: Descr
     if plan.recommended.kind == "promise":
         wanted = said.terms(rows, Independent(), NO_DESIGN)
         assert choose(wanted, {}).kind.name == plan.recommended.name
+
+
+@pytest.mark.parametrize("noise", ["Laplace", "Gaussian"])
+def test_theorem_6_1_is_a_row_for_rows_of_any_kind(noise: str) -> None:
+    """In scales of the worst mean it is golden (tests/theory/tables/accuracy.py)."""
+    unit = {"Laplace": (869.7265, 29.949314), "Gaussian": (9814.6167, 122.12499)}[noise]
+    sampling = holdfast.m_dependent(3)
+    plan = holdfast.plan(rows=4 * 10**10, questions=1, sampling=sampling, described="off")
+    for form, scales in zip(("published", "repaired"), unit, strict=True):
+        option = plan[f"Bassily & Freund, {noise} ({form})"]
+        assert option.kind == "reference"
+        assert option.half_width == pytest.approx(scales * 0.5e-5, rel=0.01)
+    repaired = f"Bassily & Freund, {noise} (repaired)"
+    needed = holdfast.plan(questions=2, tolerance=0.1)[repaired].rows
+    assert needed is not None
+    for rows, fits in ((needed, True), (needed - 1, False)):
+        found = holdfast.plan(rows=rows, questions=2, tolerance=0.1)[repaired].half_width
+        assert found is not None
+        assert (found <= 0.1) is fits

@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import ColumnType, Schema, row_value
+from holdfast.question.calls import reads_alike
 from holdfast.question.expression import Column, Expression, subtrees
 from holdfast.question.parse import parse_row
 from holdfast.question.row import RowValue
@@ -223,6 +224,26 @@ def test_all_words_of_the_reader_can_be_column_names() -> None:
         ):
             parsed = parse_row(form.format(shown), schema)
             assert parse_row(text_of(parsed), schema) == parsed, (name, form)
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "alike"),
+    [
+        ("avg(hour>15)", "avg(hour > 15)", True),
+        ("avg( hour > 1.50e1 )", "avg(hour > 15)", True),
+        ("avg(hour > -0.50)", "avg(hour > -0.5)", True),
+        ("avg(hour > 15)", "avg(hour > 15.0000000000001)", False),
+        ("avg(hour > 15)", "avg(hour >= 15)", False),
+        ("avg(hour > 15)", "avg((hour > 15))", False),
+        ("avg(Hour > 15)", "avg(hour > 15)", False),
+        ("avg(hour > 15)", "avg(hour > '15')", False),
+        ('avg("hour" > 15)', "avg(hour > 15)", False),
+        ("avg(hour > 15)", "avg(hour > 15) where late", False),
+    ],
+)
+def test_texts_that_are_the_same_word_by_word(text: str, other: str, alike: bool) -> None:
+    assert reads_alike(text, other) is reads_alike(other, text) is alike
+    assert not alike or asked(text, SCHEMA) == asked(other, SCHEMA)
 
 
 def test_capitals_matter_only_where_they_must() -> None:

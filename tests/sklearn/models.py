@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
-__all__ = ["Copying", "fitted", "table"]
+__all__ = ["Copying", "fitted", "rare", "table"]
 
 
 def table(rows: int, seed: int = 1, classes: int = 2) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -18,6 +18,13 @@ def table(rows: int, seed: int = 1, classes: int = 2) -> tuple[NDArray[Any], NDA
     features = rng.normal(size=(rows, 4))
     cuts = np.quantile(rng.normal(size=10_001), np.arange(1, classes) / classes)
     return features, np.digitize(features[:, 0] + 0.4 * rng.normal(size=rows), cuts)
+
+
+def rare(rows: int, seed: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The same features; about three rows in ten are of class 1."""
+    features, _ = table(rows, seed)
+    noise = np.random.default_rng(seed + 1_000).normal(size=rows)
+    return features, (features[:, 0] + 0.4 * noise > 0.55).astype(int)
 
 
 def fitted(seed: int = 7, classes: int = 2, **params: Any) -> LogisticRegression:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 import subprocess
 import sys
@@ -16,7 +15,6 @@ import polars as pl
 import pytest
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.base import clone  # type: ignore[import-untyped]
 from sklearn.dummy import DummyClassifier, DummyRegressor  # type: ignore[import-untyped]
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 from sklearn.metrics import get_scorer  # type: ignore[import-untyped]
@@ -26,6 +24,7 @@ from sklearn.svm import LinearSVC  # type: ignore[import-untyped]
 
 from holdfast.errors import DataChanged, InvalidArgument
 from holdfast.sklearn import ReusableHoldout
+from holdfast.sklearn.fitted import pickled_digest
 from tests.sklearn.models import Copying, fitted, table
 
 Open = Callable[..., ReusableHoldout]
@@ -76,7 +75,7 @@ def test_the_scores_of_rows_average_to_those_of_scikit_learn(
 ) -> None:
     holdout, (features, labels) = opened(500, classes, scoring=scoring), table(500, classes=classes)
     model = fitted(classes=classes, C=0.1)
-    scores = holdout.scoring.of_rows(model, features, labels)
+    scores = holdout.scoring.column(model, features, labels)
     low, high = holdout.scoring.bounds
     assert scores.min() >= low
     assert scores.max() <= high
@@ -89,7 +88,7 @@ def test_errors_need_the_range_of_what_is_predicted(opened: Open, scoring: str) 
         opened(scoring=scoring)
     holdout = opened(scoring=scoring, y_range=(0, 2))
     model = DummyRegressor(strategy="constant", constant=0.5).fit(*table(10))
-    scores = holdout.scoring.of_rows(model, *table(4_000))
+    scores = holdout.scoring.column(model, *table(4_000))
     assert scores.mean() == pytest.approx(get_scorer(scoring)(model, *table(4_000)))
     answer = holdout.ask(model)
     assert answer.interval.low <= scores.mean() <= answer.interval.high
@@ -166,6 +165,20 @@ def test_what_cannot_be_pickled_has_a_name(opened: Open) -> None:
         holdout.ask("other")
 
 
+def test_who_a_model_is_does_not_depend_on_which_objects_it_shares() -> None:
+    text = "".join(["l", "bfgs"])
+    one, other = fitted(), fitted(solver=text)
+    assert other.solver is not one.solver
+    shared, apart = (one, ["lbfgs", one.solver]), (other, ["".join(["lb", "fgs"]), "lbfgs"])
+    assert pickled_digest(shared) == pickled_digest(apart)
+    assert pickled_digest(one) != pickled_digest(fitted(C=0.5))
+    assert pickled_digest(one, "accuracy") != pickled_digest(one, "f1")
+    assert pickled_digest(lambda: None) is None
+    cyclic: list[Any] = [1]
+    cyclic.append(cyclic)
+    assert pickled_digest(cyclic) == pickled_digest(pickle.loads(pickle.dumps(cyclic)))
+
+
 def test_a_name_never_means_another_model(opened: Open) -> None:
     holdout = opened()
     holdout.ask(fitted(), name="main")
@@ -219,10 +232,16 @@ def test_probabilities_are_needed_where_they_are_scored(opened: Open) -> None:
         opened(scoring="neg_log_loss").ask(LogisticRegression())
 
 
-@pytest.mark.parametrize("scoring", ["balanced_accuracy", "f1", "roc_auc", "nonsense", 3])
-def test_what_is_no_average_of_rows_is_refused(opened: Open, scoring: Any) -> None:
-    with pytest.raises(InvalidArgument, match="scoring is"):
+@pytest.mark.parametrize("scoring", ["r2", "nonsense", 3])
+def test_what_has_no_interval_is_refused(opened: Open, scoring: Any) -> None:
+    with pytest.raises(InvalidArgument, match=f"scoring is {scoring!r}; choose accuracy, balanced"):
         opened(scoring=scoring)
+
+
+@pytest.mark.parametrize("scoring", ["f1", "roc_auc"])
+def test_what_is_of_two_classes_has_two(opened: Open, scoring: str) -> None:
+    with pytest.raises(InvalidArgument, match="which is of two classes, and y has 3"):
+        opened(scoring=scoring, classes=3)
 
 
 @pytest.mark.parametrize(
@@ -241,17 +260,6 @@ def test_rows_that_cannot_be_protected(
     with pytest.raises(InvalidArgument, match=words):
         ReusableHoldout(np.zeros((10, 3)), labels, ledger=tmp_path / "none", **options)
     assert not (tmp_path / "none").exists()
-
-
-def test_copies_clones_and_other_processes_share_the_ledger(opened: Open) -> None:
-    holdout = opened()
-    assert clone(holdout) is holdout
-    assert copy.deepcopy(holdout) is holdout
-    assert copy.copy(holdout) is holdout
-    sent = pickle.loads(pickle.dumps(holdout))
-    holdout.ask(fitted())
-    assert sent.ask(fitted()).status == "repeated"
-    assert len(sent.board()) == 1
 
 
 def test_the_package_is_light_and_says_which_extra_it_needs() -> None:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.base import clone  # type: ignore[import-untyped]
+from sklearn.base import clone, is_classifier, is_regressor  # type: ignore[import-untyped]
 from sklearn.dummy import DummyClassifier  # type: ignore[import-untyped]
-from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+from sklearn.exceptions import FitFailedWarning  # type: ignore[import-untyped]
+from sklearn.linear_model import (  # type: ignore[import-untyped]
+    LogisticRegression,
+    SGDClassifier,
+)
+from sklearn.model_selection import ParameterGrid  # type: ignore[import-untyped]
 from sklearn.utils.validation import NotFittedError  # type: ignore[import-untyped]
 
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.sklearn import HoldoutSearchCV, ReusableHoldout
+from holdfast.sklearn.grid import parameter_places
 from tests.sklearn.models import Copying, table
 
 TRAINING = table(300, 7)
@@ -32,14 +39,18 @@ def test_every_score_is_exact_and_the_winner_is_the_best(holdout: ReusableHoldou
     results = search.cv_results_
     assert len(results["params"]) == 6
     for params, score, low, high in zip(
-        *(results[name] for name in ("params", "score", "low", "high")), strict=True
+        *(results[name] for name in ("params", "mean_test_score", "low", "high")), strict=True
     ):
         truth = LogisticRegression(**params).fit(*TRAINING).score(*table(2_000))
         assert score == pytest.approx(truth, abs=1e-9)
         assert low < truth < high
     assert set(results["status"]) == {"answered"}
     assert len(set(results["receipt"])) == 6
-    assert search.best_score_ == max(results["score"])
+    assert search.best_score_ == max(results["mean_test_score"])
+    assert results["rank_test_score"][search.best_index_] == 1
+    assert results["param_C"].tolist() == [each["C"] for each in results["params"]]
+    assert (results["mean_fit_time"] > 0).all()
+    assert search.score(*table(500, 3)) == search.best_estimator_.score(*table(500, 3))
     assert search.best_params_ == results["params"][search.best_index_]
     assert search.best_estimator_.get_params()["C"] == search.best_params_["C"]
     assert search.best_interval_ == search.best_answer_.interval
@@ -75,6 +86,19 @@ def test_a_million_configurations_of_which_three_are_tried(tmp_path: Path) -> No
     assert search.best_interval_.high == pytest.approx(0.865, abs=1.5e-3)
 
 
+def test_configurations_are_numbered_as_scikit_learn_has_them() -> None:
+    spaces: list[Any] = [
+        {"b": [1, 2, 3], "a": ["x", "y"]},
+        [{"c": [True, False], "d": range(3)}, {"e": (None, 1.5)}, {}],
+    ]
+    for space in spaces:
+        places, grid = parameter_places(space, 2), list(ParameterGrid(space))
+        assert [places.params(place) for place in range(places.size)] == grid
+        assert [places.place_of(params) for params in grid] == list(range(places.size))
+        with pytest.raises(InvalidArgument, match="which is none of the"):
+            places.place_of({"a": "z", "b": 1})
+
+
 def test_distributions_stand_for_their_quantiles(holdout: ReusableHoldout) -> None:
     space = [{"C": stats.loguniform(0.01, 1)}, {"max_iter": stats.randint(100, 102)}]
     search = HoldoutSearchCV(LogisticRegression(), space, holdout=holdout, points=4)
@@ -89,7 +113,9 @@ def test_cross_validation_looks_once(holdout: ReusableHoldout) -> None:
         LogisticRegression(), {"C": [1e-4, 1.0]}, holdout=holdout, strategy="cv", cv=3
     ).fit(*TRAINING)
     assert search.best_params_ == {"C": 1.0}
-    assert search.cv_results_["status"] == ["cross-validated"] * 2
+    assert search.cv_results_["status"] == ["cross-validated", "confirmed"]
+    assert np.isnan(search.cv_results_["low"]).tolist() == [True, False]
+    assert search.cv_results_["receipt"] == [None, search.best_answer_.receipt]
     assert search.best_answer_.status == "confirmed"
     assert search.best_answer_.guess == pytest.approx(search.best_score_)
     assert len(holdout.board()) == 1
@@ -131,13 +157,44 @@ class _Failing(Copying):
 
 
 def test_a_candidate_that_cannot_be_fitted_is_not_scored(holdout: ReusableHoldout) -> None:
-    search = HoldoutSearchCV(_Failing(), {"tag": [0, 1]}, holdout=holdout).fit(*TRAINING)
+    search = HoldoutSearchCV(_Failing(), {"tag": [0, 1]}, holdout=holdout)
+    with pytest.warns(
+        FitFailedWarning, match=r"of 2 candidates 1 could .* ValueError: no such tag"
+    ):
+        search.fit(*TRAINING)
     assert search.cv_results_["status"] == ["answered", "failed"]
-    assert search.cv_results_["score"][1] is None
+    assert np.isnan(search.cv_results_["mean_test_score"][1])
+    assert search.cv_results_["error"] == [None, "ValueError: no such tag"]
+    assert search.cv_results_["rank_test_score"].tolist() == [1, 2]
     with pytest.raises(InvalidArgument, match="of 2 candidates 2 could not be fitted"):
         HoldoutSearchCV(_Failing(), {"tag": [1, 2]}, holdout=holdout).fit(*TRAINING)
-    with pytest.raises(InvalidArgument, match="of 1 candidates 1 could not be fitted"):
+    with pytest.raises(InvalidArgument, match="Invalid parameter 'no_such'"):
         HoldoutSearchCV(Copying(), {"no_such": [1]}, holdout=holdout).fit(*TRAINING)
+
+
+def test_a_candidate_that_cannot_be_scored_is_one_less(tmp_path: Path) -> None:
+    holdout = ReusableHoldout(
+        *table(2_000), ledger=tmp_path / "loss.ledger", tolerance=0.1, scoring="neg_log_loss"
+    )
+    space = {"loss": ["hinge", "log_loss"], "random_state": [1]}
+    search = HoldoutSearchCV(SGDClassifier(), space, holdout=holdout)
+    with pytest.warns(FitFailedWarning, match="has no predict_proba, which neg_log_loss needs"):
+        search.fit(*TRAINING)
+    assert search.best_params_["loss"] == "log_loss"
+
+
+class _Fickle(Copying):
+    """Another candidate each time it is fitted."""
+
+    def fit(self, X: Any, y: Any) -> Copying:
+        self.drawn_ = float(np.random.default_rng().random())
+        return super().fit(X, y)
+
+
+def test_a_candidate_is_the_same_each_time_it_is_fitted(holdout: ReusableHoldout) -> None:
+    search = HoldoutSearchCV(_Fickle(), {"tag": [0]}, holdout=holdout).fit(*TRAINING)
+    with pytest.raises(InvalidArgument, match=r"is another candidate now.*list seeds in the space"):
+        search.fit(*TRAINING)
 
 
 def test_what_says_nothing_is_no_winner(tmp_path: Path) -> None:
@@ -175,19 +232,25 @@ def test_the_conventions_of_scikit_learn(holdout: ReusableHoldout) -> None:
     assert other.holdout is holdout
     assert (other.estimator.C, search.estimator.C) == (3.0, 1.0)
     with pytest.raises(NotFittedError):
-        search.predict(TRAINING[0])
+        clone(search).set_params(refit=True).predict(TRAINING[0])
     assert not hasattr(HoldoutSearchCV(Copying(), {}, holdout=holdout), "predict_proba")
-    with pytest.raises(InvalidArgument, match="refit is False"):
-        search.fit(*TRAINING).predict(TRAINING[0])
+    assert not hasattr(search, "predict")
+    assert not hasattr(search.fit(*TRAINING), "best_estimator_")
+    with pytest.raises(AttributeError, match="has no attribute 'predict'") as caught:
+        search.predict(TRAINING[0])
+    assert "refit is False" in str(caught.value.__cause__)
+    assert is_classifier(search)
+    assert not is_regressor(search)
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
         ({"strategy": "guess"}, "strategy is 'guess'"),
-        ({"space": {"strategy": 3}}, "space cannot be listed"),
-        ({"space": {"strategy": []}}, "space cannot be listed"),
-        ({"space": 7}, "space cannot be listed"),
+        ({"space": {"strategy": 3}}, "strategy is 3 in the space; it must list"),
+        ({"space": {"strategy": "prior"}}, "strategy is 'prior' in the space"),
+        ({"space": {"strategy": []}}, "space has no configuration"),
+        ({"space": 7}, "space is 7; give a mapping"),
         ({"n_iter": 0}, "n_iter is 0"),
         ({"space": {"constant": stats.norm()}, "points": 0}, "points is 0"),
     ],
@@ -210,6 +273,9 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for example in examples:
-        exec(compile(example, "sklearn.md", "exec"), names)
+        if "import optuna" not in example or find_spec("optuna"):
+            exec(compile(example, "sklearn.md", "exec"), names)
     low, high = names["search"].best_interval_
     assert low < names["search"].best_score_ < high
+    if "study" not in names:
+        pytest.skip("Optuna is not installed: all of the page ran but that")

@@ -24,7 +24,6 @@ from holdfast.statistics.derived import is_derived
 from holdfast.statistics.labelled import labelled
 from holdfast.statistics.measuring import measure
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.whole import TableFunction, statistic
 from tests.data.loading import postgres_sample
 from tests.statistics.zoo import (
@@ -35,6 +34,7 @@ from tests.statistics.zoo import (
     Case,
     Row,
     among,
+    every_part,
     exact_values,
     exactly,
     found_exactly,
@@ -240,16 +240,9 @@ def test_a_function_sees_plain_columns_and_cannot_change_the_table() -> None:
     assert seen[0]["x"].is_nan().sum() == 0  # NaN is missing here, too
 
 
-def every_part() -> list[Statistic]:
-    found = [part for case in CASES for part in parts_of(bind(case.question, PUBLIC))]
-    found += [part for text, *_ in QUANTILES for part in parts_of(bind(text, PUBLIC))]
-    found.append(made(median, name="median"))
-    return list({part.text: part for part in found}.values())
-
-
 def test_engines_agree_to_the_last_bit() -> None:
     relation = duckdb.connect().from_arrow(FRAME.to_arrow())
-    parts = every_part()
+    parts = [*every_part(PUBLIC), made(median, name="median")]
     assert len(parts) > 40
     by_polars = measure(SAMPLE, parts, squares=True)
     by_duckdb = measure(DuckDBSample(relation), parts, squares=True)

@@ -288,6 +288,13 @@ def parts_of(question: Statistic | Derived | Quantile) -> list[Statistic]:
     return [question]
 
 
+def every_part(at: Table) -> list[Statistic]:
+    """Everything that is asked for any of the questions, each once."""
+    questions = [*(case.question for case in CASES), *(text for text, *_ in QUANTILES)]
+    found = [part for question in questions for part in parts_of(bind(question, at))]
+    return list({part.text: part for part in found}.values())
+
+
 def exact_values(statistics: Sequence[Statistic], sample: Sample) -> dict[str, Estimate]:
     """The sample's values in the statistics' own units, as if they were the truth."""
     found = {}

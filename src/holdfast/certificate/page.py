@@ -106,7 +106,7 @@ def _promised(said: Mapping[str, Any], transcript: Transcript) -> str:
         "Leaked": f"{spent['nats']:.5g} nats",
     }
     cells = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
-    parted = f"<p>The failure probability is {escape(terms.parted)}.</p>" if terms.describes else ""
+    parted = f"<p>The failure probability is {escape(terms.parted)}.</p>" if terms.is_parted else ""
     none = "" if terms.simultaneous else " none"
     return (
         f'<p class="promise{none}">{escape(said["promise"])}</p>'

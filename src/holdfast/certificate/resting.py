@@ -13,6 +13,7 @@ from holdfast.described.rounded import RoundedGroupMean, RoundedMean
 from holdfast.described.rule import Rule
 from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.ledger.entries import Recorded
+from holdfast.ledger.informed import is_keyless
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.profile import profile_of
@@ -105,7 +106,8 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
         promised = kind_of(transcript.opening.mechanism["name"]).theorem
         yield from () if promised is None else (promised,)
     statistic = recorded_statistic(look.question, transcript.table)
-    yield type(profile_of(statistic, transcript.terms)).__name__
+    alike = transcript.terms.alike_for(keyless=is_keyless(transcript, statistic))
+    yield type(profile_of(statistic, transcript.terms, alike=alike)).__name__
     if look.variance is not None:
         yield "Bernstein"
 

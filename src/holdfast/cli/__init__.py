@@ -31,6 +31,7 @@ def whole_app() -> Typer:
         "verbs",
         "columns",
         "last_looks",
+        "board",
         "service",
         "records",
         "mcp",

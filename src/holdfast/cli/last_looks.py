@@ -1,4 +1,4 @@
-"""The command for a last look: final."""
+"""The commands for what is shown last: final, and reveal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from holdfast.cli.app import Json, app, show_json
 from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
 
-__all__ = ["final"]
+__all__ = ["final", "reveal"]
 
 
 @app.command(epilog='Example: holdfast final reviews "avg(v7 = label)" "avg(v6 = label)" --dry-run')
@@ -47,3 +47,37 @@ def final(
     for answer in answers:
         typer.echo(f"{answer.question}\n  {answer}")
     typer.echo(f"\nNext: holdfast audit {quote(name)}")
+
+
+@app.command(epilog='Example: holdfast reveal flights "avg(arr_delay > 15)" --dry-run')
+def reveal(
+    name: Name,
+    statistic: Annotated[
+        str, typer.Argument(metavar="STATISTIC", help="One statistic, such as a mean.")
+    ],
+    why: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Why you ask; kept in the ledger.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would show and end; ask nothing.")
+    ] = False,
+    data: Data = None,
+    table: TableName = None,
+    as_json: Json = False,
+) -> None:
+    """Reveal the exact value of one statistic, chosen from all answers; then the ledger is closed.
+
+    Asks, checks, gates and searches are ended by it, for good. Described questions stay.
+    """
+    if dry_run:
+        cost = resumed(name).reveal_cost(statistic)
+        if as_json:
+            show_json(cost.to_dict())
+            return
+        typer.echo(f"{cost}\n\nNext: the same without --dry-run, to look.")
+        return
+    answer = opened(name, data, table).reveal(statistic, why=why)
+    if as_json:
+        show_json(answer.to_dict())
+        return
+    typer.echo(f"{answer.question}\n  {answer}\n\nNext: holdfast audit {quote(name)}")

@@ -1,4 +1,4 @@
-"""The commands that look at a ledger and ask nothing: budget, ledger, audit, certificate."""
+"""The commands that look at a ledger and ask nothing: budget, ledger, stability, audit, ..."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast import require
-from holdfast.cli.app import Json, app, show_json
+from holdfast.cli.app import Json, app, read_number, show_json
 from holdfast.cli.elsewhere import again, anywhere, require_here, served
 from holdfast.cli.ledgers import (
     Data,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from holdfast.ledger.retraced import Finding
     from holdfast.service.client import ServedHoldout
 
-__all__ = ["AUDIT_FAILED", "audit", "budget", "certificate", "ledger"]
+__all__ = ["AUDIT_FAILED", "audit", "budget", "certificate", "ledger", "stability"]
 
 AUDIT_FAILED = 4
 
@@ -145,6 +145,45 @@ def _write(frame: Any, path: Path) -> None:
             raise InvalidArgument(
                 f"output is {str(path)!r}; its name must end in .csv, .json or .parquet."
             )
+
+
+@app.command(epilog="Example: holdfast stability flights --expected-error 0.1")
+def stability(
+    name: Name,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X",
+            help="What tau and nu may be (default: a quarter of the failure probability).",
+        ),
+    ] = None,
+    expected_error: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="Also say how much noise would promise this much: 0.1."),
+    ] = None,
+    chart: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw eta against questions: PNG, SVG, PDF, HTML."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """How much all answers together depend on the sample: (eta, tau, nu), DP and total variation.
+
+    Every account says what follows from it, and where it is vacuous. Asks nothing, costs nothing.
+    """
+    from holdfast.holdout.stability import stability_of
+
+    numbers = (read_number("level", level), read_number("expected_error", expected_error))
+    with looked_at(name) as transcript:
+        found = stability_of(transcript, *numbers)
+    if chart is not None:
+        found.chart(chart)
+    if as_json:
+        show_json(found.to_dict() | ({"chart": chart} if chart else {}))
+        return
+    typer.echo(str(found))
+    drawn = f"Chart written to {chart}." if chart else f"Next: holdfast ledger {quote(name)}"
+    typer.echo(f"\n{drawn}")
 
 
 @app.command(epilog="Example: holdfast audit flights")

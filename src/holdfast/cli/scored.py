@@ -110,12 +110,12 @@ def gate_scores(
     """Submit the scores of a file and compare them; whether the candidate is to be promoted."""
     from holdfast.evals.gate import EvalGate
 
-    low, high = bounds_pair(tuple(read_number("bounds", end) for end in bounds or ("0", "1")))
-    gate = EvalGate.over(holdout, (low, high))
+    ends = tuple(read_number("bounds", end) for end in bounds or ("0", "1"))
+    gate = EvalGate.over(holdout, bounds_pair(ends) if bounds else bool)
     for what, file in (("json_file", json_file), ("summary", summary)):
         _require_writable(what, file)
     margin, against = said.margin, None if said.first else gate.opponent(said.against)
-    scores = said.read(gate.key, (low, high))
+    scores = said.read(gate.key, bounds_pair(ends))
     name = said.name(scores)
     if dry_run:
         _rehearse(gate, name, scores)

@@ -16,20 +16,33 @@ from holdfast.wording import plural
 __all__ = ["page", "theorems"]
 
 
-@app.command(epilog="Example: holdfast theorems leakage")
+@app.command(epilog="Example: holdfast theorems gaussian_tv n=1000 k=100 s=0.05")
 def theorems(
     name: Annotated[
         str | None, typer.Argument(help="A theorem's name, or a word to look for.")
+    ] = None,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=VALUE]...",
+            help="Evaluate it there; nu=1e-6 may stand for log_nu, step=PureDP(0.1) for a value.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """The theorems behind every number.
 
-    Without a name it lists them all, with a word those that contain it, with a name one in full.
+    Without a name it lists them all, with a word those that contain it, with a name one in full;
+    with a name and arguments it is evaluated.
     """
     from holdfast.theory.base.theorem import find_theorems, registry
 
     known = registry()
+    if arguments:
+        if name is None or name not in known:
+            raise InvalidArgument(_no_theorem(name or "", list(known)))
+        _evaluate(known[name], arguments, as_json)
+        return
     if name is not None and name in known:
         entry = known[name]
         if as_json:
@@ -44,6 +57,17 @@ def theorems(
         show_json([entry.to_dict() for entry in found])
     else:
         typer.echo(_listing(found))
+
+
+def _evaluate(entry: Theorem, arguments: Sequence[str], as_json: bool) -> None:
+    from holdfast.theory.evaluating import evaluated
+
+    found = evaluated(entry, arguments)
+    if as_json:
+        show_json(found.to_dict())
+        return
+    typer.echo("\n".join(found.lines()))
+    typer.echo(f"\n{entry.statement}\nNext: holdfast theorems {entry.name}")
 
 
 def _no_theorem(word: str, names: list[str]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from holdfast.data.counting import value_counts
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, Sampling
 from holdfast.errors import InvalidArgument
@@ -200,15 +201,10 @@ def _sizes(sample: Sample, names: Sequence[str], unit: str | None) -> pl.DataFra
     """Rows by cell and sampling unit; refused when there are too many cells to write down."""
     import polars as pl
 
-    text = [name for name in names if sample.types[name] is ColumnType.TEXT]
-    cell = pl.struct(pl.col(n).cast(pl.String) if n in text else pl.col(n) for n in names)
-    unit_of = pl.lit(0).alias("unit") if unit is None else pl.col(unit).alias("unit")
-    wanted = list(dict.fromkeys([*names, *([unit] if unit else [])]))
-    parts = [
-        frame.select(cell.alias("cell"), unit_of).group_by("cell", "unit").agg(rows=pl.len())
-        for frame in sample.frames(wanted)
-    ]
-    sizes = pl.concat(parts).group_by("cell", "unit").agg(pl.col("rows").sum().cast(pl.Int64))
+    counted = value_counts(sample, names if unit is None else [*names, unit])
+    cell = pl.struct(pl.col(f"v{place}").alias(name) for place, name in enumerate(names))
+    unit_of = pl.lit(0) if unit is None else pl.col(f"v{len(names)}")
+    sizes = counted.select(cell=cell, unit=unit_of, rows="rows")
     count = sizes["cell"].n_unique()
     if count > MOST_CELLS:
         raise InvalidArgument(

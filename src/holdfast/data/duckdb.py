@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,20 +27,20 @@ from holdfast.data.sample import (
     reading,
     row_moments,
 )
+from holdfast.data.sql_steps import from_origin, step_sums, written_rows
 from holdfast.errors import InvalidArgument
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
-from holdfast.question.sql import SqlLanguage, double, quoted_name
-from holdfast.question.writing import Writer
+from holdfast.question.sql import DUCKDB, quoted_name
 
 if TYPE_CHECKING:
     import polars as pl
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["DuckDBSample", "copied", "open_table"]
+__all__ = ["LOCKED", "DuckDBSample", "copied", "duckdb_library", "open_table"]
 
 # What SQL written here needs, and nothing more: no files, no extensions, no Python variables.
-_LOCKED = {
+LOCKED = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
@@ -81,12 +82,12 @@ def open_table(path: Path, table: str | None = None) -> Sample:
 
     A view is copied: what it computes may differ from one reading to the next, and the file not.
     """
-    duckdb = _library()
+    duckdb = duckdb_library()
     # What a writer has not yet moved into the database is in its log, and is read too.
     log = path.with_name(f"{path.name}.wal")
     stamps = file_stamps([path, log] if log.exists() else [path])
     try:
-        connection = duckdb.connect(str(path), read_only=True, config=dict(_LOCKED))
+        connection = duckdb.connect(str(path), read_only=True, config=dict(LOCKED))
         kinds = dict(connection.execute(_TABLES).fetchall())
         names = sorted(kinds)
     except duckdb.Error:
@@ -120,14 +121,14 @@ def copied(relation: DuckDBPyRelation) -> DuckDBSample:
     """
     with reading():
         types = _engine_types(relation)
-        own = _library().connect(config=dict(_LOCKED))
+        own = duckdb_library().connect(config=dict(LOCKED))
         own.register("given", Stream(relation.project(_projection(types))))
         own.execute("CREATE TABLE rows AS SELECT * FROM given")
         own.unregister("given")
         return DuckDBSample(own.table("rows"), types, own)
 
 
-def _library() -> Any:
+def duckdb_library() -> Any:
     """DuckDB; or which extra brings it."""
     with require.installed("DuckDB files", "duckdb"):
         import duckdb
@@ -226,40 +227,31 @@ class DuckDBSample:
         return table
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        found = self._run(rows, [f"sum(k{place})" for place in range(len(rows))])
-        return [(total, 0) for total in found]
+        return [(total, 0) for total in self._run(rows, squares=False)]
 
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        wanted: list[str] = []
-        for place, (row, _) in enumerate(rows):
-            steps = f"k{place}"
-            high, low = f"({steps} >> 16)", f"({steps} & 65535)"
-            wanted.append(f"sum({steps})")
-            if not row.is_condition:
-                wanted += [f"sum({a} * {b})" for a, b in ((high, high), (high, low), (low, low))]
-        return moments_of_sums([row for row, _ in rows], self._run(rows, wanted))
+        return moments_of_sums([row for row, _ in rows], self._run(rows, squares=True))
 
-    def _run(self, rows: Sequence[tuple[RowValue, Expression]], aggregates: list[str]) -> list[int]:
-        """One scan: aggregates over the steps k0, k1, ... of every row value."""
-        columns = sorted({column for row, _ in rows for column in row.columns})
-        names = {column: f"c{place}" for place, column in enumerate(columns)}
-        writer = Writer(SqlLanguage(names))
-        steps = []
-        for place, (row, expression) in enumerate(rows):
-            code = writer.write(expression)
-            steps.append(
-                f"{_condition(code) if row.is_condition else _steps(row, code)} AS k{place}"
-            )
+    def _run(self, rows: Sequence[tuple[RowValue, Expression]], *, squares: bool) -> list[int]:
+        """One scan: sums of the steps k0, k1, ... of every row value."""
+        written = written_rows([expression for _, expression in rows], DUCKDB)
+        steps = [
+            f"{_condition(code) if row.is_condition else _steps(row, code)} AS k{place}"
+            for place, ((row, _), code) in enumerate(zip(rows, written.codes, strict=True))
+        ]
+        summed = chain.from_iterable(step_sums([row for row, _ in rows], squares=squares))
         with reading():
-            relation = self._table(columns).project(
-                ", ".join(f"{self._cleaned(column)} AS {name}" for column, name in names.items())
+            relation = self._table(list(written.names)).project(
+                ", ".join(
+                    f"{self._cleaned(column)} AS {name}" for column, name in written.names.items()
+                )
             )
-            for stage in writer.stages:
+            for stage in written.stages:
                 named = ", ".join(f"{code} AS {name}" for name, code in stage.items())
                 relation = relation.project(f"*, {named}")
             relation = relation.project(", ".join(steps))
             ((rows_found, *found),) = relation.aggregate(
-                ", ".join(["count(*)", *aggregates])
+                ", ".join(["count(*)", *(f"sum({each})" for each in summed)])
             ).fetchall()
             if rows_found != self._n:
                 raise EOFError
@@ -333,8 +325,6 @@ def _condition(code: str) -> str:
 
 
 def _steps(row: RowValue, code: str) -> str:
-    grid = row.grid
-    value = f"coalesce({code}, {double(row.missing)})"
-    shifted = f"({value} - {double(grid.origin)})" if grid.origin else value
     # The product is exact, and the cast rounds half-way numbers to even ones.
-    return f"(CAST({shifted} * {double(1 / grid.step)} AS BIGINT) - ({grid.first}))"
+    product = f"{from_origin(row, code, DUCKDB)} * {DUCKDB.double(1 / row.grid.step)}"
+    return f"(CAST({product} AS BIGINT) - ({row.grid.first}))"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeGuard, runtime_checkable
 
 from holdfast.data.histogram import Histogram
 from holdfast.data.sample import Moments, Sample
@@ -24,7 +24,33 @@ from holdfast.question.row import RowValue
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FileSample", "FileStamp", "file_stamps", "require_unchanged"]
+__all__ = [
+    "BUCKETS",
+    "FileSample",
+    "FileStamp",
+    "file_stamps",
+    "is_bucket",
+    "is_path",
+    "require_unchanged",
+]
+
+# How addresses of files that lie elsewhere begin, and the extension by which DuckDB reads them.
+BUCKETS = {
+    **dict.fromkeys(("s3", "s3a", "s3n", "gs", "gcs", "r2", "http", "https"), "httpfs"),
+    **dict.fromkeys(("az", "azure", "abfss"), "azure"),
+}
+
+
+def is_path(data: object) -> TypeGuard[str | Path]:
+    """Whether it names files of this machine, and is no address of something elsewhere."""
+    return isinstance(data, str | Path) and "://" not in str(data)
+
+
+def is_bucket(data: object) -> bool:
+    """Whether it is the address of files in a bucket."""
+    if not isinstance(data, str) or "://" not in data:
+        return False
+    return data.partition("://")[0].lower() in BUCKETS
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.data.sample import Sample
 
-__all__ = ["Histogram", "histograms"]
+__all__ = ["Histogram", "bin_count", "bin_shift", "histogram_of", "histograms"]
 
 _BITS = 16
 # By so many steps a row's value may lie outside its bin: half a step by rounding it and half a step
@@ -72,41 +72,47 @@ def histograms(
     wanted = [(value, None if where is None else condition_row(where)) for value, where in asked]
     rows = {_identity(row): row for pair in wanted for row in pair if row is not None}
     columns = sorted({column for row in rows.values() for column in row.columns})
-    counts = [np.zeros(_bins(value), dtype=np.int64) for value, _ in wanted]
+    counts = [np.zeros(bin_count(value), dtype=np.int64) for value, _ in wanted]
     totals = [0] * len(wanted)
     for frame in sample.frames(columns):
         steps = dict(zip(rows, steps_of_frame(frame, list(rows.values())), strict=True))
         for place, (value, condition) in enumerate(wanted):
             own, size = steps[_identity(value)], counts[place].size
-            bins = own >> _shift(value)
+            bins = own >> bin_shift(value)
             if condition is not None:  # rows outside are counted too, in a bin that is dropped
                 inside = steps[_identity(condition)] == 1
                 bins, own = np.where(inside, bins, size), own * inside
             counts[place] += np.bincount(bins, minlength=size + 1)[:size]
             totals[place] += int(own.sum())
     return [
-        Histogram(found, *_ends(value), value.grid.moments(total, 0)[0])
+        histogram_of(value, found, total)
         for found, total, (value, _) in zip(counts, totals, asked, strict=True)
     ]
+
+
+def histogram_of(value: RowValue, counts: NDArray[np.int64], total: int) -> Histogram:
+    """The histogram of a row value with so many rows in its bins and so many steps in all."""
+    return Histogram(counts, *_ends(value), value.grid.moments(total, 0)[0])
 
 
 def _identity(row: RowValue) -> tuple[str, float, float]:
     return row.text, row.low, row.high
 
 
-def _shift(row: RowValue) -> int:
+def bin_shift(row: RowValue) -> int:
     """The bits that a bin leaves out: none where the grid has one step, or none at all."""
     return _BITS if row.grid.top > 1 else 0
 
 
-def _bins(row: RowValue) -> int:
-    return (row.grid.top >> _shift(row)) + 1
+def bin_count(row: RowValue) -> int:
+    """The number of bins of a row value's range."""
+    return (row.grid.top >> bin_shift(row)) + 1
 
 
 def _ends(row: RowValue) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     import numpy as np
 
-    bins, top = np.arange(_bins(row), dtype=np.float64), row.grid.top
+    bins, top = np.arange(bin_count(row), dtype=np.float64), row.grid.top
     if top <= 1:
         return bins, bins
     first = bins * 2.0**_BITS

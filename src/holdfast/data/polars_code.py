@@ -45,7 +45,9 @@ class PolarsLanguage:
         return pl.col(name)
 
     def constant(self, constant: Constant) -> pl.Expr:
-        """A literal."""
+        """A literal; cleaned columns are of the types that these have by themselves."""
+        if isinstance(constant.value, bool | float | str):
+            return pl.lit(constant.value)
         return pl.lit(constant.value, dtype=_DTYPE[constant.kind])
 
     def operation(self, op: Op, args: list[pl.Expr]) -> pl.Expr:

@@ -11,6 +11,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from holdfast.data.database import DatabaseUrl
@@ -23,17 +24,17 @@ from holdfast.data.sample import (
     BATCH_ROWS,
     Moments,
     complete,
+    moments_of_sums,
     prepare,
     reading,
     row_moments,
-    split_squares,
 )
+from holdfast.data.sql_steps import from_origin, step_sums, written_rows
 from holdfast.errors import HoldfastError
 from holdfast.question.expression import ColumnType, Expression
-from holdfast.question.postgres_sql import PostgresLanguage, float8
+from holdfast.question.postgres_sql import POSTGRES
 from holdfast.question.row import RowValue
 from holdfast.question.sql import quoted_name
-from holdfast.question.writing import Writer
 
 if TYPE_CHECKING:
     import polars as pl
@@ -168,18 +169,10 @@ class PostgresSample:
         ]
 
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        wanted: list[str] = []
-        for place in range(len(rows)):
-            steps = f"k{place}"
-            high, low = f"({steps} >> 16)", f"({steps} & 65535)"
-            wanted.append(f"sum({steps})")
-            wanted += [f"sum({a} * {b})" for a, b in ((high, high), (high, low), (low, low))]
-        found = iter(self._run(rows, wanted, _steps))
-        totals: list[Moments] = []
-        for _ in rows:
-            total, *parts = (next(found) for _ in range(4))
-            totals.append((total, split_squares(*parts)))
-        return totals
+        values = [row for row, _ in rows]
+        summed = chain.from_iterable(step_sums(values, squares=True))
+        found = self._run(rows, [f"sum({each})" for each in summed], _steps)
+        return moments_of_sums(values, found)
 
     def _prepared(self, rows: Sequence[RowValue]) -> None:
         expressions = [(row, row.source) for row in rows if isinstance(row.source, Expression)]
@@ -231,21 +224,21 @@ class PostgresSample:
         steps_of: Callable[[RowValue, str], str],
         where: str = "",
     ) -> str:
-        columns = sorted({column for row, _ in rows for column in row.columns})
-        names = {column: f"c{place}" for place, column in enumerate(columns)}
-        writer = Writer(PostgresLanguage(names))
-        codes = [(row, writer.write(expression)) for row, expression in rows]
-        steps = [f"{steps_of(row, code)} AS k{place}" for place, (row, code) in enumerate(codes)]
-        cleaned = [f"{self._cleaned(column)} AS {name}" for column, name in names.items()]
+        written = written_rows([expression for _, expression in rows], POSTGRES)
+        steps = [
+            f"{steps_of(row, code)} AS k{place}"
+            for place, ((row, _), code) in enumerate(zip(rows, written.codes, strict=True))
+        ]
+        cleaned = [f"{self._cleaned(column)} AS {name}" for column, name in written.names.items()]
         table = (
             f"SELECT {', '.join([*cleaned, f'{self._session.unchanged} AS unchanged'])} "
-            f"FROM {self._from(columns)} {where}"
+            f"FROM {self._from(list(written.names))} {where}"
         )
-        for stage in writer.stages:
+        for stage in written.stages:
             named = ", ".join(f"{code} AS {name}" for name, code in stage.items())
             # With an OFFSET the planner leaves a value under its name, and computes it once.
             table = f"SELECT *, {named} FROM ({table} OFFSET 0) AS stage"
-        fenced = f"({table} OFFSET 0)" if writer.stages else f"({table})"
+        fenced = f"({table} OFFSET 0)" if written.stages else f"({table})"
         counted = f"SELECT {', '.join(['unchanged', *steps])} FROM {fenced} AS stages"
         wanted = ["count(*)", "count(*) FILTER (WHERE unchanged)", *aggregates]
         return f"SELECT {', '.join(wanted)} FROM ({counted}) AS steps"
@@ -283,13 +276,11 @@ def _from_origin(row: RowValue, code: str) -> str:
     """
     if row.is_condition:
         return code
-    grid = row.grid
-    value = f"coalesce({code}, {float8(row.missing)})"
-    shifted = f"({value} - {float8(grid.origin)})" if grid.origin else value
-    if grid.step > 1:
-        shift = float8(1.5 * 2.0**52 * grid.step)
+    step, shifted = row.grid.step, from_origin(row, code, POSTGRES)
+    if step > 1:
+        shift = POSTGRES.double(row.grid.shift)
         shifted = f"(({shifted} + {shift}) - {shift})"
-    return f"({shifted} * {float8(1 / grid.step)})::bigint"
+    return f"({shifted} * {POSTGRES.double(1 / step)})::bigint"
 
 
 def _is_text(dtype: str) -> bool:

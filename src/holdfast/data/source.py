@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.data.database import is_database_url
-from holdfast.data.files import FileSample, FileStamp, file_stamps
+from holdfast.data.files import FileSample, FileStamp, file_stamps, is_bucket
 from holdfast.data.sample import Sample, reading
 from holdfast.errors import HoldfastError, InvalidArgument
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["files_of", "frame_of", "is_query", "open_sample"]
+__all__ = ["files_of", "frame_of", "is_query", "open_sample", "require_unforked"]
 
 _PROCESS = os.getpid()  # the one whose threads Polars may have started
 _PARQUET = frozenset({".parquet", ".pq"})
@@ -36,23 +36,29 @@ def open_sample(data: object, *, table: str | None = None, recall: _Recall = _no
     """The table as a sample that does not change: a copy, or files that are watched.
 
     `data` is a pandas, Polars (eager or lazy) or pyarrow table, a DuckDB relation, or a path or
-    glob of Parquet or CSV files or of a DuckDB database file (with `table`, if it holds several),
-    or the address of a PostgreSQL database (with `table`), which is watched.
+    glob of Parquet or CSV files, a folder of Parquet files in partitions, the address of Parquet
+    files in a bucket, the path of a DuckDB database file (with `table`, if it holds several),
+    or the address of a PostgreSQL database (with `table`) or a Spark DataFrame, which are watched.
     Tables in memory are copied, lazy frames and relations collected, once. CSV files are read
     through once to find their columns' types, unless `recall` has them.
     """
-    if os.getpid() != _PROCESS:
-        raise InvalidArgument(
-            f"this process is a fork of process {_PROCESS}, and Polars hangs in forks; start "
-            "processes by 'spawn' or 'forkserver' (multiprocessing.get_context), and open tables "
-            "there."
-        )
+    require_unforked()
     sample = _opened(data, table, recall)
     if not sample.types:
         raise InvalidArgument("The table has no columns.")
     if sample.n == 0:
         raise InvalidArgument("The table has no rows.")
     return sample
+
+
+def require_unforked() -> None:
+    """Refuse a process that is a fork: the threads of Polars do not come along, and it hangs."""
+    if os.getpid() != _PROCESS:
+        raise InvalidArgument(
+            f"this process is a fork of process {_PROCESS}, and Polars hangs in forks; start "
+            "processes by 'spawn' or 'forkserver' (multiprocessing.get_context), and open tables "
+            "there."
+        )
 
 
 def is_query(data: object, sample: Sample) -> bool:
@@ -63,31 +69,37 @@ def is_query(data: object, sample: Sample) -> bool:
 
 
 def files_of(data: object) -> list[Path]:
-    """The files that a path or glob names, sorted; none for data in memory or in a database."""
-    if not isinstance(data, str | Path) or is_database_url(data):
+    """The files that a path or glob names, sorted, of a folder the Parquet files in it.
+
+    None for data in memory, in a database or in a bucket.
+    """
+    if not isinstance(data, str | Path) or is_database_url(data) or is_bucket(data):
         return []
     if "://" in str(data):
         raise InvalidArgument(
-            f"data is {str(data)!r}; only files on this machine are read, "
-            "and tables of postgresql:// databases."
+            f"data is {str(data)!r}; only files on this machine and in buckets (s3://, gs://, "
+            "az://, https://) are read, and tables of postgresql:// databases."
         )
     path = Path(data)
     try:
         # Resolved at once: neither another working folder nor a link changes which files they are.
         if path.is_file():
             return [path.resolve()]
-        found = sorted(Path(each) for each in glob.glob(str(data), recursive=True))
-        files = [each.resolve() for each in found if each.is_file()]
         folder = path.is_dir()
+        found = path.rglob("*") if folder else map(Path, glob.glob(str(data), recursive=True))
+        files = [each.resolve() for each in sorted(found) if each.is_file()]
+        if folder:
+            files = [each for each in files if each.suffix.lower() in _PARQUET]
     except (OSError, ValueError) as error:
         raise InvalidArgument(
             f"data is {str(data)!r}, which cannot be the name of a file ({error}); give a path or "
             "a glob of files that exist."
         ) from None
     if not files:
-        what = "is a folder; name its files, such as" if folder else "names no file; give a"
-        example = "'folder/*.parquet'" if folder else "path or a glob of files that exist"
-        raise InvalidArgument(f"data is {str(data)!r}, which {what} {example}.")
+        what = "is a folder without Parquet files; name others" if folder else "names no file; give"
+        raise InvalidArgument(
+            f"data is {str(data)!r}, which {what} by a path or a glob of files that exist."
+        )
     return files
 
 
@@ -127,9 +139,13 @@ def _opened(data: object, table: str | None, recall: _Recall) -> Sample:
         return open_table(files[0], table)
     if table is not None:
         raise InvalidArgument("table is only for databases: DuckDB files and PostgreSQL.")
+    if is_bucket(data) or (files and Path(str(data)).is_dir()):
+        from holdfast.data.partitioned import open_bucket, open_folder
+
+        return open_folder(Path(str(data)), files) if files else open_bucket(str(data))
     if files:
         return _in_files(files, recall)
-    return _relation(data) or _in_memory(data)
+    return _relation(data) or _spark_table(data) or _in_memory(data)
 
 
 def _relation(data: object) -> Sample | None:
@@ -138,6 +154,15 @@ def _relation(data: object) -> Sample | None:
     from holdfast.data.duckdb import copied
 
     return copied(data)  # type: ignore[arg-type]  # told by its name, not to import DuckDB
+
+
+def _spark_table(data: object) -> Sample | None:
+    kind = type(data)
+    if not kind.__module__.startswith("pyspark.sql") or kind.__name__ != "DataFrame":
+        return None
+    from holdfast.data.spark import SparkSample
+
+    return SparkSample(data)  # type: ignore[arg-type]  # told by its name, not to import Spark
 
 
 def _in_memory(data: object) -> Sample:
@@ -152,8 +177,8 @@ def _in_memory(data: object) -> Sample:
     frame = frame_of(data)
     if frame is None:
         raise InvalidArgument(
-            f"data is a {type(data).__name__}; give a pandas, Polars or pyarrow table, a DuckDB "
-            "relation, or the path of Parquet, CSV or DuckDB files."
+            f"data is a {type(data).__name__}; give a pandas, Polars, pyarrow or Spark table, a "
+            "DuckDB relation, or the path of Parquet, CSV or DuckDB files."
         )
     return PolarsSample(owned(frame))
 

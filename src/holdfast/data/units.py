@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holdfast.data.clusters import totals_by_unit
+from holdfast.data.counting import summed_by
 from holdfast.data.evaluate import steps_of_frame
 from holdfast.data.sample import Sample
 from holdfast.data.values import fractions
@@ -39,6 +39,6 @@ def unit_sums(
         inside = conditions[0] if conditions else np.ones(frame.height, dtype=np.int64)
         return pl.DataFrame({"unit": frame[column], "sum": steps * inside, "size": inside})
 
-    units = totals_by_unit(counted(frame) for frame in sample.frames(columns))
+    units = summed_by(["unit"], (counted(frame) for frame in sample.frames(columns)))
     units = units.sort("size", "sum")
     return fractions(units["sum"].to_numpy(), value), units["size"].to_numpy()

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from holdfast import require
+from holdfast.described.ground import Ground
 from holdfast.described.rule import Evidence, Look, Symbols, Told
 from holdfast.statistics.concentrated import ConcentratedMean
-from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below, round_up
 from holdfast.theory.length.coexistence import grid_symbols
@@ -59,12 +59,11 @@ class ConcentratedRule:
         return (math.floor(value / self._pitch + Fraction(1, 2)),)
 
 
-def concentrated_look(
-    mean: ConcentratedMean, profile: Concentration, rows: int, log_p: float, *, rounded: bool
-) -> Look:
+def concentrated_look(mean: ConcentratedMean, ground: Ground, log_p: float) -> Look:
     """The mean by its declared concentration, read on the grid that is scaled to it."""
+    rows, profile = ground.rows, mean.concentration(ground.rows, ground.sampling)
     radius = min(1.0, round_up(profile.radius(log_p) + mean.error))
-    rule = ConcentratedRule(rows, log_p, radius, _ROUNDED if rounded else _EXACT)
+    rule = ConcentratedRule(rows, log_p, radius, _ROUNDED if ground.rounded else _EXACT)
 
     def symbols_of(found: Evidence) -> Symbols:
         return rule.seen(mean.part_of(found.sums[0], rows))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from holdfast.data.design import NO_DESIGN, Design
@@ -38,7 +39,11 @@ class Lengths(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What rules rest on: the rows, how they came about, and the level of all of them together."""
+    """What rules rest on: the rows, how they came about, and the level of all of them together.
+
+    `made_for_keys` are the columns whose values were made for single keys: what is said of those is
+    `for_these_items`, and so is everything where other columns are public.
+    """
 
     rows: int
     sampling: Sampling
@@ -47,6 +52,12 @@ class Ground:
     design: Design = NO_DESIGN
     rounded: bool = False
     for_these_items: bool = False
+    made_for_keys: frozenset[str] = frozenset()
+
+    def about(self, columns: Iterable[str]) -> Ground:
+        """What rules for a question about these columns rest on."""
+        keyless = self.made_for_keys.isdisjoint(columns)
+        return self if keyless else replace(self, for_these_items=True)
 
     @property
     def alike(self) -> bool:

@@ -12,15 +12,7 @@ from functools import partial
 from typing import Any
 
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import (
-    Clustered,
-    Declared,
-    DependencyGraph,
-    Independent,
-    MarkovChain,
-    MDependent,
-    Sampling,
-)
+from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling
 from holdfast.described import means, shares
 from holdfast.described.concentrated import ConcentratedRule, concentrated_look
 from holdfast.described.disjoint import are_disjoint
@@ -104,11 +96,9 @@ class DescribedQuestion:
 
     @property
     def reach(self) -> float:
-        """How far a mean of all rows may be from the truth at its level: as declared, or by
-        Hoeffding."""
-        if isinstance(self.rule, ConcentratedRule):
-            return self.rule.radius
-        return min(1.0, BoundedMean(self.rule.rows).radius(self.rule.log_p))
+        """How far a mean may be from the truth at its level: as declared, or by Hoeffding."""
+        known = self.rule.radius if isinstance(self.rule, ConcentratedRule) else None
+        return known or min(1.0, BoundedMean(self.rule.rows).radius(self.rule.log_p))
 
     @property
     def row(self) -> RowValue | None:
@@ -139,7 +129,8 @@ def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
         bits = ground.prior.of(question).best
     except NotDescribed:
         return None
-    look = _look(question, uses, ground)
+    columns = {column for use in uses for column in use.part.columns}
+    look = _look(question, uses, ground.about(columns))
     if look is None:
         return None
     return DescribedQuestion(question, look, bits, uses[0].turned)
@@ -180,9 +171,7 @@ def _declared(question: Any, part: Part, free: tuple[float, ...], ground: Ground
     """A mean of which a scale is declared; one with a declared variance goes to the ledger."""
     if not isinstance(question, ConcentratedMean):
         return None
-    rows, log_p = ground.rows, ground.log_level(part)
-    profile = question.concentration(rows, ground.sampling)
-    return concentrated_look(question, profile, rows, log_p, rounded=ground.rounded)
+    return concentrated_look(question, ground, ground.log_level(part))
 
 
 def _row_of(question: Any) -> RowValue:
@@ -207,7 +196,7 @@ def _mean_of(value: RowValue, part: Part, free: tuple[float, ...], ground: Groun
         case MDependent(m):
             group = None if where is None else (within_group(value, where), row_value(where))
             return m_dependent_look(value, group, m, gridded("m-dependent rows"))
-        case Clustered() | DependencyGraph() | MarkovChain() | Declared() as other if where is None:
+        case other if where is None:
             return profile_look(value, other.profile(n), gridded("concentration"))
     return None
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from holdfast import require
+from holdfast.data.computed import ScoreBounds, declared_bounds
 from holdfast.errors import InvalidArgument
 from holdfast.evals.submission import HowToRead, Submission, submission_of
 from holdfast.evals.verdict import Verdict
 from holdfast.question.bounds import Range
-from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import ValueKind
 from holdfast.question.parse import parse_row
 from holdfast.question.text import identifier, numeral, text_of
@@ -28,14 +28,17 @@ if TYPE_CHECKING:
 __all__ = ["EvalGate"]
 
 _LISTED = 8
-_Ranges = tuple[float, float] | Mapping[str, tuple[float, float]]
+_UNIT = Range(0.0, 1.0)
+_Scales = ScoreBounds | Mapping[str, ScoreBounds]
 
 
 class EvalGate:
     """Items that candidates are scored on, and a ledger that counts every look at them.
 
-    `score` is the range of a score, or that of each scorer by its name. `candidates` may be
-    compared at most; their number is declared, and sets what a comparison can show.
+    A score is right or wrong, 1 or 0, unless `score` is the range of graded ones, or what those of
+    each scorer are, by its name. `candidates` may be compared at most; their number is declared,
+    and sets what a comparison can show. Columns of the items that those who make candidates know,
+    such as a text, are `public`; where nothing of them is in the table, the key is.
     """
 
     def __init__(
@@ -43,7 +46,7 @@ class EvalGate:
         items: Any,
         *,
         key: str,
-        score: _Ranges = (0.0, 1.0),
+        score: _Scales = bool,
         ledger: str | Path,
         candidates: int = 100,
         confidence_level: float = 0.95,
@@ -64,7 +67,7 @@ class EvalGate:
         )
 
     @classmethod
-    def over(cls, holdout: Holdout, score: _Ranges = (0.0, 1.0)) -> Self:
+    def over(cls, holdout: Holdout, score: _Scales = bool) -> Self:
         """The gate of a holdout that is open already."""
         gate = cls.__new__(cls)
         gate._ranges, gate._unmatched, gate.holdout = _ranges(score), {}, holdout
@@ -102,7 +105,8 @@ class EvalGate:
         for scorer, range_ in self._ranges.items():
             reading = how if scorer is None else how | HowToRead(score=scorer)
             given = self._of_scorer(scores, scorer)
-            found[scorer] = submission_of(given, self.holdout.rows, self.key, range_, **reading)
+            bounds = _UNIT if range_ is None else range_
+            found[scorer] = submission_of(given, self.holdout.rows, self.key, bounds, **reading)
         for scorer, submitted in found.items():
             self._attach(name, scorer, submitted, digest)
 
@@ -133,7 +137,7 @@ class EvalGate:
                 "another one."
             )
         question, least = _claim(
-            one.name, other.name, self._ranges[scorer].low, margin, self._condition(where)
+            one.name, other.name, self._ranges[scorer], margin, self._condition(where)
         )
         said = why or f"{candidate} against {against}"
         answer = self.holdout.gate(question, at_least=least, differing=differing, why=said)
@@ -237,7 +241,7 @@ class EvalGate:
         self.holdout.attach(
             column,
             submitted.values,
-            bounds=self._ranges[scorer],
+            bounds=self._ranges[scorer] or bool,
             missing=submitted.missing,
             digest=f"name {column}" if known is None else known + _suffix(scorer),
         )
@@ -256,14 +260,16 @@ class EvalGate:
         return columns[wanted]
 
 
-def _ranges(score: _Ranges) -> Mapping[str | None, Range]:
-    """The range of every scorer by its name; of one without a name, by None."""
+def _ranges(score: _Scales) -> Mapping[str | None, Range | None]:
+    """The range of every scorer by its name, of one without a name by None; none of those that say
+    right or wrong."""
     if not isinstance(score, Mapping):
-        return {None: bounds_pair(score, "score")}
+        return {None: declared_bounds(score, "score")}
     if not score:
         raise InvalidArgument("score names no scorer; give the range of each, or one range.")
     return {
-        require.text("score", name): bounds_pair(range_, "score") for name, range_ in score.items()
+        require.text("score", name): declared_bounds(bounds, "score")
+        for name, bounds in score.items()
     }
 
 
@@ -272,7 +278,7 @@ def _suffix(scorer: str | None) -> str:
     return "" if scorer is None else f":{scorer}"
 
 
-def _named(ranges: Mapping[str | None, Range]) -> str:
+def _named(ranges: Mapping[str | None, Range | None]) -> str:
     return ", ".join("one scorer without a name" if each is None else repr(each) for each in ranges)
 
 
@@ -287,7 +293,9 @@ def _margin(min_gain: float, no_worse_than: float | None) -> float:
     return -require.positive("no_worse_than", no_worse_than)
 
 
-def _claim(one: str, other: str, low: float, margin: float, where: str | None) -> tuple[str, float]:
+def _claim(
+    one: str, other: str, range_: Range | None, margin: float, where: str | None
+) -> tuple[str, float]:
     """The question, and what its answer has to be above.
 
     The average gain of some items is above the margin if and only if, over all items, the average
@@ -296,5 +304,7 @@ def _claim(one: str, other: str, low: float, margin: float, where: str | None) -
     first, second = identifier(one), identifier(other)
     if where is None:
         return f"difference({first}, {second})", margin
-    gain = f"coalesce({first}, {numeral(low)}) - coalesce({second}, {numeral(low)})"
-    return f"avg(case when {where} then {gain} - ({numeral(margin)}) else 0 end)", 0.0
+    lowest = "false" if range_ is None else numeral(range_.low)
+    gain = f"coalesce({first}, {lowest}) - coalesce({second}, {lowest})"
+    beyond = f" - ({numeral(margin)})" if margin else ""
+    return f"avg(case when {where} then {gain}{beyond} else 0 end)", 0.0

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.wishes import is_described
+from holdfast.ledger.informed import informed
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish
-from holdfast.statistics.known import known_variance
 from holdfast.statistics.statistic import Statistic
 
 __all__ = ["offered", "require_claims"]
@@ -34,12 +33,8 @@ def offered(
         return mechanism, mechanism.offer(terms, account, wishes)
     for wish in wishes:
         require_written(wish.question)
-    informed = [
-        replace(wish, variance=known_variance(wish.question, transcript.by_question))
-        for wish in wishes
-    ]
     mechanism = _mechanism_for(transcript, wishes[0])
-    return mechanism, mechanism.offer(terms, account, informed)
+    return mechanism, mechanism.offer(terms, account, [informed(transcript, w) for w in wishes])
 
 
 def _mechanism_for(transcript: Transcript, wish: Wish) -> Mechanism:

@@ -21,7 +21,15 @@ from typing import Any
 from holdfast import require
 from holdfast.data.attached import ColumnValues, column_values, share_differing
 from holdfast.data.brought import Fields
-from holdfast.data.computed import Computed, computed_values, declared_digest, scores_in
+from holdfast.data.computed import (
+    Computed,
+    ScoreBounds,
+    computed_values,
+    declared_bounds,
+    declared_digest,
+    scores_in,
+    type_within,
+)
 from holdfast.data.sample import check_names
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.desk import Desk
@@ -31,7 +39,7 @@ from holdfast.ledger.chain import now
 from holdfast.question.bounds import Range
 from holdfast.question.columns import no_column
 from holdfast.question.declaring import bounds_pair
-from holdfast.question.expression import ColumnType, ValueKind
+from holdfast.question.expression import ValueKind
 from holdfast.question.functions import bind_function
 from holdfast.question.text import identifier
 
@@ -45,7 +53,7 @@ class Bringing:
     """How values are brought: where they are in a table or file, and what is declared of them."""
 
     fields: Fields
-    bounds: tuple[float, float] | None = None
+    bounds: ScoreBounds | None = None
     missing: str = "refuse"
     digest: str | None = None
 
@@ -77,8 +85,15 @@ def attach_column(desk: Desk, values: Any, how: Bringing, by: str | None) -> Att
     found = column_values(values, desk.protected.order, how.fields, missing=how.missing)
     if how.digest is None:
         return _attach_submitted(desk, name, found, how.bounds, by)
-    scores = scores_in(how.bounds, found)
-    new = _new_computed(name, how.digest, bounds_pair(how.bounds), by)
+    if how.bounds is None:
+        raise InvalidArgument(
+            "values come with a digest and without bounds; what was made with protected columns "
+            "must have declared ones: bounds=(0, 1), bounds=bool (--bounds 0 1)."
+        )
+    bounds = declared_bounds(how.bounds)
+    scores = scores_in(bounds, found)
+    # Whoever declares what made them says that it was one program, for all rows alike.
+    new = _new_computed(name, how.digest, bounds, by, keyless=True)
     return _attach_computed(desk, new, lambda: scores)
 
 
@@ -86,7 +101,7 @@ def _attach_submitted(
     desk: Desk,
     name: str,
     found: ColumnValues,
-    bounds: tuple[float, float] | None,
+    bounds: ScoreBounds | None,
     by: str | None,
 ) -> AttachedColumn:
     declared, digest = _declared(name, found, bounds), found.digest()
@@ -101,14 +116,17 @@ def _attach_function(desk: Desk, name: str, asked: Computed, by: str | None) -> 
     bind_function(function, desk.table.schema)
     rows = partial(desk.protected.needed, desk.transcript.attached.among(function.columns))
     rows()  # columns that it reads, and that are not there, are named before there is an entry
-    new = _new_computed(name, asked.digest, asked.bounds, by)
-    return _attach_computed(desk, new, lambda: computed_values(rows(), order, function))
+    key, attached = desk.transcript.terms.key, desk.transcript.attached
+    keyless = attached.keyless(key, function.columns)
+    new = _new_computed(name, asked.digest, asked.bounds, by, keyless=keyless)
+    return _attach_computed(desk, new, lambda: computed_values(rows(), order, function, asked.type))
 
 
 def _new_computed(
-    name: str, digest: str | None, bounds: Range | None, by: str | None
+    name: str, digest: str | None, bounds: Range | None, by: str | None, *, keyless: bool
 ) -> AttachedColumn:
-    return AttachedColumn(name, name, "computed", digest, ColumnType.FLOAT, bounds, now(), by)
+    type_ = type_within(bounds)
+    return AttachedColumn(name, name, "computed", digest, type_, bounds, now(), by, keyless)
 
 
 def _attach_computed(
@@ -202,7 +220,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _declared(name: str, values: ColumnValues, bounds: tuple[float, float] | None) -> Range | None:
+def _declared(name: str, values: ColumnValues, bounds: ScoreBounds | None) -> Range | None:
     if bounds is None:
         return None
     if values.type.kind is not ValueKind.NUMBER:
@@ -225,15 +243,27 @@ def _wanted(desk: Desk, new: AttachedColumn) -> AttachedColumn | None:
             f"the name {new.name!r} is taken: {taken!r} is {what}, and a name never means others; "
             f"choose another one for this {new.type} column."
         )
-    if first is not None and new.bounds is not None and new.bounds != first.bounds:
-        said = "none" if first.bounds is None else f"{tuple(first.bounds)}"
+    said = new.bounds is not None or new.is_computed
+    if first is not None and said and new.bounds != first.bounds:
         raise InvalidArgument(
-            f"bounds is {tuple(new.bounds)}, and the same column was attached as {first.name!r} "
-            f"with {said}; declare those, or give others in the question."
+            f"bounds is {_told(new)}, and the same column was attached as {first.name!r} with "
+            f"{_told(first)}; declare those, or give others in the question."
+        )
+    if first is not None and new.keyless is not first.keyless:
+        raise InvalidArgument(
+            f"{new.name!r} is the column {first.name!r} by its {first.known_by}, and one of the "
+            "two is made for the keys of rows; give what makes it another digest."
         )
     if same is not None:
         return None
     return new if first is None else replace(new, column=first.name, bounds=first.bounds)
+
+
+def _told(column: AttachedColumn) -> str:
+    """The declared bounds of a column, as they are written."""
+    if column.bounds is None:
+        return "bool" if column.is_computed else "none"
+    return f"{tuple(column.bounds)}"
 
 
 def _is_again(same: AttachedColumn | None, new: AttachedColumn) -> bool:

@@ -46,10 +46,16 @@ class Budget:
         """What is left for questions that concentrate as these do, where that is another number."""
         profiled = [each.profile for each in answers if each.profile]
         found = [each for each in profiled if "binomial" not in each]
-        if not found:
-            return self
-        profiles = dict.fromkeys(profile_in_units(each, self.terms) for each in found)
-        return replace(self, profiles=tuple(profiles), _counted={})
+        return self.for_more_of([profile_in_units(each, self.terms) for each in found])
+
+    def for_more_of(self, profiles: Iterable[Concentration]) -> Budget:
+        """What is left for questions of these concentrations, beside means of all rows."""
+        others = tuple(each for each in dict.fromkeys(profiles) if each != self.terms.concentration)
+        return replace(self, profiles=others, _counted={}) if others else self
+
+    def on(self, account: Account) -> Budget:
+        """What would be left on another account."""
+        return self if account == self.account else replace(self, account=account, _counted={})
 
     @property
     def asked(self) -> int:
@@ -87,8 +93,9 @@ class Budget:
         checker = self.checker
         if checker is None or self.account.closed is not None:
             return 0
-        count = partial(checker.surprises_left, self.terms, self.account)
-        return self._once("surprises", count)
+        like = partial(checker.surprises_left, self.terms, self.account)
+        profiles = (self.terms.concentration, *self.profiles)
+        return self._once("surprises", lambda: min(map(like, profiles)))
 
     @property
     def candidates_left(self) -> int | None:
@@ -290,8 +297,9 @@ class Cost:
     known yet, and `tolerance` is the same as a part of the range, or of the unit of what has none.
 
     A described question has `bits` and takes no budget; its half-width is the one that is sure.
-    What it costs are nats to those that come later without a description. `left` is how many of
-    those can be asked now, `left_after` how many if all guesses are confirmed, and at worst. With
+    What it costs are nats to those that come later without a description. `left` is how many such
+    questions can be asked now, like the one it is about, `left_after` how many if all guesses are
+    confirmed, and at worst. With
     `closes`, asks and checks end with it, for good. A gate costs `least` if nothing is shown, and
     one of the `candidates` that are left, in words.
     """

@@ -18,6 +18,7 @@ from holdfast.wording import percent, plural
 if TYPE_CHECKING:
     import altair
 
+    from holdfast.holdout.stability import Stability
     from holdfast.ledger.entries import Recorded
     from holdfast.ledger.transcript import Transcript
     from holdfast.mechanisms.mechanism import Status
@@ -31,6 +32,7 @@ __all__ = [
     "plan_chart",
     "require_file",
     "save",
+    "stability_chart",
 ]
 
 _FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
@@ -122,6 +124,32 @@ def plan_chart(plan: Plan) -> altair.LayerChart:
                 "dashed: published methods; long dashes: chosen together; "
                 "dotted: not valid when questions follow answers",
             ],
+        ),
+    )
+
+
+def stability_chart(stability: Stability) -> altair.Chart:
+    """eta of all answers together against their number, a line for each account."""
+    alt = drawing_library()
+    points = [
+        {"account": point.by, "questions": point.questions, "eta": point.eta}
+        for point in stability.growing()
+    ]
+    if not points:
+        raise InvalidArgument("no account has a finite eta here, so there is nothing to draw.")
+    lines = alt.Chart(alt.Data(values=points)).mark_line(point=True, strokeWidth=2)
+    return lines.encode(  # type: ignore[no-any-return]
+        x=alt.X("questions:Q", title="questions").scale(type="log"),
+        y=alt.Y("eta:Q", title="eta of all answers together").scale(type="log"),
+        color=alt.Color("account:N", title=None).legend(labelLimit=320),
+        tooltip=["account:N", "questions:Q", alt.Tooltip("eta:Q", format=".4g")],
+    ).properties(
+        width=560,
+        height=360,
+        title=alt.Title(
+            f"Stability of answers by {stability.mechanism}",
+            subtitle=f"tau = nu = {stability.level:g}; an account that has no finite eta there has "
+            "no point",
         ),
     )
 

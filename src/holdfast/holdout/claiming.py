@@ -112,7 +112,7 @@ def require_enough_differing(desk: Desk, question: Bound, guess: Guess) -> None:
         0,
         offer.log_p or 0.0,
         margin=margin,
-        alike=terms.alike,
+        alike=(offer.extra or {})["alike"],
         second_moment=share,
     ):
         return

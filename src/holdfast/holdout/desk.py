@@ -176,7 +176,7 @@ class Desk:
         return offered(self.transcript, wishes, account, self._require_written)
 
     def was_read(self, text: str) -> None:
-        """A text that was asked in the words of the ledger can be read again."""
+        """A text whose words were asked, one by one, can be read again."""
         self._written.add(text)
 
     def _require_written(self, statistic: Statistic) -> None:
@@ -221,11 +221,11 @@ class Desk:
                 self._write(*bodies)
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self, wanted: Mapping[str, Wish] = {}) -> Iterator[None]:
         """Nobody else writes meanwhile; what others wrote is read, and finished."""
         with self.store.exclusive(self._timeout):
             self.refresh()
-            self._finish_pending({})
+            self._finish_pending(wanted)
             yield
 
     def stored(self, wish: Wish) -> Recorded | None:

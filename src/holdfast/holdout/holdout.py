@@ -10,10 +10,12 @@ from holdfast.data.brought import Fields
 from holdfast.errors import HoldfastError, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
+from holdfast.holdout.boarding import Boarding
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.closing import retire
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.last_looks import LastLookCost, cost_of_last_look, last_look
+from holdfast.holdout.revealing import RevealCost, cost_of_revealing, revealed_answer
 from holdfast.holdout.searching import Declaring, Search, SearchCost, cost_of_search, opened_search
 from holdfast.holdout.together import Waiting, answered_together
 from holdfast.holdout.verbs import Verbs
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     import altair
 
     from holdfast.certificate.certificate import ReuseCertificate
+    from holdfast.data.computed import ScoreBounds
     from holdfast.holdout.stability import Stability
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import LedgerView
@@ -97,7 +100,7 @@ class Holdout(Verbs):
         *,
         key: str | None = None,
         value: str | None = None,
-        bounds: tuple[float, float] | None = None,
+        bounds: ScoreBounds | None = None,
         missing: str = "refuse",
         digest: str | None = None,
         by: str | None = None,
@@ -107,7 +110,8 @@ class Holdout(Verbs):
         `values` is a mapping, a Series, a table or a file with keys, or a list in the order of
         keys; `key` and `value` name the columns of a table. Made without protected columns, they
         are known by their content. What is made with them is known by what is declared: a
-        `holdfast.computed` function, or values with a `digest` of what made them, and bounds.
+        `holdfast.computed` function, or values with a `digest` of what made them, and bounds
+        (`bool`: they are true or false).
         """
         how = Bringing(Fields(name, key, value), bounds, missing, digest)
         return attach_column(self._desk, values, how, by)
@@ -126,6 +130,11 @@ class Holdout(Verbs):
     def differing(self, one: str, other: str) -> float:
         """The share of rows in which two submitted columns differ: public and free."""
         return differing(self._desk, one, other)
+
+    @property
+    def boarding(self) -> Boarding:
+        """What its ledger says of a leaderboard: see `holdfast.Leaderboard`."""
+        return Boarding(self._desk)
 
     def search(self, name: str, space: Any = None, **declared: Unpack[Declaring]) -> Search:
         """A search space: exact scores of its configurations, all true together.
@@ -158,6 +167,21 @@ class Holdout(Verbs):
         """What a last look would show, and end. Free; touches no data."""
         return cost_of_last_look(self._desk, questions)
 
+    def reveal(
+        self, question: Question, *, why: str | None = None, by: str | None = None
+    ) -> Answer:
+        """The exact value of one statistic, chosen from all that was answered.
+
+        Its interval is by the leakage theorem, or by near independence where answers were typically
+        stable and something was kept for it, whichever is narrower. Asks, checks, gates and
+        searches are ended by it, for good; described questions stay.
+        """
+        return revealed_answer(self._desk, question, why, by)
+
+    def reveal_cost(self, question: Question) -> RevealCost:
+        """What would be revealed, and ended. Free; touches no data."""
+        return cost_of_revealing(self._desk, question)
+
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""
         from holdfast.ledger.view import explanation
@@ -165,15 +189,18 @@ class Holdout(Verbs):
         with self._desk.reading() as transcript:
             return explanation(transcript)
 
-    def stability(self, level: float | None = None) -> Stability:
+    def stability(
+        self, level: float | None = None, *, expected_error: float | None = None
+    ) -> Stability:
         """How much all answers together depend on the sample: (eta, tau, nu), and what follows.
 
-        `level` is what tau and nu may be (default: a quarter of the failure probability).
+        `level` is what tau and nu may be (default: a quarter of the failure probability). With an
+        `expected_error` it says how much noise in each answer would promise that much (L15).
         """
         from holdfast.holdout.stability import stability_of
 
         with self._desk.reading() as transcript:
-            return stability_of(transcript, level)
+            return stability_of(transcript, level, expected_error)
 
     def rehearse(self, *, trials: int = 10, seed: int = 2026, n_jobs: int = 1) -> Rehearsal:
         """Attack synthetic rows under this holdout's terms. Touches no row of it; costs nothing."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import require
-from holdfast.data.database import is_database_url
 from holdfast.data.design import design_of
+from holdfast.data.files import is_path
 from holdfast.data.keys import key_order
 from holdfast.data.learning import learnt_values
 from holdfast.data.sample import Sample
@@ -193,7 +193,7 @@ def _by_path(how: dict[str, Any], timeout: float) -> dict[str, Any] | None:
     if not all(isinstance(given, str | Path) for given in kept.values()):
         return None
     files = {"data", "secret", "train"} & kept.keys()
-    whole = {what: os.path.abspath(kept[what]) for what in files if not is_database_url(kept[what])}
+    whole = {what: os.path.abspath(kept[what]) for what in files if is_path(kept[what])}
     return {**kept, **whole, "timeout": timeout}
 
 
@@ -202,7 +202,7 @@ def _home(
 ) -> LedgerHome:
     if ledger is not None:
         return home_of(ledger, secret)
-    if name is None and isinstance(data, str | Path) and not is_database_url(data):
+    if name is None and is_path(data):
         name = Path(data).stem.strip("*") or None
     if name is None:
         raise InvalidArgument("open needs a name= or a ledger=: where its record is kept.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from holdfast.described.wording import sure_half_width
 from holdfast.errors import BudgetExhausted, Refused, Shortfall
-from holdfast.holdout.budget import Cost
+from holdfast.holdout.budget import Budget, Cost
 from holdfast.holdout.claiming import ClaimGrounds, claim_grounds, claimed, plays_of
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
@@ -18,6 +18,7 @@ from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish
+from holdfast.mechanisms.profile import profile_per_unit
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
@@ -111,13 +112,14 @@ def _stand_in(statistic: Statistic, claim: tuple[float, float] | None) -> Estima
 class _Price:
     """Nats if all guesses are confirmed, nats at worst, and how many questions are new.
 
-    `left_after` is how many can then be asked, in both cases. `tolerance` is the half-width of the
-    last new one, as a part of its range.
+    `left` is how many more like them can be asked now, `left_after` how many then, in both cases.
+    `tolerance` is the half-width of the last new one, as a part of its range.
     """
 
     least: float
     most: float
     questions: int
+    left: int
     left_after: tuple[int, int]
     tolerance: float
 
@@ -190,7 +192,7 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
         price.questions,
         None if part is None else part / unit,
         max(bits) if len(bits) == len(members) else None,
-        _left(desk, desk.transcript.committed),
+        price.left,
         price.left_after,
         candidates=desk.budget().more_candidates if guess.gated else None,
         unbounded=first is not None and first.unbounded,
@@ -206,9 +208,12 @@ def _sure_part(desk: Desk, question: Bound, price: _Price, tolerance: float | No
     return price.tolerance or desk.half_width(tolerance, question)
 
 
-def _left(desk: Desk, account: Account) -> int:
-    """How many questions can be asked at the declared half-width, on an account."""
-    return desk.transcript.mechanism.questions_left(desk.transcript.terms, account)
+def _left_for(desk: Desk, questions: Sequence[Bound], batches: Sequence[Sequence[Wish]]) -> Budget:
+    """What is left for more like these questions, or like the parts that are asked for them."""
+    terms, singles = desk.transcript.terms, [each for each in questions if is_single(each)]
+    parts = [wish.question for wishes in batches for wish in wishes]
+    asked = [each for each in (*singles, *parts) if not is_described(each)]
+    return desk.budget().for_more_of([profile_per_unit(each, terms) for each in asked])
 
 
 def _price_of(
@@ -224,9 +229,14 @@ def _price_of(
     before = desk.transcript.committed
     least, after, part = _least(desk, confirmed)
     most, worst = _at_worst(desk, surprised, Worst(before, before))
-    left = min(_left(desk, worst.least_surprised), _left(desk, worst.most_surprised))
-    in_all = left if math.isfinite(most) else 0
-    return _Price(least, most, sum(map(len, surprised)), (_left(desk, after), in_all), part)
+    budget = _left_for(desk, questions, surprised)
+    left, confirmed_left, *surprised_left = (
+        budget.on(account).questions_left
+        for account in (before, after, worst.least_surprised, worst.most_surprised)
+    )
+    in_all = min(surprised_left) if math.isfinite(most) else 0
+    new = sum(map(len, surprised))
+    return _Price(least, most, new, left, (confirmed_left, in_all), part)
 
 
 def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Account, float]:

@@ -7,6 +7,7 @@ from functools import partial
 from holdfast.errors import InvalidQuestion
 from holdfast.holdout.describing import described_question
 from holdfast.holdout.desk import Desk
+from holdfast.question.calls import reads_alike
 from holdfast.statistics.bind import Question, bind, read_question
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import GroupsOf, Labelled, labelled
@@ -48,7 +49,7 @@ def _bound(
     found = _one_bound(
         desk, call, question if isinstance(question, str) else None, describe=describe
     )
-    if found.text == question:
+    if isinstance(question, str) and reads_alike(question, found.text):
         desk.was_read(found.text)
     return found
 

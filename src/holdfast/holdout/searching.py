@@ -377,7 +377,7 @@ class Search:
             return
         desk.transcript.account.require_open()
         if isinstance(values, Computed):
-            type_, bounds = ColumnType.FLOAT, values.bounds
+            type_, bounds = values.type, values.bounds
         else:
             found = column_values(values, desk.protected.order, fields, missing=missing)
             type_, bounds = found.type, None

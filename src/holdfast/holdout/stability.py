@@ -1,29 +1,37 @@
 """The certificate of stability: how much an interaction as a whole depends on its sample.
 
-Three accounts of the same answers, each at the same level for tau and nu: the papers' adaptive
-composition (repaired), the sharp one, and the leakage theorem, which bounds one direction only (the
-answers are at most K times as likely as had they not seen the sample); that is the direction from
-which generalisation follows.
+Several accounts of the same answers, each at the same level for tau and nu: the papers' adaptive
+composition (repaired), the sharp one, answers of one batch taken together before the batches are
+composed (Lemma 3.2), and the leakage theorem, which bounds one direction only (the answers are at
+most K times as likely as had they not seen the sample); that is the direction from which
+generalisation follows. Beside them what replacing one row does (`neighbours`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.holdout.neighbours import Neighbours, NoiseNeeded, neighbours_of, noise_needed
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Mechanism
-from holdfast.mechanisms.stable_steps import steps_of
+from holdfast.mechanisms.stable_steps import StableSteps, steps_of
 from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.thresholdout import Thresholdout
 from holdfast.mechanisms.transfer import Transfer
-from holdfast.theory.base.safeside import round_up
+from holdfast.theory.base.safeside import log_add, round_up
+from holdfast.theory.notions.stability import GDP
+from holdfast.theory.transfer.private_release import gdp_at_delta
 from holdfast.theory.typical.certificate import (
+    Candidate,
     gaussian_candidates,
     least_gaussian_composition,
     least_printed_composition,
@@ -33,7 +41,10 @@ from holdfast.theory.typical.composition import Composed, log_geometric_sum
 from holdfast.theory.typical.generalisation import generalisation
 from holdfast.theory.typical.notion import TypicalStability
 
-__all__ = ["Certificate", "Stability", "least_leakage", "stability_of"]
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["Certificate", "Growth", "Stability", "least_leakage", "one_batch", "stability_of"]
 
 # -ln nu of the shares of untypical samples that are tried.
 _DEPTHS = tuple(2.0 * 1.15**step for step in range(75))
@@ -84,6 +95,14 @@ class Certificate:
         return f"{self.by}: oracle {_triple(self.oracle)}, {pair}; {follows}"
 
 
+class Growth(NamedTuple):
+    """What so many questions are together, by one account."""
+
+    by: str
+    questions: int
+    eta: float
+
+
 @dataclass(frozen=True, slots=True)
 class Stability:
     """(eta, tau, nu) of the whole interaction so far, by each account."""
@@ -94,9 +113,26 @@ class Stability:
     level: float
     step: TypicalStability | None
     certificates: tuple[Certificate, ...]
+    neighbours: Neighbours
+    noise: NoiseNeeded | None
+    growing: Callable[[], Iterator[Growth]] = field(repr=False, compare=False)
 
     def __getitem__(self, by: str) -> Certificate:
-        return {each.by: each for each in self.certificates}[by]
+        found = {each.by: each for each in self.certificates}
+        if by not in found:
+            raise KeyError(f"no account {by!r}; there are {', '.join(map(repr, found))}")
+        return found[by]
+
+    def chart(self, path: str | None = None) -> altair.Chart:
+        """eta against questions, a line for each account; saved if a path is given."""
+        from holdfast.holdout.charts import require_file, save, stability_chart
+
+        if path is not None:
+            require_file(path)
+        picture = stability_chart(self)
+        if path is not None:
+            save(picture, path)
+        return picture
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -106,6 +142,8 @@ class Stability:
             "level": self.level,
             "step": _plain(self.step),
             "certificates": [each.to_dict() for each in self.certificates],
+            "neighbours": self.neighbours.to_dict(),
+            "noise": None if self.noise is None else self.noise.to_dict(),
         }
 
     def __str__(self) -> str:
@@ -118,7 +156,9 @@ class Stability:
             if self.step is None
             else (f"  one answer: {_triple(self.step)} in {self.step.form} form, as declared",)
         )
-        return "\n".join((head, *step, *(f"  {each}" for each in self.certificates)))
+        needed = () if self.noise is None else (f"  {self.noise}",)
+        accounts = (f"  {each}" for each in (*self.certificates, self.neighbours))
+        return "\n".join((head, *step, *accounts, *needed))
 
     __repr__ = __str__
 
@@ -144,11 +184,14 @@ def _is_vacuous(stability: TypicalStability) -> bool:
     return stability.tau >= 1.0 or stability.nu >= 1.0
 
 
-def stability_of(transcript: Transcript, level: float | None = None) -> Stability:
+def stability_of(
+    transcript: Transcript, level: float | None = None, expected_error: float | None = None
+) -> Stability:
     """The certificate of what a transcript says has been answered.
 
     `level` is what tau and nu may be, and the probability that is left to a statement about a
-    statistic chosen afterwards (default: a quarter of the failure probability).
+    statistic chosen afterwards (default: a quarter of the failure probability). With
+    `expected_error` it says how much noise that would take in each answer, by L15.
     """
     terms, account, mechanism = transcript.terms, transcript.account, transcript.mechanism
     if account.closed is not None:
@@ -160,15 +203,15 @@ def stability_of(transcript: Transcript, level: float | None = None) -> Stabilit
         level = (1 - terms.confidence_level) / 4
     level = require.probability("level", level)
     name = mechanism.name.partition("/")[0]
-    charged = all(answer.charge > 0.0 for answer in transcript.answers)
-    if not _has_unbounded_noise(mechanism):
-        why = (
-            f"an answer by {name} can be impossible on one typical sample and likely on another, "
-            "so that no eta is finite"
-        )
-        found = _of_account(why, account, charged)
+    noisy = _noisy_of(terms, account, mechanism)
+    if isinstance(noisy, str):
+        charged = all(answer.charge > 0.0 for answer in transcript.answers)
+        found = _of_account(noisy, terms, account, charged)
+        growing = partial(iter, _leaked(transcript))
     else:
-        found = _of_noise(terms, account, mechanism, level)
+        found = noisy.certificates(noisy.steps.count, math.log(level), batches=True)
+        most = max(terms.questions or 0, 2 * noisy.steps.count)
+        growing = partial(noisy.growth, most, math.log(level))
     declared = mechanism.calibration if isinstance(mechanism, Leakage) else None
     return Stability(
         name,
@@ -177,41 +220,119 @@ def stability_of(transcript: Transcript, level: float | None = None) -> Stabilit
         level,
         None if declared is None else declared.stability,
         tuple(_with_consequence(terms, each, level) for each in found),
+        neighbours_of(transcript, level),
+        None if expected_error is None else _noise_for(terms, account, expected_error, level),
+        growing,
     )
 
 
-def _has_unbounded_noise(mechanism: Mechanism) -> TypeGuard[Leakage | Transfer]:
-    """Whether no answer is impossible on any sample: Laplace or Gaussian noise."""
-    noisy = mechanism if isinstance(mechanism, Leakage | Transfer) else None
-    return noisy is not None and noisy.law.reach(1) is None
-
-
-def _of_noise(
-    terms: Terms, account: Account, mechanism: Leakage | Transfer, level: float
-) -> list[Certificate]:
-    """Of answers with unbounded noise, which are typically stable steps."""
-    steps, log_level = steps_of(account), math.log(level)
-    if account.checks:
-        why = "checks were made: whether a guess is confirmed is told without noise"
-        return _of_account(why, account)
-    if steps.count == 0:
-        return _of_account("nothing has been answered", account)
-    k, curve = steps.count, [(steps.ratio(terms, -depth), -depth) for depth in _DEPTHS]
-    if mechanism.law is LAPLACE:
-        candidates = [(ratio, -math.inf, log_nu) for ratio, log_nu in curve]
-        sharp = least_sharp_composition(k, candidates, log_level)
-        peak = 1.0
-    else:
-        candidates = gaussian_candidates(curve)
-        sharp = least_gaussian_composition(k, curve, log_level)
-        peak = math.sqrt(2 / math.pi)
-    printed = least_printed_composition(k, candidates, log_level)
-    leaked = least_leakage(k, [(ratio * peak, log_nu) for ratio, log_nu in curve], log_level)
+def _leaked(transcript: Transcript) -> list[Growth]:
+    """The leakage account after each answer that it is charged for."""
+    charged = [answer for answer in transcript.answers if answer.charge > 0.0]
     return [
-        _certificate("printed composition", printed),
-        _certificate("sharp composition", sharp),
-        _certificate("leakage", leaked, one_sided=True),
+        Growth("leakage", number, answer.leaked + answer.charge)
+        for number, answer in enumerate(charged, start=1)
     ]
+
+
+def _noise_for(terms: Terms, account: Account, expected_error: float, level: float) -> NoiseNeeded:
+    if not terms.independent:
+        raise InvalidArgument(
+            f"expected_error is about independent rows (L15), not {terms.sampling}; leave it out."
+        )
+    return noise_needed(terms.rows, terms.questions or max(1, account.asked), expected_error, level)
+
+
+def _noisy_of(terms: Terms, account: Account, mechanism: Mechanism) -> _Noisy | str:
+    """The answers as typically stable steps, or why they are none."""
+    name = mechanism.name.partition("/")[0]
+    law = mechanism.law if isinstance(mechanism, Leakage | Transfer) else None
+    if isinstance(mechanism, Thresholdout):
+        return "nothing is proved here of answers that are given where a noisy threshold is passed"
+    if law is None or law.reach(1) is not None:
+        return (
+            f"an answer by {name} can be impossible on one typical sample and likely on another, "
+            "so that no eta is finite"
+        )
+    told = {"checks": account.checks, "gates": account.gates, "scores": account.described}
+    if any(told.values()) or account.claims:
+        what = " and ".join(each for each, many in told.items() if many) or "claims"
+        return f"{what} were made: what becomes of a claim or a score is told without noise"
+    steps = steps_of(account)
+    if steps.count == 0:
+        return "nothing has been answered"
+    curve = [(steps.ratio(terms, -depth), -depth) for depth in _DEPTHS]
+    return _Noisy(steps, law is LAPLACE, curve)
+
+
+@dataclass(frozen=True, slots=True)
+class _Noisy:
+    """Answers with unbounded noise: (ratio or distance, ln nu) that hold for each of them."""
+
+    steps: StableSteps
+    laplace: bool
+    curve: list[tuple[float, float]]
+
+    def certificates(self, k: int, log_level: float, *, batches: bool = False) -> list[Certificate]:
+        peak = 1.0 if self.laplace else math.sqrt(2 / math.pi)
+        leaked = least_leakage(k, [(x * peak, log_nu) for x, log_nu in self.curve], log_level)
+        found = [
+            _certificate(
+                "printed composition", least_printed_composition(k, self._candidates, log_level)
+            ),
+            _certificate("sharp composition", self._sharp(k, self.curve, log_level)),
+        ]
+        if batches and self.steps.batches < k:
+            found.append(_certificate("batches", self._batched(log_level)))
+        return [*found, _certificate("leakage", leaked, one_sided=True)]
+
+    def growth(self, most: int, log_level: float) -> Iterator[Growth]:
+        """Of answers like these, one to `most` of them; some depths are enough for a picture."""
+        coarse = replace(self, curve=self.curve[::5])
+        for k in sorted({max(1, round(most ** (step / 7))) for step in range(8)}):
+            for found in coarse.certificates(k, log_level):
+                if found.oracle is not None:
+                    yield Growth(found.by, k, found.oracle.eta)
+
+    @property
+    def _candidates(self) -> list[Candidate]:
+        if self.laplace:
+            return [(ratio, -math.inf, log_nu) for ratio, log_nu in self.curve]
+        return gaussian_candidates(self.curve)
+
+    def _sharp(self, k: int, curve: list[tuple[float, float]], log_level: float) -> Composed | None:
+        if not self.laplace:
+            return least_gaussian_composition(k, curve, log_level)
+        return least_sharp_composition(
+            k, [(ratio, -math.inf, log_nu) for ratio, log_nu in curve], log_level
+        )
+
+    def _batched(self, log_level: float) -> Composed | None:
+        """Each batch as one step by Lemma 3.2, of the largest; then the sharp composition."""
+        many = self.steps.largest
+        # What m answers reveal together: m times the ratio, or the root of m times the distance.
+        grown = many if self.laplace else math.sqrt(many)
+        curve = [
+            (round_up(x * grown), log_nu + math.log(many))
+            for x, log_nu in self.curve
+            if log_nu + math.log(many) <= 0.0
+        ]
+        if self.steps.batches == 1:
+            return one_batch(curve, self.laplace, log_level)
+        return self._sharp(self.steps.batches, curve, log_level)
+
+
+def one_batch(curve: list[tuple[float, float]], laplace: bool, log_level: float) -> Composed | None:
+    """All answers were chosen together: no adaptive composition, and nothing is lost to one."""
+    fitting = [(x, log_nu) for x, log_nu in curve if log_nu <= log_level]
+    if laplace:
+        found = [Composed(x, -math.inf, log_nu) for x, log_nu in fitting]
+    else:
+        found = [
+            Composed(gdp_at_delta(GDP(mu), log_level).epsilon, log_level, log_nu)
+            for mu, log_nu in fitting
+        ]
+    return min(found, key=lambda each: each.eta, default=None)
 
 
 def least_leakage(k: int, curve: list[tuple[float, float]], log_level: float) -> Composed | None:
@@ -231,14 +352,22 @@ def _certificate(by: str, found: Composed | None, *, one_sided: bool = False) ->
     return Certificate(by, found.stability(), one_sided)
 
 
-def _of_account(why: str, account: Account, charged: bool = True) -> list[Certificate]:
-    """Of answers that are not typically stable: the leakage account, if all are charged there."""
+def _of_account(
+    why: str, terms: Terms, account: Account, charged: bool = True
+) -> list[Certificate]:
+    """Of answers that are not typically stable: the leakage account, if all are charged there.
+
+    Described answers are charged on the event that all described intervals are true: what those
+    have of the failure probability is given up too.
+    """
     kinds = [Certificate(by, why=why) for by in ("printed composition", "sharp composition")]
     if not charged:
         reason = "not every answer is charged on the leakage account"
         return [*kinds, Certificate("leakage", why=reason)]
-    spent = min(0.0, account.leakage.log_beta_spent)
-    found = TypicalStability.from_logs(account.nats, -math.inf, spent)
+    spent = account.leakage.log_beta_spent
+    if account.described and terms.describes:
+        spent = log_add(spent, terms.log_beta_described)
+    found = TypicalStability.from_logs(account.nats, -math.inf, min(0.0, spent))
     return [*kinds, Certificate("leakage", found, one_sided=True)]
 
 

@@ -1,17 +1,19 @@
 """Columns that were attached after the ledger was opened: what its entries say of them.
 
 `attach/1` names a column. `values/1` says that the values of a computed one are kept, by a mark
-that needs the ledger's secret. `promote/1` names the column that others are compared with.
+that needs the ledger's secret. `promote/1` names the column that others are compared with. What a
+leaderboard says of the columns that were submitted to it is kept with them (`ledger.boards`).
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias, get_args
 
+from holdfast.ledger.boards import BOARDING, BoardRecord
 from holdfast.ledger.chain import canonical
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
@@ -21,7 +23,7 @@ from holdfast.question.expression import ColumnType
 __all__ = ["ATTACHING", "AttachedColumn", "Attachments", "Origin", "Promotion", "ValuesKept"]
 
 _ATTACH, _VALUES, _PROMOTE = "attach/1", "values/1", "promote/1"
-ATTACHING = frozenset({_ATTACH, _VALUES, _PROMOTE})  # the entries that are folded here
+ATTACHING = BOARDING | {_ATTACH, _VALUES, _PROMOTE}  # the entries that are folded here
 
 Origin: TypeAlias = Literal["submitted", "computed"]
 
@@ -51,6 +53,8 @@ class AttachedColumn:
     *Submitted* values were made without protected columns, and their `digest`, of keys, values and
     type, is who they are. *Computed* ones were made with them: who they are is the digest that was
     declared, or else the name, and never the values; those are there once they are `kept`.
+    `keyless` tells that one program made them for all rows alike, each from its row and whatever
+    its key; submitted ones were chosen for their keys.
     """
 
     name: str
@@ -61,6 +65,7 @@ class AttachedColumn:
     bounds: Range | None
     at: str
     by: str | None
+    keyless: bool = False
     kept: ValuesKept | None = None
 
     @property
@@ -92,8 +97,8 @@ class AttachedColumn:
 
     def is_same(self, other: AttachedColumn) -> bool:
         """Whether it is the same column, whoever attached it and under whatever name."""
-        facts = (self.identity, self.type, self.bounds)
-        return facts == (other.identity, other.type, other.bounds)
+        facts = (self.identity, self.type, self.bounds, self.keyless)
+        return facts == (other.identity, other.type, other.bounds, other.keyless)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -114,6 +119,8 @@ class AttachedColumn:
             raise ValueError(f"columns that are {plain['origin']!r}")
         if not plain["digest"] and (plain["origin"], plain["digest"]) != ("computed", None):
             raise ValueError("a column without a digest")
+        if plain["keyless"] and plain["origin"] == "submitted":
+            raise ValueError("values that were chosen for their keys, and are not")
         bounds = None if body["bounds"] is None else bounds_pair(body["bounds"])
         return cls(**{**plain, "type": ColumnType(body["type"]), "bounds": bounds})
 
@@ -154,10 +161,14 @@ class Promotion:
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """All that were attached so far, by name and in order, and which were promoted."""
+    """All that were attached so far, by name and in order, and which were promoted.
+
+    `board` is what is said of them as submissions to a leaderboard.
+    """
 
     columns: Mapping[str, AttachedColumn] = field(default_factory=dict)
     promotions: tuple[Promotion, ...] = ()
+    board: BoardRecord = field(default_factory=BoardRecord)
     # There may be thousands: by their names without capitals, and the first ones by who they are.
     _names: Mapping[str, str] = field(default_factory=dict)
     _firsts: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -185,6 +196,7 @@ class Attachments:
             *(column.body() for column in self),
             *(each.kept.body(each.name) for each in named if each.kept is not None),
             *(promotion.body() for promotion in self.promotions),
+            *self.board.bodies(),
         ]
 
     def after(self, body: Mapping[str, Any], table: Iterable[str]) -> Attachments:
@@ -194,6 +206,8 @@ class Attachments:
         if body["kind"] == _VALUES:
             kept = ValuesKept(body["salt"], body["mark"], body["at"])
             return self._valued(body["column"], kept)
+        if body["kind"] in BOARDING:
+            return replace(self, board=self.board.after(body))
         return self._promoted(Promotion(*(body[name] for name in Promotion.__slots__)), table)
 
     def _attached(self, column: AttachedColumn, table: Iterable[str]) -> Attachments:
@@ -250,6 +264,13 @@ class Attachments:
     def among(self, columns: Iterable[str]) -> list[AttachedColumn]:
         """Those of the columns that were attached."""
         return [self.columns[name] for name in sorted(set(columns)) if name in self.columns]
+
+    def keyless(self, key: str | None, columns: Collection[str]) -> bool:
+        """Whether none of the columns has values that were made for single keys, nor is the key.
+
+        This is what decides, for every question and verb, whether rows that are alike stay so.
+        """
+        return key not in columns and all(each.keyless for each in self.among(columns))
 
     def nonce_of(self, columns: Iterable[str]) -> str | None:
         """What the noise of a question about these columns must depend on, beside its text.

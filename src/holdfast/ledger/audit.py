@@ -31,6 +31,8 @@ from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import Asked, Opening, Recorded, Request
 from holdfast.ledger.filing import FiledPlace, Kept, place_of
 from holdfast.ledger.identity import has_shape, keyed_print
+from holdfast.ledger.informed import informed
+from holdfast.ledger.limits import limits_of
 from holdfast.ledger.past import checkpoint_of
 from holdfast.ledger.reader import Reader, look
 from holdfast.ledger.recording import Pending, reading_entry
@@ -39,8 +41,10 @@ from holdfast.ledger.retraced import Audited, Finding, Retraced
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.wholes import rebuilt, whole
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.described import ground_of
+from holdfast.mechanisms.described import DESCRIBED, ground_of
 from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.reveal import REVEAL
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.known import known_variance
@@ -181,9 +185,7 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
 
 def _is_in_range(request: Request, question: Bound) -> bool:
     """Whether a request says the range of its question."""
-    open_ended = is_single(question) and question.unbounded
-    stated = (request.low, request.high, request.unbounded)
-    return stated == (question.low, question.high, open_ended)
+    return (request.low, request.high, request.unbounded) == limits_of(question)
 
 
 def _look(transcript: Transcript, number: int) -> Recorded:
@@ -248,8 +250,7 @@ def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) 
     if not all(each.ready for each in transcript.attached.among(columns_read(statistic))):
         return "it is about a column that had no values"
     own = asked.is_part or _is_in_range(asked.request, statistic)
-    stated = (asked.low, asked.high, asked.unbounded)
-    if not own or stated != (statistic.low, statistic.high, statistic.unbounded):
+    if not own or (asked.low, asked.high, asked.unbounded) != limits_of(statistic):
         return "its range is not that of its question"
     if offer.variance is not None:
         known = known_variance(statistic, transcript.by_question)
@@ -279,26 +280,27 @@ def _offer_fault(
 def _made_again(
     transcript: Transcript, pending: Pending, statistics: list[Statistic]
 ) -> list[Offer]:
+    terms, account = transcript.terms, transcript.account
     wishes = [
-        Wish(
-            statistic,
-            transcript.terms.half_width if asked.offer.tolerance is None else asked.offer.tolerance,
-            asked.offer.claim,
-            asked.offer.guess,
-            known_variance(statistic, transcript.by_question),
-            moment=None if asked.offer.prior is None else (asked.offer.extra or {}).get("moment"),
-        )
+        informed(transcript, _wish_of(asked.offer, statistic, terms))
         for asked, statistic in zip(pending.asked, statistics, strict=True)
     ]
-    terms, account = transcript.terms, transcript.account
     late = transcript.dictionaries.of(pending.mechanism.name)
-    if pending.mechanism is not transcript.describing and (late is None or not late.is_last):
+    ended = pending.mechanism.name not in (DESCRIBED.name, REVEAL)
+    if ended and (late is None or not late.is_last):
         account.require_open()
     try:
         return pending.mechanism.offer(terms, account, wishes)
     except Refused:  # another machine's logarithms may have made the half-width a little smaller
         wider = [replace(wish, tolerance=wish.tolerance * (1 + CLOSE)) for wish in wishes]
         return pending.mechanism.offer(terms, account, wider)
+
+
+def _wish_of(offer: Offer, statistic: Statistic, terms: Terms) -> Wish:
+    """What an offer says that the analyst wanted."""
+    tolerance = terms.half_width if offer.tolerance is None else offer.tolerance
+    moment = None if offer.prior is None else (offer.extra or {}).get("moment")
+    return Wish(statistic, tolerance, offer.claim, offer.guess, moment=moment)
 
 
 def difference_of(offer: Offer, again: Offer) -> str | None:

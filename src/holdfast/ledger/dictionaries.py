@@ -206,12 +206,8 @@ def late_question(
     try:
         declared = frozenset(parts_of(own.read(each))[0].part for each in dictionary.questions)
         bound = own.read(question)
-        ground = _ground(dictionary, opening, LatePrior(own, dictionary.size, declared))
-        found = described(bound, ground)
-        keyed = opening.terms.key is not None
-        if keyed and found is not None and attached.keys() & columns_read(found):
-            # Values that were made for these keys: given them, rows are not alike.
-            found = described(bound, replace(ground, for_these_items=True))
+        lengths = LatePrior(own, dictionary.size, declared)
+        found = described(bound, _ground(dictionary, opening, lengths, attached))
     except InvalidQuestion as error:
         raise InvalidQuestion(f"In {dictionary.name!r}, {error}") from None
     if found is None:
@@ -264,9 +260,14 @@ def _schema(
     )
 
 
-def _ground(dictionary: Dictionary, opening: Opening, lengths: LatePrior) -> Ground:
+def _ground(
+    dictionary: Dictionary,
+    opening: Opening,
+    lengths: LatePrior,
+    attached: Mapping[str, AttachedColumn],
+) -> Ground:
     """What rules of a dictionary rest on: its own level."""
-    terms = opening.terms
+    terms, columns, every = opening.terms, lengths.own.schema.types, Attachments(attached)
     return Ground(
         terms.rows,
         terms.sampling,
@@ -275,4 +276,5 @@ def _ground(dictionary: Dictionary, opening: Opening, lengths: LatePrior) -> Gro
         opening.table.design,
         rounded=terms.described == "rounded" and not dictionary.is_last,
         for_these_items=bool(terms.public),
+        made_for_keys=frozenset(name for name in columns if not every.keyless(terms.key, [name])),
     )

@@ -11,10 +11,13 @@
 * ``retire/1``: nothing new is answered any more; it may name what is to be asked instead.
 * ``attach/1``, ``values/1``, ``promote/1``: columns that arrived later (`ledger.attachments`);
   their values are in files beside the ledger (`ledger.columns`).
+* ``board/1``, ``turned_away/1``: a leaderboard over them (`ledger.boards`).
 * ``search/1``: a search space: its name, how many configurations it has, the questions declared of
   each, and with what part of the failure probability it was opened, after how many nats.
 * ``final/1``: a last look: the same for its questions, with all that was left. Asks and checks are
   ended by it, and it is written in one commit with the reservation of its batch.
+* ``reveal/1``: the exact value of one statistic is shown, by an offer of its own. Asks and checks
+  are ended by it, and it is written in one commit with the reservation.
 * ``abandon/1``: the batch can never be finished (a Python function is gone, an engine cannot
   evaluate it); it keeps its charges.
 

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import math
 
+from holdfast.statistics.derived import is_single
+from holdfast.statistics.entry import Bound
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["ROUNDED_ENDS", "interval_between", "lies_in", "open_ended", "plain_interval"]
+__all__ = [
+    "ROUNDED_ENDS",
+    "interval_between",
+    "lies_in",
+    "limits_of",
+    "open_ended",
+    "plain_interval",
+]
 
 ROUNDED_ENDS = 2.0**-48  # of a range: what a few roundings come to
 
@@ -22,6 +31,11 @@ def lies_in(interval: Interval, claim: tuple[float, float], limits: Interval) ->
     rounded = ROUNDED_ENDS + (4 * math.ulp(largest) / width if width else 0.0)
     above = low <= 0.0 or interval.low >= low - rounded
     return above and (high >= 1.0 or interval.high <= high + rounded)
+
+
+def limits_of(question: Bound) -> tuple[float, float, bool]:
+    """Its least and greatest value, and whether these are only the ends of a grid."""
+    return question.low, question.high, is_single(question) and question.unbounded
 
 
 def open_ended(interval: Interval, low: float, high: float) -> Interval:

@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 _Said = TypeVar("_Said")
+_FRACTIONS = (0.0, 1.0)  # the range of a question whose unit is the fraction itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +106,24 @@ def recorded(
 
 def in_unit(fraction: float, low: float, high: float) -> float:
     """A fraction of the range [low, high] in the question's own unit, correctly rounded."""
-    return float(_exactly(fraction, low, high))
+    part = _in_range(fraction)
+    return part if (low, high) == _FRACTIONS else float(_exactly(part, low, high))
 
 
-def _exactly(fraction: float, low: float, high: float) -> Fraction:
-    part = Fraction(min(1.0, max(0.0, fraction)))
-    return Fraction(low) + (Fraction(high) - Fraction(low)) * part
+def _in_range(fraction: float) -> float:
+    return min(1.0, max(0.0, fraction))
+
+
+def _exactly(part: float, low: float, high: float) -> Fraction:
+    return Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(part)
 
 
 def in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
     """The interval in the question's own unit, rounded outwards but not beyond the range."""
-    return Interval(
-        float_below(_exactly(interval.low, low, high)),
-        float_above(_exactly(interval.high, low, high)),
-    )
+    first, last = map(_in_range, interval)
+    if (low, high) == _FRACTIONS:
+        return Interval(first, last)
+    return Interval(float_below(_exactly(first, low, high)), float_above(_exactly(last, low, high)))
 
 
 def releases_of(seq: int, body: dict[str, Any], pending: Pending) -> list[Release]:

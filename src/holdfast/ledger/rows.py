@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from holdfast.data.database import DatabaseUrl, is_database_url
-from holdfast.data.files import FileSample, FileStamp
+from holdfast.data.files import FileSample, FileStamp, is_path
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.source import is_query, open_sample
@@ -98,10 +97,12 @@ class Rows:
 
 
 def _source(data: Any) -> str | None:
-    """The path or glob, as it is from everywhere, or the address of a database without password.
+    """The path or glob, as it is from everywhere, or an address, of a database without password.
 
     None for data in memory.
     """
     if is_database_url(data):
         return str(DatabaseUrl.read("data", data))
-    return os.path.abspath(data) if isinstance(data, str | Path) else None
+    if is_path(data):
+        return os.path.abspath(data)
+    return data if isinstance(data, str) else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import count as counting
 from typing import Any, TypeVar
@@ -19,6 +18,7 @@ from holdfast.ledger.alike import alike
 from holdfast.ledger.attachments import ATTACHING, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, canonical, verify
 from holdfast.ledger.dictionaries import Dictionaries, Dictionary
+from holdfast.ledger.endings import ENDING, ended
 from holdfast.ledger.entries import Asked, Opening, Recorded
 from holdfast.ledger.filing import KEY, Filed, Found, Kept, told_filing
 from holdfast.ledger.looks import Looks, Narrowest
@@ -34,11 +34,12 @@ from holdfast.ledger.recording import (
     said_at_opening,
 )
 from holdfast.ledger.wholes import read_whole
-from holdfast.mechanisms.account import Account, Closed
+from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Symbol
+from holdfast.mechanisms.reveal import Reveal, revealing
 from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.walk import Answered
 from holdfast.statistics.table import Table
@@ -67,6 +68,7 @@ class Transcript:
         self.checker: Checker | None = None  # what checks guesses, if anything does
         self.gate: Checker | None = None  # what gates, likewise
         self.describing: Mechanism | None = None  # what answers described questions, if anything
+        self.revealing: Reveal | None = None  # what shows an exact value at the end, if anything
         self.attached = Attachments()
         self.dictionaries = Dictionaries()
         self.account = Account()
@@ -266,7 +268,7 @@ class Transcript:
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Those that may have written to this ledger, by the names it calls them."""
         found = (self.mechanism, self.checker, self.gate, self.describing)
-        every = (*found, *self.dictionaries.mechanisms)
+        every = (*found, *self.dictionaries.mechanisms, self.revealing)
         return {each.name: each for each in every if each is not None}
 
     def apply(self, entries: Iterable[tuple[int, str, str]]) -> None:
@@ -292,8 +294,9 @@ class Transcript:
                 self._tell(seq, body, receipt)
             case "abandon/1":
                 self._abandon(seq, body)
-            case "close/1" | "retire/1":
-                self._close(seq, body)
+            case kind if kind in ENDING:
+                require_settled(self.pending, seq, "is ended")
+                self.account = ended(self.account, body)
             case kind if kind in ATTACHING:
                 self._attach(seq, body)
             case "search/1" | "final/1":
@@ -312,6 +315,7 @@ class Transcript:
         self.checker = claiming(opening.mechanism, opening.terms, CHECKS)
         self.gate = claiming(opening.mechanism, opening.terms, GATES)
         self._mechanism = built(opening.mechanism, opening.terms)
+        self.revealing = revealing(self._mechanism)
         self.describing = DESCRIBED if opening.terms.describes else None
 
     def _reserve(self, seq: int, body: dict[str, Any]) -> None:
@@ -385,13 +389,6 @@ class Transcript:
         pending = self._finish(seq, body)
         self.account = at_worst(self.account, pending)
         self._abandoned.extend(pending.asked)
-
-    def _close(self, seq: int, body: dict[str, Any]) -> None:
-        before, retired = self.account.closed, body["kind"] == "retire/1"
-        if self.pending is not None or (before and (before.retired or not retired)):
-            raise LedgerTampered(f"entry {seq} of the ledger closes it in a batch, or again.")
-        closed = Closed(body["at"], body["why"], retired, body["successor"] if retired else None)
-        self.account = replace(self.account, closed=closed)
 
     def _finish(self, seq: int, body: dict[str, Any]) -> Pending:
         pending, self.pending = self.pending, None

@@ -14,6 +14,7 @@ from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.kind import MechanismKind
+from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import percent, plural
@@ -196,6 +197,7 @@ def _unfinished(transcript: Transcript) -> list[Recorded]:
     ]
 
 
+_REVEALED = "its exact value, after which nothing without a description is answered"
 _REASONS = {
     "confirmed": "guess and check: an interval valid for this question lies inside the claim",
     "not confirmed": "guess and check: no interval valid for this question lies inside the claim",
@@ -228,7 +230,7 @@ def explanation(transcript: Transcript) -> str:
         f"{terms.width}, opened {opening.at}.",
         _promise(kind, terms),
         f"Assumed: {terms.assumption}.",
-        *([f"Failure probability: {terms.parted}."] if terms.describes else []),
+        *([f"Failure probability: {terms.parted}."] if terms.is_parted else []),
         f"Answered by {kind.name}: {kind.summary}",
         *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
         "Columns:",
@@ -293,9 +295,10 @@ def _looked(look: Recorded, status: str, kind: MechanismKind, indent: str) -> li
             f"without a description {look.leaked:.5g} nats had leaked, this answer adds "
             f"{look.charge:.5g}"
         ]
+    reason = _REVEALED if look.mechanism == REVEAL else _REASONS.get(status, kind.name)
     told = [
-        f"{indent}{status}; {_REASONS.get(status, kind.name)}; {look.leaked:.5g} nats had leaked, "
-        f"this answer adds {look.charge:.5g}"
+        f"{indent}{status}; {reason}; {look.leaked:.5g} nats had leaked, this answer adds "
+        f"{look.charge:.5g}"
     ]
     if look.variance is not None:
         told.append(f"{indent}narrower, since {look.variance}")

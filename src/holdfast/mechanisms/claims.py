@@ -31,6 +31,7 @@ from holdfast.mechanisms.showing import claimable, reach_of_test, showings
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.checks import declared_surprise_prior, surprise_prior
@@ -112,9 +113,13 @@ class Claims:
                     offered,
                     number=account.looks + place + 1,
                     worst_charge=worst,
-                    radius=reach_of_test(terms, wish.question, lowest, wish.moment),
+                    radius=reach_of_test(terms, wish, lowest),
                     prior=prior,
-                    extra={"standing": asdict(start), "moment": wish.moment},
+                    extra={
+                        "standing": asdict(start),
+                        "moment": wish.moment,
+                        "alike": wish.of_alike_rows(terms),
+                    },
                 )
             )
             before = before.after(confirmed_log_charge(prior), expected=True)
@@ -137,7 +142,8 @@ class Claims:
         sample: Sample,
         noise: Callable[[int], Noise],  # noqa: ARG002 - the same door for every mechanism
     ) -> list[Symbol]:
-        found = showings(terms, questions, sample)
+        alike = [_extra(offer)["alike"] for offer in offers]
+        found = showings(terms, questions, alike, sample)
 
         def shows(place: int, log_p: float) -> bool:
             offer = offers[place]
@@ -191,17 +197,20 @@ class Claims:
     def questions_left(self, terms: Terms, account: Account) -> int:
         return asks_left(terms, account)
 
-    def surprises_left(self, terms: Terms, account: Account, most: float = math.inf) -> int:
+    def surprises_left(
+        self, terms: Terms, account: Account, profile: Concentration, most: float = math.inf
+    ) -> int:
         """How many guesses in a row may be refuted, and answered at the declared tolerance.
 
-        With `most`, the nats that they and their answers may leak in all.
+        They are about questions of this concentration. With `most`, the nats that they and their
+        answers may leak in all.
         """
         nats, (made, unexpected), count = account.nats, self._counts(account), 0
         while count < min(declared_left(terms, account), _MOST_SURPRISES):
             prior = self.prior(self.declared(terms), made + count, unexpected + count)
             refuted = nats + surprise_log_charge(prior, 0.0)
             log_p = log_share_of(terms, account, count + 1) - refuted
-            radius = round_up(terms.concentration.radius(min(0.0, log_p)) + GRID_ERROR)
+            radius = round_up(profile.radius(min(0.0, log_p)) + GRID_ERROR)
             if radius >= terms.half_width or refuted - account.nats > most:
                 break
             release = ask_log_cost(radius, terms.half_width) + discrete_uniform_overhead()
@@ -216,6 +225,7 @@ def _offer(terms: Terms, wish: Wish, log_p: float) -> Offer:
         raise InvalidArgument(
             f"the claim is {wish.claim}, which is no interval of the range from 0 to 1; claim one."
         )
+    profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
     return Offer(
         number=0,
         question=wish.question.text,
@@ -225,7 +235,7 @@ def _offer(terms: Terms, wish: Wish, log_p: float) -> Offer:
         log_p=log_p,
         claim=wish.claim,
         guess=wish.guess,
-        profile=recorded_profile(profile_of(wish.question, terms), terms, wish.question),
+        profile=recorded_profile(profile, terms, wish.question),
     )
 
 

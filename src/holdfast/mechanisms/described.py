@@ -145,6 +145,7 @@ def ground_of(terms: Terms, table: Table) -> Ground | None:
         table.design,
         rounded=terms.described == "rounded",
         for_these_items=bool(terms.public),
+        made_for_keys=frozenset() if terms.key is None else frozenset({terms.key}),
     )
 
 

@@ -27,16 +27,23 @@ class Planned(NamedTuple):
     """What an opening decides, once: the half-width and whatever else the mechanism fixes.
 
     `parameters` are plain values; the ledger keeps them, and `build` makes the mechanism of them.
-    `assumes` names what the promise rests on beside the sampling, in words.
+    `assumes` names what the promise rests on beside the sampling, in words; `reveal_share` is the
+    part of the failure probability that is kept for a statistic revealed at the end.
     """
 
     tolerance: float | None
     parameters: dict[str, Any]
     assumes: str | None = None
+    reveal_share: float = 0.0
 
     def terms(self, wanted: Terms) -> Terms:
         """The terms that were wanted, as they are now."""
-        return replace(wanted, tolerance=self.tolerance, assumes=self.assumes)
+        return replace(
+            wanted,
+            tolerance=self.tolerance,
+            assumes=self.assumes,
+            reveal_share=self.reveal_share,
+        )
 
 
 def short_half_width(width: float) -> float:

@@ -21,6 +21,7 @@ from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTight
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.calibration import Calibration
+from holdfast.mechanisms.jointly import joint_log_charge, shape_of
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
@@ -34,6 +35,7 @@ from holdfast.mechanisms.room import (
     shown_widths,
     too_tight,
 )
+from holdfast.mechanisms.row_shifts import remembering_shifts
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
@@ -41,7 +43,7 @@ from holdfast.statistics.measuring import measure
 from holdfast.statistics.statistic import Measured, Statistic
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.public_variance import same_cost_tolerance
-from holdfast.theory.base.safeside import round_down, round_up
+from holdfast.theory.base.safeside import log_add, round_down, round_up
 from holdfast.theory.leakage.how_many import most_asks, most_roundings
 from holdfast.theory.leakage.release import discrete_uniform_for
 from holdfast.wording import plural
@@ -49,6 +51,7 @@ from holdfast.wording import plural
 __all__ = [
     "Leakage",
     "after_noise",
+    "as_one_vector",
     "asks_left",
     "charged",
     "half_width_on",
@@ -75,10 +78,13 @@ class Leakage:
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))
-        return [
+        apart = [
             self._offer(terms, account, wish, position)
             for position, wish in enumerate(wishes, start=1)
         ]
+        if self.calibration is not None or not terms.independent:
+            return apart
+        return _cheaper(apart, as_one_vector(self.law, terms, account, wishes, apart))
 
     def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
         plain = plain_offer(terms, account, wish, position, self.law, 1 - tail_part(self.law))
@@ -155,6 +161,50 @@ class Leakage:
         return max(0, most)
 
 
+def as_one_vector(
+    law: Law, terms: Terms, account: Account, wishes: Sequence[Wish], apart: Sequence[Offer]
+) -> list[Offer]:
+    """The batch as one release of a vector, at the same half-widths; none where it is none.
+
+    Half of all their levels together is, in equal parts, for the coordinates as if by themselves,
+    half for the ball that the sample's vector is in, by which the whole is charged.
+    """
+    questions = [wish.question for wish in wishes]
+    shape, tolerance = shape_of(questions), apart[0].tolerance
+    uneven = any(offer.variance or offer.tolerance != tolerance for offer in apart)
+    if shape is None or tolerance is None or uneven:
+        return []
+    d, log_half = shape.dimension, math.log((1 - tail_part(law)) / 2)
+    log_all = log_add(*(log_share_of(terms, account, place) for place in range(1, d + 1)))
+    log_ball = round_down(log_all + log_half - account.nats)
+    log_p, log_tail = round_down(log_ball - math.log(d)), round_down(log_all - math.log(2 * d))
+    radius = max(
+        round_up(
+            profile_of(wish.question, terms, alike=wish.of_alike_rows(terms)).radius(
+                min(0.0, log_p)
+            )
+            + wish.question.error
+        )
+        for wish in wishes
+    )
+    if radius >= tolerance:
+        return []
+    grid = grid_within(law, Fraction(tolerance) - Fraction(radius), log_tail)
+    ball = shape.radius(terms.rows, log_ball)
+    charge = joint_log_charge(law, d, ball, grid)
+    if charge is None:
+        return []
+    made = {"grid": grid, "worst_charge": round_up(charge / d), "log_p": log_p, "radius": radius}
+    extra = {"vector": d, "log_p": log_ball, "radius": ball}
+    return [replace(offer, extra=extra, **made) for offer in apart]
+
+
+def _cheaper(apart: list[Offer], together: list[Offer]) -> list[Offer]:
+    """Whichever offers of the same batch leak less, at most."""
+    costs = [sum(offer.worst_charge for offer in offers) for offers in (apart, together)]
+    return together if together and costs[1] < costs[0] else apart
+
+
 def tail_part(law: Law) -> float:
     """The part of a question's level that is for the tail of the noise."""
     return 0.5 if law.reach(law.resolution) is None else 0.0
@@ -206,7 +256,7 @@ def plain_offer(
         round_down(log_share - account.nats + math.log(part))
         for part in (level, narrowed_level or level)
     )
-    profile = profile_of(wish.question, terms)
+    profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
     error = wish.question.error
     radius = wide = round_up(profile.radius(min(0.0, log_p)) + error)
     variance = None
@@ -282,7 +332,7 @@ def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float])
 def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Release]) -> Account:
     """The account after noisy answers: charged, and remembering how stable they were."""
     paid = charged(account, offers, [release.charge for release in releases])
-    return remembering_steps(paid, offers)
+    return remembering_shifts(remembering_steps(paid, offers), offers)
 
 
 def asks_left(

@@ -21,6 +21,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import LIMITED_CLAIMS, Beside, Transfer, leaked_by_claims
 from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import log_up, round_down, round_up
 
 __all__ = ["LimitedClaims", "limited"]
@@ -78,10 +79,10 @@ class LimitedClaims:
     def questions_left(self, terms: Terms, account: Account) -> int:
         return self.claims.questions_left(self.beside.terms(terms), account)
 
-    def surprises_left(self, terms: Terms, account: Account) -> int:
+    def surprises_left(self, terms: Terms, account: Account, profile: Concentration) -> int:
         """How many guesses in a row may be refuted within the nats set aside."""
         return self.claims.surprises_left(
-            self.beside.terms(terms), account, self.nats_left(account)
+            self.beside.terms(terms), account, profile, self.nats_left(account)
         )
 
 

@@ -16,6 +16,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 
 __all__ = [
@@ -69,7 +70,8 @@ class Wish:
     same cost. `stated` tells that the claim is the analyst's own, and not a way to ask, which has
     to be answered; `gated`, that it is to be shown. A wish that `follows` a claim that was not
     confirmed asks what is true instead. `moment` is a public guess of the second moment of what a
-    claim is about, in units where its range is [-1, 1].
+    claim is about, in units where its range is [-1, 1]. `keyless` tells that the question reads
+    nothing that was made for single keys, so that the ledger's key does not make rows unlike.
     """
 
     question: Statistic
@@ -82,6 +84,11 @@ class Wish:
     gated: bool = False
     follows: Refuted | None = None
     moment: float | None = None
+    keyless: bool = False
+
+    def of_alike_rows(self, terms: Terms) -> bool:
+        """Whether the rows are alike for its question."""
+        return terms.alike_for(keyless=self.keyless)
 
     def at_tolerance(self, tolerance: float) -> Wish:
         """The same wish with another half-width."""
@@ -137,7 +144,11 @@ class Offer:
         return self.log_p, self.radius
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        for name in ("grid", "variance"):
+            if plain[name] is not None:
+                plain[name] = asdict(plain[name])
+        return plain
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> Offer:
@@ -219,6 +230,7 @@ class Mechanism(Protocol):
 class Checker(Mechanism, Protocol):
     """A mechanism that checks guesses."""
 
-    def surprises_left(self, terms: Terms, account: Account) -> int:
-        """How many guesses in a row may be refuted before the tolerance is out of reach."""
+    def surprises_left(self, terms: Terms, account: Account, profile: Concentration) -> int:
+        """How many guesses in a row, about questions of this concentration, may be refuted before
+        the tolerance is out of reach."""
         ...

@@ -85,7 +85,7 @@ class OneLook:
             log_p=log_share,
             radius=radius,
             profile=recorded_profile(profile, terms, question),
-            extra={"size": size, "rows": question.rows(terms.rows), "by": _way(terms, question)},
+            extra={"size": size, "rows": question.rows(terms.rows), "by": _way(terms, wish)},
         )
 
     def respond(
@@ -114,11 +114,12 @@ class OneLook:
         return 0 if account.asked else terms.questions or 1
 
 
-def _way(terms: Terms, question: Statistic) -> str:
+def _way(terms: Terms, wish: Wish) -> str:
     """How the interval of a value is made."""
-    if question.row is None or not terms.independent:
+    row = wish.question.row
+    if row is None or not terms.independent:
         return _RADIUS
-    return _BINOMIAL if question.row.is_condition and terms.alike else _CHERNOFF
+    return _BINOMIAL if row.is_condition and wish.of_alike_rows(terms) else _CHERNOFF
 
 
 def ordinary_interval(offer: Offer, symbol: Symbol) -> tuple[float, Interval]:

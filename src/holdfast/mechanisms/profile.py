@@ -26,15 +26,16 @@ __all__ = [
     "profile_in_units",
     "profile_of",
     "profile_of_record",
+    "profile_per_unit",
     "radius_of",
     "recorded_profile",
 ]
 
 
-def profile_of(question: Statistic, terms: Terms) -> Concentration:
+def profile_of(question: Statistic, terms: Terms, *, alike: bool) -> Concentration:
     """The concentration of a statistic; of a condition on rows that are alike, the binomial law."""
     row = question.row
-    if row is not None and row.is_condition and terms.alike:
+    if row is not None and row.is_condition and alike:
         return BinomialMean(question.rows(terms.rows))
     return question.concentration(terms.rows, terms.sampling)
 
@@ -71,6 +72,14 @@ def profile_of_record(record: Mapping[str, Any] | None, terms: Terms) -> Concent
     if record["b"] is None:
         return SubGaussian(record["sigma"])
     return SubExponential(record["sigma"], record["b"])
+
+
+def profile_per_unit(question: Statistic, terms: Terms) -> Concentration:
+    """The concentration of a statistic as a part of what tolerances are a part of."""
+    profile = question.concentration(terms.rows, terms.sampling)
+    if not question.unbounded:
+        return profile
+    return InUnits(OnGrid(profile, question.error), question.unit(terms.rows))
 
 
 def profile_in_units(record: Mapping[str, Any], terms: Terms) -> Concentration:

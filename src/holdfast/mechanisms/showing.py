@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.data.sample import Sample
-from holdfast.mechanisms.mechanism import Claim
-from holdfast.mechanisms.profile import profile_of
+from holdfast.mechanisms.mechanism import Claim, Wish
 from holdfast.mechanisms.terms import Terms
 from holdfast.question import build
 from holdfast.question.bounds import few_values
@@ -44,9 +43,12 @@ _EVEN = 0.5  # no difference, as a fraction of [-1, 1]
 Showing = Callable[[Claim, float, float | None], bool]
 
 
-def showings(terms: Terms, questions: Sequence[Statistic], sample: Sample) -> list[Showing]:
-    """For each question what its rows show; one scan for counts, one for histograms."""
-    kinds = [_read_by(terms, question) for question in questions]  # one of them needs no rows
+def showings(
+    terms: Terms, questions: Sequence[Statistic], alike: Sequence[bool], sample: Sample
+) -> list[Showing]:
+    """For each question what its rows, alike for it or not, show; one scan for counts, one for
+    histograms."""
+    kinds = [_read_by(terms, *each) for each in zip(questions, alike, strict=True)]
     counted = [row for kind in kinds if isinstance(kind, _Counts) for row in kind.rows]
     totals = iter(sample.sums(counted) if counted else ())
     binned = [kind.asked for kind in kinds if isinstance(kind, _Bins)]
@@ -66,7 +68,7 @@ def showings(terms: Terms, questions: Sequence[Statistic], sample: Sample) -> li
                 found.append(kind.showing(next(histograms)))
             case _Whole():
                 found.append(kind.showing(next(measured)))
-            case None:  # it has one value
+            case None:  # it has one value, and needs no rows
                 found.append(lambda claim, _log_p, _moment: claim[0] <= 0.0)
     return found
 
@@ -90,18 +92,16 @@ def more_than(bound: float) -> float:
     return math.nextafter(bound, math.inf)
 
 
-def reach_of_test(
-    terms: Terms, question: Statistic, log_p: float, moment: float | None
-) -> float | None:
+def reach_of_test(terms: Terms, wish: Wish, log_p: float) -> float | None:
     """How far from the sample's value the interval of a test may reach; None where none is known.
 
     Clopper and Pearson's ends lie inside Chernoff's, and those inside Hoeffding's; those of bets,
     and for conditions of rows that are not alike, need not.
     """
-    row = question.row
+    question, row = wish.question, wish.question.row
     if row is not None and terms.independent:
-        by_bets = moment is not None or is_paired(question)
-        if by_bets or (row.is_condition and not terms.alike):
+        by_bets = wish.moment is not None or is_paired(question)
+        if by_bets or (row.is_condition and not wish.of_alike_rows(terms)):
             return None
     profile = question.concentration(terms.rows, terms.sampling)
     return round_up(profile.radius(min(0.0, log_p)) + question.error)
@@ -159,23 +159,24 @@ class _Whole:
 
     def showing(self, measured: Measured) -> Showing:
         def near(claim: Claim, log_p: float, _moment: float | None) -> bool:
-            profile, error = profile_of(self.question, self.terms), self.question.error
+            profile = self.question.concentration(self.terms.rows, self.terms.sampling)
+            error = self.question.error
             return radius_claim_holds(measured.value, profile, _ends(claim), log_p, error)
 
         return near
 
 
-def _read_by(terms: Terms, question: Statistic) -> _Counts | _Bins | _Whole | None:
+def _read_by(terms: Terms, question: Statistic, alike: bool) -> _Counts | _Bins | _Whole | None:
     row = question.row
     if question.low == question.high:
         return None
     if row is None or not terms.independent:
         return _Whole(terms, question)
     if row.is_condition:
-        return _Counts(question.rows(terms.rows), (row,), terms.alike)
+        return _Counts(question.rows(terms.rows), (row,), alike)
     if is_paired(question) and isinstance(row.source, Expression):
         alone = (build.comparison(Op.EQUAL, row.source, build.constant(x)) for x in (1.0, -1.0))
-        return _Counts(terms.rows, tuple(map(condition_row, alone)), terms.alike)
+        return _Counts(terms.rows, tuple(map(condition_row, alone)), alike)
     if isinstance(question, GroupMean):
         return _Bins((question.value, question.condition))
     return _Bins((row, None))

@@ -32,10 +32,16 @@ _Noisy = tuple[tuple[tuple[str, Any], ...] | None, int, int]
 
 @dataclass(frozen=True, slots=True)
 class StableSteps:
-    """How many answers there were, and the finest noise for each kind of statistic."""
+    """How many answers there were, and the finest noise for each kind of statistic.
+
+    Answers of one batch were chosen together: of how many batches, and of how many the largest was,
+    is what composition without adaptivity goes by.
+    """
 
     count: int = 0
     finest: tuple[_Noisy, ...] = ()
+    batches: int = 0
+    largest: int = 0
 
     def after(self, offers: Sequence[Offer]) -> StableSteps:
         """With these answers."""
@@ -46,7 +52,10 @@ class StableSteps:
             if before is None or Fraction(cells, scale) > Fraction(*before):
                 found[key] = (cells, scale)
         return StableSteps(
-            self.count + len(offers), tuple((key, *noisy) for key, noisy in found.items())
+            self.count + len(offers),
+            tuple((key, *noisy) for key, noisy in found.items()),
+            self.batches + 1,
+            max(self.largest, len(offers)),
         )
 
     def ratio(self, terms: Terms, log_nu: float) -> float:
@@ -65,7 +74,7 @@ def steps_of(account: Account) -> StableSteps:
     if found is None:
         return StableSteps()
     finest = tuple((_key(profile), cells, scale) for profile, cells, scale in found["finest"])
-    return StableSteps(found["count"], finest)
+    return StableSteps(found["count"], finest, found["batches"], found["largest"])
 
 
 def remembering_steps(account: Account, offers: Sequence[Offer]) -> Account:
@@ -74,7 +83,8 @@ def remembering_steps(account: Account, offers: Sequence[Offer]) -> Account:
         return account
     after = steps_of(account).after(offers)
     finest = [[None if key is None else dict(key), *noisy] for key, *noisy in after.finest]
-    return account.remembering(_MEMORY, {"count": after.count, "finest": finest})
+    kept = {"count": after.count, "batches": after.batches, "largest": after.largest}
+    return account.remembering(_MEMORY, {**kept, "finest": finest})
 
 
 def _key(profile: dict[str, Any] | None) -> tuple[tuple[str, Any], ...] | None:

@@ -33,23 +33,34 @@ _DESCRIBED_SHARE = 0.4
 
 
 class Pots(NamedTuple):
-    """The failure probability of all intervals, parted: described questions, and all others."""
+    """The failure probability of all intervals, parted: described questions, what is kept for a
+    statistic that is revealed at the end, and all others."""
 
     confidence_level: float
     described_share: float
+    reveal_share: float = 0.0
 
     @property
     def log_beta(self) -> float:
         """ln of the ledger's part; minus infinity where it has none."""
-        whole, rest = math.log1p(-self.confidence_level), 1.0 - self.described_share
-        if self.described_share == 0.0:
+        given = self.described_share + self.reveal_share
+        whole, rest = math.log1p(-self.confidence_level), 1.0 - given
+        if given == 0.0:
             return whole
         return round_down(whole + math.log(rest)) if rest else -math.inf
 
     @property
     def log_beta_described(self) -> float:
         """ln of the part of described questions, which is above 0."""
-        return round_down(math.log1p(-self.confidence_level) + math.log(self.described_share))
+        return self._log_part(self.described_share)
+
+    @property
+    def log_beta_reveal(self) -> float:
+        """ln of what is kept for a statistic that is revealed; minus infinity if nothing is."""
+        return self._log_part(self.reveal_share) if self.reveal_share else -math.inf
+
+    def _log_part(self, share: float) -> float:
+        return round_down(math.log1p(-self.confidence_level) + math.log(share))
 
 
 def _require_share(described: Describing, share: float) -> None:
@@ -68,10 +79,12 @@ class Terms:
     `tolerance` is None where no half-width is promised, or none is planned yet. `surprises` is how
     many of the `questions` may be refuted guesses: it sets their prior, and no promise rests on it.
     With a `design` (public columns) rows are still independent, but no longer alike; nor are they
-    given other `public` columns, or given their `key`, by which values are attached later.
+    given other `public` columns. By their `key`, which is public and says nothing of them, values
+    are attached later: rows are not alike for questions about values that were made for their keys.
     `candidates` is how many are gated at most.
     `assumes` is what the mechanism's promise rests on beside that, in words. `described_share` is
-    the part of the failure probability for described questions; the ledger has the rest.
+    the part of the failure probability for described questions, `reveal_share` what the mechanism
+    keeps for a statistic that is revealed at the end; the ledger has the rest.
     """
 
     rows: int
@@ -87,6 +100,7 @@ class Terms:
     key: str | None = None
     public: tuple[str, ...] = ()
     candidates: int | None = None
+    reveal_share: float = 0.0
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
@@ -100,6 +114,7 @@ class Terms:
             require.positive_integer("candidates", self.candidates)
         require.between("described_share", self.described_share, 0.0, 1.0)
         _require_share(self.described, self.described_share)
+        require.between("reveal_share", self.reveal_share, 0.0, 1.0 - self.described_share)
 
     @property
     def promises(self) -> bool:
@@ -125,13 +140,15 @@ class Terms:
 
     @property
     def parted(self) -> str:
-        """What the failure probability is for, where described questions have a part of it."""
+        """What the failure probability is for, where it is not all for the ledger's questions."""
         whole = 1.0 - self.confidence_level
-        described = whole * self.described_share
-        return (
-            f"{percent(whole)}, of it {percent(described)} for described questions and "
-            f"{percent(whole - described)} for all others"
-        )
+        parts = {
+            "described questions": self.described_share,
+            "a statistic revealed at the end": self.reveal_share,
+            "all others": 1.0 - self.described_share - self.reveal_share,
+        }
+        said = [f"{percent(whole * share)} for {what}" for what, share in parts.items() if share]
+        return f"{percent(whole)}, of it {', '.join(said[:-1])} and {said[-1]}"
 
     @property
     def concentration(self) -> Concentration:
@@ -147,7 +164,7 @@ class Terms:
         if self.public:
             parts.append(f"for these items: given {', '.join(self.public)} as they are")
         if self.key is not None:
-            parts.append(f"about columns attached later: for these items, given {self.key}")
+            parts.append(_assumed_of_key(self.key, alone=not self.public and not self.design))
         if self.assumes is not None:
             parts.append(self.assumes)
         return ", ".join(parts)
@@ -159,7 +176,13 @@ class Terms:
     @property
     def alike(self) -> bool:
         """Whether rows are independent draws from one population, whatever is asked of them."""
-        return self.independent and not self.design and not self.public and self.key is None
+        return self.alike_for(keyless=False)
+
+    def alike_for(self, *, keyless: bool) -> bool:
+        """Whether they are, for a question that reads nothing made for single keys, or one that
+        may: given its key, a row with a value that was chosen for it is like no other."""
+        one_population = self.independent and not self.design and not self.public
+        return one_population and (keyless or self.key is None)
 
     @property
     def describes(self) -> bool:
@@ -169,7 +192,7 @@ class Terms:
     @property
     def pots(self) -> Pots:
         """The failure probability, parted."""
-        return Pots(self.confidence_level, self.described_share)
+        return Pots(self.confidence_level, self.described_share, self.reveal_share)
 
     @property
     def log_beta(self) -> float:
@@ -180,6 +203,11 @@ class Terms:
     def log_beta_described(self) -> float:
         """ln of the failure probability of all described intervals together."""
         return self.pots.log_beta_described
+
+    @property
+    def is_parted(self) -> bool:
+        """Whether something else than the ledger's questions has a part of it."""
+        return self.describes or self.reveal_share > 0.0
 
     def log_share(self, number: int) -> float:
         """ln beta_j of question `number`: an equal part, or a falling one when open-ended."""
@@ -202,6 +230,17 @@ class Terms:
         sampling = sampling_from_dict(body["sampling"])
         public = tuple(body["public"])
         return cls(**{**plain, "sampling": sampling, "design": design, "public": public})
+
+
+def _assumed_of_key(key: str, *, alone: bool) -> str:
+    """What a key and the columns attached by it assume; `alone`, rows may be alike given it."""
+    submitted = f"about values submitted by key: for these items, given {key}"
+    if not alone:
+        return submitted
+    return (
+        f"{key} says nothing of a row, {submitted}, about computed columns and scores: one program "
+        "made them for all rows alike"
+    )
 
 
 _CHECKS: Mapping[str, Callable[[Any], Any]] = {

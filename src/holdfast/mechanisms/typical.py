@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from holdfast import require
@@ -50,7 +51,7 @@ def _calibration(parameters: Mapping[str, Any]) -> Calibration | None:
 
 def _parameters(law: Law, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options, checked and complete."""
-    defaults: dict[str, Any] = {"version": None, "eta": None, "nu": None}
+    defaults: dict[str, Any] = {"version": None, "eta": None, "nu": None, "reveal": None}
     if law is NORMAL:
         defaults["tau"] = None
     chosen = chosen_options(f"typical {law.name}", options, defaults)
@@ -58,8 +59,8 @@ def _parameters(law: Law, options: Mapping[str, Any]) -> dict[str, Any]:
         others = [name for name in chosen if chosen[name] is not None]
         if others:
             raise InvalidArgument(
-                f"{others[0]}= says how the noise follows from eta=, which was not given; give "
-                "eta= too, or leave it out for the noise that the half-width leaves."
+                f"{others[0]}= goes with eta=, which was not given; give eta= too, or leave it "
+                "out for the noise that the half-width leaves."
             )
         return chosen
     chosen["eta"] = require.between("eta", chosen["eta"], 1e-3, 100.0)
@@ -68,20 +69,35 @@ def _parameters(law: Law, options: Mapping[str, Any]) -> dict[str, Any]:
     for name, default in probabilities.items():
         value = default if chosen[name] is None else chosen[name]
         chosen[name] = require.between(name, value, 1e-300, 1.0, open_high=True)
+    if chosen["reveal"] is not None:
+        ends = {"open_low": True, "open_high": True}
+        chosen["reveal"] = require.between("reveal", chosen["reveal"], 0.0, 1.0, **ends)
     return chosen
 
 
 def _plan(law: Law, wanted: Terms, options: Mapping[str, Any]) -> Planned:
     parameters = _parameters(law, options)
+    share = parameters["reveal"] or 0.0
+    if share and wanted.questions is None:
+        raise InvalidArgument(
+            f"reveal={share:g} is kept for a statistic chosen after all answers, of which there "
+            "must be a greatest number: give questions=, or leave reveal out."
+        )
+    planned = replace(wanted, reveal_share=share)
+    return Planned(_half_width(law, planned, parameters), parameters, reveal_share=share)
+
+
+def _half_width(law: Law, wanted: Terms, parameters: Mapping[str, Any]) -> float:
+    """The declared half-width, or the one that so many questions can have."""
     if wanted.tolerance is not None:
-        return Planned(wanted.tolerance, parameters)
+        return wanted.tolerance
     if wanted.questions is None:
         if parameters["eta"] is not None:
             raise InvalidArgument(
                 f"with eta={parameters['eta']:g} the half-width depends on how many questions are "
                 "asked: give questions=, or a tolerance= at which to stop."
             )
-        return Planned(_TOLERANCE, parameters)
+        return _TOLERANCE
     calibration = _calibration(parameters)
     width = _planned_width(law, calibration, wanted, wanted.questions)
     rounded = short_half_width(width) if width < WHOLE_RANGE else WHOLE_RANGE
@@ -92,7 +108,7 @@ def _plan(law: Law, wanted: Terms, options: Mapping[str, Any]) -> Planned:
             + ("" if calibration is None else f" for eta={parameters['eta']:g}")
             + "; declare fewer questions, or use more rows."
         )
-    return Planned(rounded, parameters)
+    return rounded
 
 
 def _planned_width(
@@ -135,6 +151,8 @@ def _kind(law: Law, title: str, method: Method, colour: str) -> MechanismKind:
             "nu": "the share of samples that are not typical (default 1e-6, with eta)",
             **tau,
             "version": "1 or 2, of the paper whose noise it is (default 2, with eta)",
+            "reveal": "the part of the failure probability that is kept for one statistic shown "
+            "exactly at the end, by near independence (default none; with eta and questions)",
         },
     )
 

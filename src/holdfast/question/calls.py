@@ -15,7 +15,7 @@ from holdfast.question.gate import read_tokens
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["CallText", "read_call"]
+__all__ = ["CallText", "read_call", "reads_alike"]
 
 _NO_NAMES = ("STRING", "ISNULL", "NOTNULL")
 _FORM = "A question is one statistic of the rows; write it like avg(delay > 15)."
@@ -48,6 +48,17 @@ def read_call(text: str) -> CallText:
     if len(rest) == 1:
         raise InvalidQuestion("After where comes a condition, as in avg(delay > 15) where x = 1.")
     return CallText(tokens[0].text.lower(), arguments, _text(text, rest[1:]), by)
+
+
+def reads_alike(text: str, other: str) -> bool:
+    """Whether two texts say the same word by word, but for spaces and how numbers are written."""
+    return text == other or _words(text) == _words(other)
+
+
+def _words(text: str) -> list[tuple[str, str | float]]:
+    """The words and signs of a text: what it means, whatever they are read as."""
+    words = ((_kind(token), token.text) for token in read_tokens(text))
+    return [(kind, float(word) if kind == "NUMBER" else word) for kind, word in words]
 
 
 def _without_by(tokens: list[Token]) -> tuple[list[Token], tuple[str, ...]]:

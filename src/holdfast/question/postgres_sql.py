@@ -12,25 +12,13 @@ sign of its rounding error decides, which Dekker's algorithm gives exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from holdfast.question.expression import Op, ValueKind
+from holdfast.question.sql import Dialect, quoted_text
 
-from holdfast.question.expression import Constant, Op, ValueKind
-from holdfast.question.sql import PARTS, common_operation, quoted_text
-
-__all__ = ["PostgresLanguage", "float8"]
-
-_TYPES = {
-    ValueKind.BOOLEAN: "boolean",
-    ValueKind.NUMBER: "float8",
-    ValueKind.TEXT: "text",
-    ValueKind.MOMENT: "timestamp",
-}
+__all__ = ["POSTGRES"]
 
 
-def float8(value: float) -> str:
-    """A literal that is a double."""
+def _float8(value: float) -> str:
     return f"'{value!r}'::float8"
 
 
@@ -38,59 +26,11 @@ def _text(value: str) -> str:
     return f'({quoted_text(value)}::text COLLATE "C")'
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresLanguage:
-    """SQL over a sub-select of cleaned columns, which go by the names in `names`."""
-
-    names: Mapping[str, str]
-
-    @property
-    def named_operands(self) -> frozenset[Op]:
-        """Those of arithmetic, which are looked at; and of AND and OR, which stop at the first that
-        decides: the time it saves would tell about the rows.
-        """
-        return _NAMED
-
-    def column(self, name: str) -> str:
-        """A cleaned column."""
-        return self.names[name]
-
-    def named(self, name: str) -> str:
-        """A value of an earlier stage."""
-        return name
-
-    def constant(self, constant: Constant) -> str:
-        """A literal."""
-        value = constant.value
-        if value is None:
-            return f"NULL::{_TYPES[constant.kind]}"
-        if isinstance(value, bool):
-            return "TRUE" if value else "FALSE"
-        if isinstance(value, float):
-            return float8(value)
-        if isinstance(value, datetime):
-            return f"'{value.isoformat(sep=' ')}'::timestamp"
-        return _text(value)
-
-    def operation(self, op: Op, args: list[str]) -> str:
-        """One operation."""
-        spelled = _SPELLING.get(op)
-        return common_operation(op, args) if spelled is None else spelled(op, args)
-
-    def like(self, value: str, pattern: str) -> str:
-        """Whether text fits a pattern; a backslash is a backslash."""
-        return f"({value} LIKE {_text(pattern)} ESCAPE '')"
-
-    def without_nan(self, value: str) -> str:
-        """NULL in place of NaN, which equals itself here."""
-        return f"NULLIF({value}, {float8(float('nan'))})"
-
-
 def _power(exponent: int) -> str:
-    return float8(2.0**exponent)
+    return _float8(2.0**exponent)
 
 
-_INFINITY = float8(float("inf"))
+_INFINITY = _float8(float("inf"))
 _HUGE, _LARGE = _power(1023), _power(960)
 
 
@@ -121,8 +61,8 @@ def _product(_op: Op, args: list[str]) -> str:
     x, y = f"({least} * {_power(600)})", f"({most} * {_power(475)})"
     small = (
         f"CASE WHEN {least} >= {_power(-530)} THEN {plain} "
-        f"WHEN {x} * {y} > 1 THEN {plain} WHEN {x} * {y} < 1 THEN {float8(0.0)} "
-        f"WHEN {_is_above_one(x, y)} THEN {plain} ELSE {float8(0.0)} END"
+        f"WHEN {x} * {y} > 1 THEN {plain} WHEN {x} * {y} < 1 THEN {_float8(0.0)} "
+        f"WHEN {_is_above_one(x, y)} THEN {plain} ELSE {_float8(0.0)} END"
     )
     large = (
         f"CASE WHEN abs(({a} * {down}) * ({b} * {down})) >= 1 "
@@ -137,7 +77,7 @@ def _product(_op: Op, args: list[str]) -> str:
 
 def _is_above_one(x: str, y: str) -> str:
     """Whether a product that was rounded to 1 is more than 1."""
-    splitter = float8(2.0**27 + 1)
+    splitter = _float8(2.0**27 + 1)
     return (
         "(SELECT ((xh * yh - 1) + xh * (y - yh) + (x - xh) * yh) + (x - xh) * (y - yh) > 0 FROM "
         f"(SELECT x, y, x * {splitter} - (x * {splitter} - x) AS xh, "
@@ -157,7 +97,7 @@ def _quotient(_op: Op, args: list[str]) -> str:
     )
     small = (
         f"CASE WHEN (abs({a}) * {_power(537)}) * {_power(537)} <= abs({b}) * {_power(-1)} "
-        f"THEN {float8(0.0)} ELSE {plain} END"
+        f"THEN {_float8(0.0)} ELSE {plain} END"
     )
     return (
         f"(CASE WHEN NOT {_finite(a, b)} OR {a} = 0 THEN {plain} WHEN abs({b}) < 1 THEN {large} "
@@ -165,12 +105,24 @@ def _quotient(_op: Op, args: list[str]) -> str:
     )
 
 
-_SPELLING: dict[Op, Callable[[Op, list[str]], str]] = {
-    **dict.fromkeys((Op.ADD, Op.SUBTRACT), _sum),
-    **dict.fromkeys(PARTS, lambda op, args: f"extract({PARTS[op]} FROM {args[0]})::float8"),
-    Op.MULTIPLY: _product,
-    Op.DIVIDE: _quotient,
-    Op.LENGTH: lambda _op, args: f"length({args[0]})::float8",
-    Op.INDICATOR: lambda _op, args: f"({args[0]})::int::float8",
-}
-_NAMED = frozenset({Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.AND, Op.OR})
+POSTGRES = Dialect(
+    types={
+        ValueKind.BOOLEAN: "boolean",
+        ValueKind.NUMBER: "float8",
+        ValueKind.TEXT: "text",
+        ValueKind.MOMENT: "timestamp",
+    },
+    text=_text,
+    like=lambda value, pattern: f"({value} LIKE {_text(pattern)} ESCAPE '')",  # \\ is a backslash
+    without_nan=lambda value: f"NULLIF({value}, {_float8(float('nan'))})",  # it equals itself
+    weekday="isodow",
+    spelling={
+        **dict.fromkeys((Op.ADD, Op.SUBTRACT), _sum),
+        Op.MULTIPLY: _product,
+        Op.DIVIDE: _quotient,
+        Op.INDICATOR: lambda _op, args: f"({args[0]})::int::float8",
+    },
+    # Those of arithmetic, which are looked at; and of AND and OR, which stop at the first that
+    # decides: the time it saves would tell about the rows.
+    named_operands=frozenset({Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.AND, Op.OR}),
+)

@@ -1,7 +1,8 @@
 """SQL as a language for the writer, always from the tree and never from the analyst's text.
 
-Numbers are DOUBLE throughout (each literal too), and nothing written here can fail on any row. The
-dialect is DuckDB's; `common_operation` is what other dialects spell as it does.
+Numbers are doubles throughout (each literal too), and nothing written here can fail on any row. A
+dialect says how a database spells what others spell otherwise, and no more. DuckDB's is here;
+`holdfast.question.postgres_sql` and `holdfast.question.spark_sql` have the others.
 """
 
 from __future__ import annotations
@@ -14,21 +15,16 @@ from typing import TypeAlias
 
 from holdfast.question.expression import Constant, Op, ValueKind
 
-__all__ = ["PARTS", "SqlLanguage", "common_operation", "double", "quoted_name", "quoted_text"]
+__all__ = ["DUCKDB", "Dialect", "SqlLanguage", "quoted_name", "quoted_text"]
 
-_SQL_TYPE = {
-    ValueKind.BOOLEAN: "BOOLEAN",
-    ValueKind.NUMBER: "DOUBLE",
-    ValueKind.TEXT: "VARCHAR",
-    ValueKind.MOMENT: "TIMESTAMP",
-}
-PARTS = {
+_Spelling: TypeAlias = Mapping[Op, Callable[[Op, list[str]], str]]
+
+_PARTS = {
     Op.YEAR: "year",
     Op.MONTH: "month",
     Op.DAY: "day",
     Op.HOUR: "hour",
     Op.MINUTE: "minute",
-    Op.WEEKDAY: "isodow",
 }
 _COMPARE = {
     Op.EQUAL: "=",
@@ -44,11 +40,6 @@ _LETTERS = {
 }
 
 
-def double(value: float) -> str:
-    """A DOUBLE literal: plain 1.0 would be a DECIMAL."""
-    return f"CAST('{value!r}' AS DOUBLE)"
-
-
 def quoted_name(name: str) -> str:
     """A column name in double quotes."""
     return '"' + name.replace('"', '""') + '"'
@@ -60,19 +51,72 @@ def quoted_text(value: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a database spells in its own way.
+
+    `types` are its names of types, `text` writes a literal, `like` compares a value with a pattern,
+    `without_nan` gives NULL in place of NaN, and may mention a value twice. `weekday` is the part
+    of a moment that is 1 on Mondays. `spelling` has the operations that it spells otherwise than
+    others, and `named_operands` those whose operands must be named.
+    """
+
+    types: Mapping[ValueKind, str]
+    text: Callable[[str], str]
+    like: Callable[[str, str], str]
+    without_nan: Callable[[str], str]
+    weekday: str
+    spelling: _Spelling
+    named_operands: frozenset[Op]
+
+    def double(self, value: float) -> str:
+        """A literal that is a double: plain 1.0 would be a decimal."""
+        return f"CAST('{value!r}' AS {self.types[ValueKind.NUMBER]})"
+
+    def constant(self, constant: Constant) -> str:
+        """A literal."""
+        value = constant.value
+        if value is None:
+            return f"CAST(NULL AS {self.types[constant.kind]})"
+        if isinstance(value, bool):
+            return "TRUE" if value else "FALSE"
+        if isinstance(value, float):
+            return self.double(value)
+        if isinstance(value, datetime):
+            return f"CAST('{value.isoformat(sep=' ')}' AS {self.types[ValueKind.MOMENT]})"
+        return self.text(value)
+
+    def operation(self, op: Op, args: list[str]) -> str:
+        """One operation."""
+        spelled = self.spelling.get(op) or _SPELLING.get(op)
+        return spelled(op, args) if spelled is not None else self._number(op, args[0])
+
+    def _number(self, op: Op, value: str) -> str:
+        """A length, a part of a moment or a condition as a double."""
+        match op:
+            case Op.LENGTH:
+                value = f"length({value})"
+            case Op.WEEKDAY:
+                value = f"extract({self.weekday} FROM {value})"
+            case op if op in _PARTS:
+                value = f"extract({_PARTS[op]} FROM {value})"
+        return f"CAST({value} AS {self.types[ValueKind.NUMBER]})"
+
+
+@dataclass(frozen=True, slots=True)
 class SqlLanguage:
     """SQL over a sub-select of cleaned columns, which go by the names in `names`."""
 
     names: Mapping[str, str]
+    dialect: Dialect
+
+    @property
+    def named_operands(self) -> frozenset[Op]:
+        """Those of the dialect."""
+        return self.dialect.named_operands
 
     def column(self, name: str) -> str:
         """A cleaned column."""
         return self.names[name]
-
-    @property
-    def named_operands(self) -> frozenset[Op]:
-        """None: arithmetic is total here, and the cast of a condition computes all of it."""
-        return frozenset()
 
     def named(self, name: str) -> str:
         """A value of an earlier stage."""
@@ -80,33 +124,19 @@ class SqlLanguage:
 
     def constant(self, constant: Constant) -> str:
         """A literal."""
-        return _constant(constant)
+        return self.dialect.constant(constant)
 
     def operation(self, op: Op, args: list[str]) -> str:
         """One operation."""
-        spelled = _SPELLING.get(op)
-        return common_operation(op, args) if spelled is None else spelled(op, args)
+        return self.dialect.operation(op, args)
 
     def like(self, value: str, pattern: str) -> str:
         """Whether text fits a pattern."""
-        return f"({value} LIKE {quoted_text(pattern)})"
+        return self.dialect.like(value, pattern)
 
     def without_nan(self, value: str) -> str:
         """NULL in place of NaN."""
-        return f"(CASE WHEN isnan({value}) THEN NULL ELSE {value} END)"
-
-
-def _constant(constant: Constant) -> str:
-    value = constant.value
-    if value is None:
-        return f"CAST(NULL AS {_SQL_TYPE[constant.kind]})"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, float):
-        return double(value)
-    if isinstance(value, datetime):
-        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
-    return quoted_text(value)
+        return self.dialect.without_nan(value)
 
 
 def _infix(op: Op, args: list[str]) -> str:
@@ -139,13 +169,8 @@ def _case(_op: Op, args: list[str]) -> str:
     return f"(CASE {body} ELSE {otherwise} END)"
 
 
-def common_operation(op: Op, args: list[str]) -> str:
-    """An operation that DuckDB and PostgreSQL spell alike."""
-    return _COMMON[op](op, args)
-
-
-_Spelling: TypeAlias = dict[Op, Callable[[Op, list[str]], str]]
-_COMMON: _Spelling = {
+_SPELLING: _Spelling = {
+    **dict.fromkeys((Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE), _infix),
     **dict.fromkeys(_COMPARE, _comparison),
     **dict.fromkeys(_LETTERS, _letters),
     Op.AND: _junction,
@@ -158,9 +183,19 @@ _COMMON: _Spelling = {
     Op.CLIP: _clip,
     Op.CASE: _case,
 }
-_SPELLING: _Spelling = {
-    **dict.fromkeys((Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE), _infix),
-    **dict.fromkeys(PARTS, lambda op, args: f"CAST({PARTS[op]}({args[0]}) AS DOUBLE)"),
-    Op.LENGTH: lambda _op, args: f"CAST(length({args[0]}) AS DOUBLE)",
-    Op.INDICATOR: lambda _op, args: f"CAST({args[0]} AS DOUBLE)",
-}
+
+DUCKDB = Dialect(
+    types={
+        ValueKind.BOOLEAN: "BOOLEAN",
+        ValueKind.NUMBER: "DOUBLE",
+        ValueKind.TEXT: "VARCHAR",
+        ValueKind.MOMENT: "TIMESTAMP",
+    },
+    text=quoted_text,
+    like=lambda value, pattern: f"({value} LIKE {quoted_text(pattern)})",
+    without_nan=lambda value: f"(CASE WHEN isnan({value}) THEN NULL ELSE {value} END)",
+    weekday="isodow",
+    spelling={},
+    # Arithmetic is total here, and the cast of a condition computes all of it.
+    named_operands=frozenset(),
+)

@@ -15,6 +15,8 @@ from starlette.responses import RedirectResponse, Response
 
 from holdfast import __version__
 from holdfast.errors import HoldfastError
+from holdfast.service.board_page import board_pages
+from holdfast.service.boards import board_rest
 from holdfast.service.custody import custody
 from holdfast.service.dashboard import dashboard, problem_page
 from holdfast.service.edge import Edge
@@ -53,7 +55,7 @@ def app_of(service: Service) -> FastAPI:
         lifespan=partial(_lifespan, service),
     )
     app.state.service = service
-    for router in (rest, custody, operations, dashboard, reference):
+    for router in (rest, board_rest, custody, operations, dashboard, board_pages, reference):
         app.include_router(router)
     for known in (HoldfastError, Rejected):
         app.add_exception_handler(known, _problem)

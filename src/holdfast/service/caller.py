@@ -9,10 +9,12 @@ from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
+from holdfast.boards.standings import Standing
 from holdfast.errors import BudgetExhausted, Shortfall
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
 from holdfast.service.pacing import OnTheStep
+from holdfast.service.problems import rejection
 from holdfast.service.served import Asking, Reply, Served
 from holdfast.service.service import Service
 from holdfast.service.tokens import Token
@@ -35,8 +37,25 @@ class Caller:
         """A key is its owner's: nobody is told an answer by the key of another."""
         return None if key is None else f"{self.token.id} {key}"
 
+    async def require_asking(self) -> None:
+        """Refuse questions about a leaderboard, which are its own, but for a custodian's."""
+        if self.token.role != "custodian" and await self.served.is_board():
+            raise rejection(403, "this is a leaderboard, which takes submissions and no questions.")
+
+    async def submit(self, put: Callable[[Holdout], Standing]) -> Standing:
+        """Submit to a leaderboard; it counts as one question of the token."""
+
+        async def work() -> Standing:
+            return await self.served.ask(put)
+
+        async def nothing() -> None:
+            return None
+
+        return await self._capped(None, 1, work, nothing)
+
     async def answer(self, asking: Asking) -> Reply:
         """Ask a question, with whatever else waits."""
+        await self.require_asking()
 
         async def work() -> Reply:
             return await self.served.answer(asking)
@@ -50,6 +69,7 @@ class Caller:
         self, put: Callable[[Holdout], list[Answer]], questions: int, key: str | None
     ) -> list[Answer]:
         """Ask several questions that were chosen together."""
+        await self.require_asking()
 
         async def work() -> list[Answer]:
             return await self.served.ask(put)

@@ -16,6 +16,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit as run_audit
 from holdfast.service.access import AsAnalyst, AsAnyone, AsCustodian, CallKey, Dataset, Serving
 from holdfast.service.replies import JsonReply, certificate_file, problems
+from holdfast.service.served import Served
 from holdfast.service.tokens import expiry_of
 from holdfast.service.wire import ColumnBody, TokenBody, column_told
 
@@ -36,6 +37,7 @@ async def columns(served: Dataset, token: AsAnyone) -> Any:
 async def attach(body: ColumnBody, served: Dataset, token: AsAnalyst, key: CallKey = None) -> Any:
     """Attach values that were made without protected columns; the same again is the same."""
     del key  # a column is known by its content, so that whoever sends it again is told the same
+    await _require_columns(served)
 
     def attached(holdout: Holdout) -> Any:
         bounds = None if body.bounds is None else (body.bounds[0], body.bounds[1])
@@ -65,6 +67,7 @@ async def attach_file(
     if (low is None) != (high is None):
         raise InvalidArgument("bounds have a low and a high end; give both, or none.")
     bounds = None if low is None or high is None else (low, high)
+    await _require_columns(served)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"values{kind}"
         path.write_bytes(await file.read())
@@ -84,6 +87,12 @@ async def attach_file(
                 raise InvalidArgument(str(error).replace(str(path), path.name)) from None
 
         return JsonReply(column_told(await served.ask(attached), token))
+
+
+async def _require_columns(served: Served) -> None:
+    """Refuse columns of a leaderboard: what is attached to it was looked at as a submission."""
+    if await served.is_board():
+        raise InvalidArgument("this is a leaderboard; submit predictions to it: POST .../board.")
 
 
 @custody.get("/datasets/{dataset}/audit", tags=["custody"])

@@ -35,7 +35,7 @@ from holdfast.service.shown import group_rows, line_shown, overview_shown
 from holdfast.service.tokens import ROLES, TokenRole, expiry_of
 from holdfast.service.wire import csv_of, dataset_told, ledger_told
 
-__all__ = ["dashboard", "problem_page", "rendered"]
+__all__ = ["Signed", "dashboard", "problem_page", "rendered"]
 
 dashboard = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _HERE = Path(__file__).parent
@@ -47,7 +47,7 @@ def _session(request: Request, service: Serving) -> PageSession:
     return session_of(request, service)
 
 
-_Signed = Annotated[PageSession, Depends(_session)]
+Signed = Annotated[PageSession, Depends(_session)]
 
 
 @cache
@@ -96,7 +96,7 @@ async def sign_in(request: Request, service: Serving, token: _Text = "") -> Resp
 
 
 @dashboard.post("/logout")
-async def sign_out(request: Request, session: _Signed, mark: _Text = "") -> Response:
+async def sign_out(request: Request, session: Signed, mark: _Text = "") -> Response:
     require_own_form(request, session, mark)
     reply = RedirectResponse("/login", 303)
     end_session(reply, request)
@@ -104,7 +104,7 @@ async def sign_out(request: Request, session: _Signed, mark: _Text = "") -> Resp
 
 
 @dashboard.get("/")
-async def home(service: Serving, session: _Signed) -> Response:
+async def home(service: Serving, session: Signed) -> Response:
     names = service.names_for(session.token)
     if len(names) == 1:
         return RedirectResponse(f"/data/{names[0]}", 303)
@@ -113,7 +113,7 @@ async def home(service: Serving, session: _Signed) -> Response:
 
 
 @dashboard.get("/data/{dataset}")
-async def overview(dataset: str, service: Serving, session: _Signed) -> Response:
+async def overview(dataset: str, service: Serving, session: Signed) -> Response:
     served = service.served(dataset, session.token)
     facts = await served.read(overview_shown)
     lines = await served.read(lambda holdout: _newest(holdout, session, 5))
@@ -125,7 +125,7 @@ async def overview(dataset: str, service: Serving, session: _Signed) -> Response
 
 @dashboard.get("/data/{dataset}/ask")
 async def workbench(
-    dataset: str, service: Serving, session: _Signed, question: str = ""
+    dataset: str, service: Serving, session: Signed, question: str = ""
 ) -> Response:
     return await _workbench(dataset, service, session, {"question": question[:10_000]})
 
@@ -135,7 +135,7 @@ async def put(
     request: Request,
     dataset: str,
     service: Serving,
-    session: _Signed,
+    session: Signed,
     question: _Text = "",
     verb: _Text = "ask",
     number: _Text = "",
@@ -168,7 +168,7 @@ async def put(
 
 
 @dashboard.get("/data/{dataset}/ledger")
-async def ledger_page(dataset: str, service: Serving, session: _Signed, page: int = 1) -> Response:
+async def ledger_page(dataset: str, service: Serving, session: Signed, page: int = 1) -> Response:
     served = service.served(dataset, session.token)
 
     def read(holdout: Holdout) -> tuple[list[Mapping[str, Any]], int]:
@@ -190,7 +190,7 @@ async def ledger_page(dataset: str, service: Serving, session: _Signed, page: in
 
 
 @dashboard.get("/data/{dataset}/ledger.csv")
-async def ledger_file(dataset: str, service: Serving, session: _Signed) -> Response:
+async def ledger_file(dataset: str, service: Serving, session: Signed) -> Response:
     served = service.served(dataset, session.token)
     lines = await served.read(lambda holdout: holdout.ledger.to_dicts(parts=True))
     text = csv_of(ledger_told(lines, session.token))
@@ -198,14 +198,14 @@ async def ledger_file(dataset: str, service: Serving, session: _Signed) -> Respo
 
 
 @dashboard.get("/data/{dataset}/promise")
-async def promise(dataset: str, service: Serving, session: _Signed) -> Response:
+async def promise(dataset: str, service: Serving, session: Signed) -> Response:
     facts = await service.served(dataset, session.token).read(dataset_told)
     return rendered("promise.html", session=session, dataset=dataset, facts=facts)
 
 
 @dashboard.get("/data/{dataset}/audit")
 async def audit_page(
-    dataset: str, service: Serving, session: _Signed, run: bool = False
+    dataset: str, service: Serving, session: Signed, run: bool = False
 ) -> Response:
     _require_custodian(session)
     served = service.served(dataset, session.token)
@@ -220,7 +220,7 @@ async def audit_page(
 
 @dashboard.get("/data/{dataset}/certificate.{form}")
 async def certificate_page(
-    dataset: str, form: Literal["html", "json"], service: Serving, session: _Signed
+    dataset: str, form: Literal["html", "json"], service: Serving, session: Signed
 ) -> Response:
     _require_custodian(session)
     served = service.served(dataset, session.token)
@@ -229,7 +229,7 @@ async def certificate_page(
 
 @dashboard.get("/plan")
 async def planner(
-    session: _Signed, rows: str = "20000", questions: str = "500", tolerance: str = ""
+    session: Signed, rows: str = "20000", questions: str = "500", tolerance: str = ""
 ) -> Response:
     form = {"rows": rows[:20], "questions": questions[:20], "tolerance": tolerance[:20]}
     made, problem = None, None
@@ -242,7 +242,7 @@ async def planner(
 
 
 @dashboard.get("/tokens")
-async def tokens_page(service: Serving, session: _Signed) -> Response:
+async def tokens_page(service: Serving, session: Signed) -> Response:
     return _tokens(service, session)
 
 
@@ -250,7 +250,7 @@ async def tokens_page(service: Serving, session: _Signed) -> Response:
 async def make_token(
     request: Request,
     service: Serving,
-    session: _Signed,
+    session: Signed,
     name: _Text = "",
     role: _Text = "analyst",
     dataset: _Text = "",
@@ -277,7 +277,7 @@ async def make_token(
 
 @dashboard.post("/tokens/{which}/revoke")
 async def revoke(
-    request: Request, which: str, service: Serving, session: _Signed, mark: _Text = ""
+    request: Request, which: str, service: Serving, session: Signed, mark: _Text = ""
 ) -> Response:
     require_own_form(request, session, mark)
     _require_custodian(session)

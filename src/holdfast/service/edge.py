@@ -24,6 +24,7 @@ CONTENT_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
+_OF_COLUMNS = ("/columns", "/columns/file", "/board", "/board/file")
 _HEADERS = {
     "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -70,7 +71,7 @@ class Edge:
 
     def _limit(self, scope: Scope) -> int:
         settings = self._service.settings
-        columns = scope["path"].endswith(("/columns", "/columns/file"))
+        columns = scope["path"].endswith(_OF_COLUMNS)
         return settings.largest_column if columns else settings.largest_request
 
 

@@ -137,6 +137,7 @@ class Served:
         self._waiting: list[_Call] = []
         self._with_rows: Holdout | None = None  # of the asker alone
         self._rowless: Holdout | None = None  # of the reader alone
+        self._board: bool | None = None  # once it is known
 
     async def answer(self, asking: Asking) -> Reply:
         """Ask a question, with whatever else waits."""
@@ -178,6 +179,12 @@ class Served:
                 raise
 
         return await _in(self._reader, used)
+
+    async def is_board(self) -> bool:
+        """Whether it is a leaderboard, which it was from the beginning or never is."""
+        if self._board is None:
+            self._board = await self.read(lambda holdout: holdout.boarding.record.terms is not None)
+        return self._board
 
     def close(self) -> None:
         """Finish what is being asked, and let go of the files."""

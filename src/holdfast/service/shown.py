@@ -13,9 +13,10 @@ from holdfast.ledger.limits import interval_between
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import percent, plural
 
-__all__ = ["group_rows", "line_shown", "overview_shown"]
+__all__ = ["board_shown", "group_rows", "line_shown", "overview_shown"]
 
 _WIDE = 120  # of a bar, in its own unit
+_MARGIN = 0.1  # on both sides of what is known of anybody on a board
 
 
 def overview_shown(holdout: Holdout) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def overview_shown(holdout: Holdout) -> dict[str, Any]:
         "assumes": terms.assumption,
         "width": terms.width,
         "closed": closed,
+        "board": holdout.boarding.record.terms is not None,
     }
 
 
@@ -84,4 +86,31 @@ def _bar(interval: Interval, value: float | None) -> dict[str, float] | None:
         "x": round(_WIDE * low, 1),
         "width": round(max(2.0, _WIDE * (high - low)), 1),
         "at": round(_WIDE * min(1.0, max(0.0, place)), 1),
+    }
+
+
+def board_shown(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Standings with their intervals as bars over all that is known of anybody."""
+    rows = told["standings"]
+    ends = [end for row in rows for end in (row["low"], row["high"]) if end is not None]
+    low, high = (min(ends), max(ends)) if len(set(ends)) > 1 else (0.0, 1.0)
+    margin = _MARGIN * (high - low)
+    low, high = low - margin, high + margin
+
+    def share(end: float) -> float:
+        return (end - low) / (high - low)
+
+    def bar(row: Mapping[str, Any]) -> dict[str, float | None] | None:
+        if row["low"] is None and row["high"] is None:
+            return None
+        first = 0.0 if row["low"] is None else share(row["low"])
+        last = 1.0 if row["high"] is None else share(row["high"])  # an open end reaches the edge
+        drawn = _bar(Interval(first, last), None)
+        return drawn and {**drawn, "at": row["value"] and round(_WIDE * share(row["value"]), 1)}
+
+    return {
+        "rows": [{**row, "bar": bar(row)} for row in rows],
+        "invalid": told["invalid"],
+        "final": told["final"],
+        "ends": (low, high),
     }

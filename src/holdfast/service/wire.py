@@ -33,6 +33,7 @@ __all__ = [
     "column_told",
     "csv_of",
     "dataset_told",
+    "keyed_values",
     "ledger_told",
     "told",
 ]
@@ -171,14 +172,7 @@ class ColumnBody(_Body):
     @property
     def brought(self) -> dict[str | int, Any] | list[Any]:
         """As `attach` takes them."""
-        if self.keys is None:
-            return self.values
-        if len(self.keys) != len(self.values) or len(set(self.keys)) != len(self.keys):
-            raise InvalidArgument(
-                f"there are {len(self.keys):,} keys, {len(set(self.keys)):,} of them different, "
-                f"and {len(self.values):,} values; give one value for every key."
-            )
-        return dict(zip(self.keys, self.values, strict=True))
+        return keyed_values(self.keys, self.values)
 
 
 class TokenBody(_Body):
@@ -193,6 +187,20 @@ class TokenBody(_Body):
     expires: Annotated[
         str | None, Field(max_length=10, description="30d, 12h or 45m from now.")
     ] = None
+
+
+def keyed_values(
+    keys: list[str | int] | None, values: list[Any]
+) -> dict[str | int, Any] | list[Any]:
+    """Values by their keys, or in the order of keys, as a holdout takes them."""
+    if keys is None:
+        return values
+    if len(keys) != len(values) or len(set(keys)) != len(keys):
+        raise InvalidArgument(
+            f"there are {len(keys):,} keys, {len(set(keys)):,} of them different, and "
+            f"{len(values):,} values; give one value for every key."
+        )
+    return dict(zip(keys, values, strict=True))
 
 
 def told(found: Reply | list[Answer], *, details: bool = False) -> dict[str, Any]:

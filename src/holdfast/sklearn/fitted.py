@@ -1,20 +1,55 @@
 """Fitted estimators: who they are, and whether they can be asked about rows at all.
 
-Who an estimator is must be public before a protected row is read: the digest of its pickle. Two
-equal models pickle differently while they share objects; after one round trip they do not.
+Who an estimator is must be public before a protected row is read: the digest of its pickle, after
+one round trip, and without references: which equal texts are one object differs between processes.
 """
 
 from __future__ import annotations
 
+import io
 import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
+from time import perf_counter
 from typing import Any
 
+from holdfast.data.source import require_unforked
 from holdfast.errors import InvalidArgument
 from holdfast.sklearn.matrix import LabelledRows
-from holdfast.sklearn.scoring import RowScoring
+from holdfast.sklearn.scoring import Scoring
 
-__all__ = ["pickled_digest", "require_scorable"]
+__all__ = ["Fitted", "fitted", "pickled_digest", "require_scorable", "unscorable"]
+
+_LONGEST_REASON = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A candidate that was fitted, or why it could not be, and how long that took."""
+
+    estimator: Any
+    error: str | None
+    seconds: float
+
+
+def fitted(template: Any, params: Mapping[str, Any], X: Any, y: Any) -> Fitted:
+    """The candidate of a configuration, fitted to rows that are not protected."""
+    from sklearn.base import clone  # type: ignore[import-untyped]
+
+    started = perf_counter()
+    try:
+        if type(X).__module__.startswith("polars"):
+            require_unforked()  # where others would wait for it for ever
+        settings = {name: clone(value, safe=False) for name, value in params.items()}
+        candidate, error = clone(template).set_params(**settings).fit(X, y), None
+    except Exception as failure:  # whatever an estimator raises: one candidate less
+        candidate, error = None, _reason(failure)
+    return Fitted(candidate, error, perf_counter() - started)
+
+
+def _reason(failure: Exception) -> str:
+    return f"{type(failure).__name__}: {str(failure)[:_LONGEST_REASON]}"
 
 
 def pickled_digest(thing: Any, *also: str) -> str | None:
@@ -24,7 +59,7 @@ def pickled_digest(thing: Any, *also: str) -> str | None:
     import sklearn  # type: ignore[import-untyped]
 
     try:
-        content = pickle.dumps(pickle.loads(pickle.dumps(thing, 5)), 5)
+        content = _by_value(pickle.loads(pickle.dumps(thing, 5)))
     except Exception:  # whatever an object raises that does not want to be pickled
         return None
     versions = f"scikit-learn {sklearn.__version__}, numpy {np.__version__}"
@@ -34,36 +69,58 @@ def pickled_digest(thing: Any, *also: str) -> str | None:
     return f"sha256:{found.hexdigest()}"
 
 
-def require_scorable(estimator: Any, scoring: RowScoring, rows: LabelledRows) -> None:
-    """Refuse what cannot be scored, by what is public: no protected row is read."""
-    import numpy as np
+def _by_value(thing: Any) -> bytes:
+    """Its pickle without references to what was written before, where nothing refers to itself."""
+    written = io.BytesIO()
+    pickler = pickle.Pickler(written, 5)
+    pickler.fast = True
+    try:
+        pickler.dump(thing)
+    except ValueError:
+        return pickle.dumps(thing, 5)
+    return written.getvalue()
 
-    who = type(estimator).__name__
-    if not callable(getattr(estimator, scoring.method, None)):
-        raise InvalidArgument(
-            f"{who} has no {scoring.method}, which {scoring.name} needs; choose another estimator "
-            "or another scoring."
+
+def require_scorable(estimator: Any, scoring: Scoring, rows: LabelledRows) -> None:
+    """Refuse what cannot be scored, by what is public: no protected row is read."""
+    why = unscorable(estimator, scoring, rows)
+    if why is not None:
+        raise InvalidArgument(why)
+
+
+def unscorable(estimator: Any, scoring: Scoring, rows: LabelledRows) -> str | None:
+    """Why an estimator cannot be scored, by what is public; None if it can."""
+    who, method = type(estimator).__name__, scoring.method_of(estimator)
+    if method is None:
+        return (
+            f"{who} has no {' and no '.join(scoring.methods)}, which {scoring.name} needs; choose "
+            "another estimator or another scoring."
         )
-    if scoring.method == "predict_proba" and not hasattr(estimator, "classes_"):
-        raise InvalidArgument(
-            f"{who} does not say of which classes its probabilities are; fit it, or give it "
-            "classes_."
-        )
+    if method != "predict" and not hasattr(estimator, "classes_"):
+        return f"{who} does not say of which classes its {method} is; fit it, or give it classes_."
     width = getattr(estimator, "n_features_in_", rows.width)
     if width != rows.width:
-        raise InvalidArgument(
+        return (
             f"{who} was fitted to {width:,} features, and the protected rows have {rows.width:,}; "
             "fit it to the same features."
         )
+    return _failure_on_invented(estimator, scoring, rows)
+
+
+def _failure_on_invented(estimator: Any, scoring: Scoring, rows: LabelledRows) -> str | None:
+    """How an estimator fails on rows that are nobody's, where such rows can be made."""
+    import numpy as np
+
     invented = rows.invented()
     if invented is None:
-        return  # no values are known that it should know
+        return None  # no values are known that it should know
     try:
-        scoring.of_rows(estimator, invented, np.zeros(2, dtype=rows.labels.dtype))
-    except InvalidArgument:
-        raise
+        scoring.column(estimator, invented, np.zeros(2, dtype=rows.labels.dtype))
+    except InvalidArgument as failure:
+        return str(failure)
     except Exception as failure:
-        raise InvalidArgument(
-            f"{who} fails on invented rows with {type(failure).__name__}: {str(failure)[:200]}; "
-            "fit it, to rows like the protected ones."
-        ) from failure
+        return (
+            f"{type(estimator).__name__} fails on invented rows with {_reason(failure)}; fit it, "
+            "to rows like the protected ones."
+        )
+    return None

@@ -6,12 +6,14 @@ values and not by their types, so that the same rows in another container are th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from holdfast.data.source import require_unforked
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -19,9 +21,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["ROW", "LabelledRows", "labelled_rows"]
+__all__ = ["LABEL", "ROW", "LabelledRows", "label_texts", "labelled_rows"]
 
 ROW = "row"
+LABEL = "label"
 _CONTENT = "content"
 _NUMBERS = "biuf"  # kinds of NumPy's types that are numbers
 
@@ -40,6 +43,13 @@ class LabelledRows:
     def width(self) -> int:
         """How many features a row has."""
         return int(self.features.shape[1])
+
+    @property
+    def kept_as(self) -> list[str]:
+        """How the numbers are kept, by which two models of the same ones may differ a little."""
+        own = self.features.dtypes if hasattr(self.features, "columns") else [self.features.dtype]
+        order = str(getattr(self.features, "strides", ""))
+        return [type(self.features).__name__, order, *map(str, own), str(self.labels.dtype)]
 
     def taken(self, places: NDArray[np.int64]) -> Any:
         """The features of some rows, in the container they came in."""
@@ -64,16 +74,19 @@ class LabelledRows:
         return numbers.astype(self.features.dtype)
 
     def table(self) -> pl.DataFrame:
-        """What a ledger knows the rows by: a number and a digest for each."""
+        """What a ledger knows the rows by: a number, a digest and the label of each."""
         import polars as pl
 
-        return pl.DataFrame({ROW: range(len(self)), _CONTENT: _digests(self)})
+        labels = label_texts(self.labels.tolist())
+        digests = _digests(self.features, labels)
+        return pl.DataFrame({ROW: range(len(self)), _CONTENT: digests, LABEL: labels})
 
 
 def labelled_rows(features: Any, labels: Any) -> LabelledRows:
     """Features and labels that belong together; refused where they cannot."""
     import numpy as np
 
+    require_unforked()  # before anything of Polars is touched
     if hasattr(features, "tocsr"):
         features = features.tocsr()
     elif not hasattr(features, "columns"):
@@ -91,7 +104,23 @@ def labelled_rows(features: Any, labels: Any) -> LabelledRows:
         )
     if any(each is None or (isinstance(each, float) and isnan(each)) for each in known.tolist()):
         raise InvalidArgument("y has missing labels; leave out the rows that have none.")
-    return LabelledRows(features, known)
+    return LabelledRows(features, _plain(known))
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels of one type that NumPy knows, so that they have an order."""
+    import numpy as np
+
+    if labels.dtype.kind != "O":
+        return labels
+    types = sorted({type(each).__name__ for each in labels.tolist()})
+    found = np.asarray(labels.tolist())
+    if len(types) > 1 or found.dtype.kind == "O":
+        raise InvalidArgument(
+            f"y has labels of the types {', '.join(types)}; give numbers, texts or truth values, "
+            "all of one type."
+        )
+    return found
 
 
 def _types(frame: Any) -> list[Any]:
@@ -110,12 +139,15 @@ def _named(frame: Any) -> dict[str, Any]:
     return {"schema": frame.columns, "orient": "row"}
 
 
-def _digests(rows: LabelledRows) -> list[str]:
-    labels = [repr(each).encode() for each in rows.labels.tolist()]
-    features = _bytes_of_rows(rows.features)
+def label_texts(labels: Iterable[Any]) -> list[str]:
+    """Labels as the ledger's column of them has them."""
+    return [repr(each) for each in labels]
+
+
+def _digests(features: Any, labels: list[str]) -> list[str]:
     return [
-        sha256(b"%d:%b%b" % (len(row), row, label)).hexdigest()
-        for row, label in zip(features, labels, strict=True)
+        sha256(b"%d:%b%b" % (len(row), row, label.encode())).hexdigest()
+        for row, label in zip(_bytes_of_rows(features), labels, strict=True)
     ]
 
 

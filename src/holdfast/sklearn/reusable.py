@@ -15,8 +15,8 @@ from holdfast.data.computed import Computed, computed
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.sklearn.fitted import pickled_digest, require_scorable
-from holdfast.sklearn.matrix import ROW, labelled_rows
-from holdfast.sklearn.scoring import row_scoring
+from holdfast.sklearn.matrix import LABEL, ROW, labelled_rows
+from holdfast.sklearn.scorings import scoring_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,9 +33,10 @@ _SHORT_DIGEST = 12
 class ReusableHoldout:
     """Protected rows of X and y; every look of an estimator at them is on the ledger.
 
-    `scoring` is accuracy, neg_log_loss, neg_brier_score, an error with `y_range`, or a function of
-    labels and predictions that gives the score of each row, with `bounds`. `candidates` is how many
-    will be gated at most, `questions` how many will be asked, as `holdfast.open` says.
+    `scoring` is accuracy, balanced_accuracy, f1, roc_auc, neg_log_loss, neg_brier_score, an error
+    with `y_range`, or a function of labels and predictions that gives the score of each row, with
+    `bounds`. For balanced_accuracy and roc_auc the sizes of the classes become public. `candidates`
+    is how many will be gated at most, `questions` how many will be asked, as `holdfast.open` says.
     """
 
     def __init__(
@@ -70,24 +71,25 @@ class ReusableHoldout:
             "tolerance": tolerance,
         }
         self.protected = labelled_rows(X, y)
-        self.scoring = row_scoring(scoring, self.protected.labels, y_range, bounds)
+        self.scoring = scoring_of(scoring, self.protected.labels, y_range, bounds)
         self._again = {**opening, "scoring": scoring, "y_range": y_range, "bounds": bounds}
         self.holdout = open_holdout(
             self.protected.table(),
             key=ROW,
+            design=[LABEL] if self.scoring.public_classes else None,
             described="off",  # all of the failure probability is for estimators
             **opening,
         )
 
     def ask(self, estimator: Any, name: str | None = None, **said: Unpack[Saying]) -> Answer:
-        """The average score of a fitted estimator, with noise; `name` is what it is called."""
-        return self.holdout.ask(self.scoring.averaged(self.column(estimator, name)), **said)
+        """The score of a fitted estimator, with noise; `name` is what it is called."""
+        return self.holdout.ask(self.scoring.asked(self.column(estimator, name)), **said)
 
     def check(
         self, estimator: Any, guess: float, name: str | None = None, **said: Unpack[Saying]
     ) -> Answer:
-        """Is the average score about `guess`, the one of cross-validation, say?"""
-        question = self.scoring.averaged(self.column(estimator, name))
+        """Is the score about `guess`, the one of cross-validation, say?"""
+        question = self.scoring.asked(self.column(estimator, name))
         return self.holdout.check(question, guess=guess, **said)
 
     def gate(
@@ -98,7 +100,7 @@ class ReusableHoldout:
         return self.holdout.gate(question, at_least=min_gain, why=why)
 
     def compare(self, candidate: Any, incumbent: Any, **said: Unpack[Saying]) -> Answer:
-        """How much more the candidate scores than the incumbent on average, with noise."""
+        """How much higher the candidate scores than the incumbent, with noise."""
         return self.holdout.ask(self._gain(candidate, incumbent), **said)
 
     def board(self) -> pl.DataFrame:
@@ -107,7 +109,7 @@ class ReusableHoldout:
         return self.holdout.ledger.to_polars().select(shown)
 
     def column(self, estimator: Any, name: str | None = None) -> str:
-        """The column that has the scores of an estimator; attached unless it is there.
+        """The column that an estimator makes of the rows; attached unless it is there.
 
         One that has a column is also known by its name, so that it need not be kept.
         """
@@ -136,11 +138,12 @@ class ReusableHoldout:
         return self.holdout.attach(called, self.computed(estimator, digest)).name
 
     def computed(self, estimator: Any, digest: str | None) -> Computed:
-        """The scores of an estimator as a column to attach: computed behind the door, once."""
-        function = partial(_scores, self, estimator)
+        """What an estimator makes of the rows, to attach: computed behind the door, once."""
+        function = partial(_behind_the_door, self, estimator)
         return computed(function, columns=[ROW], bounds=self.scoring.bounds, digest=digest)
 
     def _gain(self, candidate: Any, incumbent: Any) -> str:
+        self.scoring.gain("candidate", "incumbent")  # refused before anything is attached
         one, other = self.column(candidate), self.column(incumbent)
         columns = {each.name: each.column for each in self.holdout.columns}
         if columns[one] == columns[other]:
@@ -176,8 +179,10 @@ class ReusableHoldout:
         self.close()
 
 
-def _scores(holdout: ReusableHoldout, estimator: Any, frame: pl.DataFrame) -> NDArray[np.float64]:
-    """The scores of protected rows by their numbers. Only ever run behind the door."""
+def _behind_the_door(
+    holdout: ReusableHoldout, estimator: Any, frame: pl.DataFrame
+) -> NDArray[np.float64]:
+    """What an estimator makes of protected rows, by their numbers."""
     import numpy as np
 
     places = frame[ROW].to_numpy()
@@ -186,4 +191,4 @@ def _scores(holdout: ReusableHoldout, estimator: Any, frame: pl.DataFrame) -> ND
     if places.min() < 0 or places.max() >= len(holdout.protected):
         raise IndexError("invented rows are none of the protected ones")
     rows = holdout.protected
-    return holdout.scoring.of_rows(estimator, rows.taken(places), rows.labels[places])
+    return holdout.scoring.column(estimator, rows.taken(places), rows.labels[places])

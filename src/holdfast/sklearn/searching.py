@@ -2,47 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import require
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.searching import Search
-from holdfast.sklearn.fitted import pickled_digest, require_scorable
-from holdfast.sklearn.grid import declared_grid, drawn
+from holdfast.sklearn.fitted import Fitted, fitted
+from holdfast.sklearn.grid import drawn, parameter_places
 from holdfast.sklearn.matrix import labelled_rows
+from holdfast.sklearn.objective import HoldoutObjective, Tried
+from holdfast.sklearn.results import cross_validated_results, searched_results
 from holdfast.sklearn.reusable import ReusableHoldout
 
 with require.installed("searches of estimators", "sklearn"):
     from sklearn.base import (  # type: ignore[import-untyped]
         BaseEstimator,
         MetaEstimatorMixin,
-        clone,
     )
+    from sklearn.exceptions import FitFailedWarning  # type: ignore[import-untyped]
+    from sklearn.utils import get_tags  # type: ignore[import-untyped]
     from sklearn.utils.metaestimators import available_if  # type: ignore[import-untyped]
-    from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+    from sklearn.utils.parallel import Parallel, delayed  # type: ignore[import-untyped]
+    from sklearn.utils.validation import (  # type: ignore[import-untyped]
+        check_is_fitted,
+        column_or_1d,
+    )
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 __all__ = ["HoldoutSearchCV"]
 
 _STRATEGIES = ("holdout", "cv")
-_FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class _Tried:
-    """A candidate, and what the holdout said of it; a candidate that failed was not scored."""
-
-    params: dict[str, Any]
-    status: str
-    score: float | None = None
-    low: float | None = None
-    high: float | None = None
-    receipt: str | None = None
 
 
 def _winner_has(method: str) -> Any:
     def has(search: HoldoutSearchCV) -> bool:
+        if not search.refit:
+            raise AttributeError("refit is False, so that no winner was kept; fit with refit=True.")
         found = getattr(search, "best_estimator_", search.estimator)
         getattr(found, method)  # scikit-learn's own AttributeError says what is missing
         return True
@@ -57,7 +56,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     of its failure probability, and scores each candidate exactly: all intervals are true together,
     `best_interval_` among them. `strategy="cv"` cross-validates, and checks the winner's score on
     the holdout: one look. A distribution in the space stands for its quantiles at `points` places;
-    `n_iter` candidates are drawn at random (default: all).
+    `n_iter` candidates are drawn at random (default: all), and fitted by `n_jobs` processes.
     """
 
     def __init__(
@@ -73,6 +72,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         refit: bool = True,
         share: float = 0.5,
         points: int = 32,
+        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.space = space
@@ -84,17 +84,25 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.refit = refit
         self.share = share
         self.points = points
+        self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit candidates to these rows, which are not the protected ones, and find the best."""
         require.one_of("strategy", _STRATEGIES, self.strategy)
-        grid = declared_grid(self.space, self.points)
-        places = drawn(len(grid), self.n_iter, self.random_state)
+        if y is None:
+            raise InvalidArgument(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; give a "
+                "label for each row."
+            )
+        if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        places = parameter_places(self.space, self.points)
+        numbers = drawn(places.size, self.n_iter, self.random_state)
         self.refused_: str | None = None
         if self.strategy == "cv":
-            self._cross_validated(X, y, [grid[place] for place in places])
+            self._cross_validated(X, y, [places.params(each) for each in numbers])
         else:
-            self._searched(X, y, grid, places)
+            self._searched(X, y, numbers)
         return self
 
     @_winner_has("predict")  # type: ignore[untyped-decorator]
@@ -107,10 +115,20 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """The winner's probabilities of the classes."""
         return self._winner().predict_proba(X)
 
+    @_winner_has("predict_log_proba")  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Any:
+        """The logarithms of the winner's probabilities of the classes."""
+        return self._winner().predict_log_proba(X)
+
     @_winner_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
         """The winner's decision function."""
         return self._winner().decision_function(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The winner's score on rows that are not protected."""
+        rows = labelled_rows(X, y)
+        return self.holdout.scoring.score(self._winner(), rows.features, rows.labels)
 
     @property
     def classes_(self) -> Any:
@@ -122,81 +140,64 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """How many features the winner was fitted to."""
         return int(self._winner().n_features_in_)
 
+    @property
+    def feature_names_in_(self) -> Any:
+        """The names of the features that the winner was fitted to."""
+        return self._winner().feature_names_in_
+
+    def __sklearn_tags__(self) -> Tags:
+        """It is what the estimator is: a classifier or a regressor, and what it takes."""
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = own.estimator_type
+        tags.classifier_tags = own.classifier_tags
+        tags.regressor_tags = own.regressor_tags
+        tags.target_tags = own.target_tags
+        tags.input_tags = own.input_tags
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_params_")
+
     def _winner(self) -> Any:
-        check_is_fitted(self, "best_params_")
-        if not hasattr(self, "best_estimator_"):
-            raise InvalidArgument(
-                "refit is False, so that no winner was kept; fit with refit=True."
-            )
+        check_is_fitted(self)
         return self.best_estimator_
 
-    def _searched(self, X: Any, y: Any, grid: Any, places: list[int]) -> None:
-        search: Search | None = None
-        tried: list[_Tried] = []
-        best: tuple[float, int, Answer, Any] | None = None
-        for place in places:
-            params = grid[place]
-            candidate = self._fitted(params, X, y)
-            if candidate is None:
-                tried.append(_Tried(params, _FAILED))
-                continue
-            try:
-                if search is None:  # declared before the first score, and not for nothing
-                    search = self._declared(X, y, grid)
-                answer = self._scored(search, place, candidate)
-            except Refused as refusal:
-                self.refused_ = str(refusal)
-                if best is None:
-                    raise
-                break
-            tried.append(_tried(params, answer))
-            if answer.value is not None and (best is None or answer.value > best[0]):
-                best = (answer.value, len(tried) - 1, answer, candidate)
-        if best is None:
-            failed = sum(each.status == _FAILED for each in tried)
-            raise InvalidArgument(
-                f"of {len(tried):,} candidates {failed:,} could not be fitted, and of the others "
-                "the rows say nothing; fit one by hand, or declare a smaller space."
-            )
-        _, index, answer, winner = best
-        self._keep(tried, index, answer, winner)
-
-    def _fitted(self, params: dict[str, Any], X: Any, y: Any) -> Any | None:
-        """The candidate, fitted to rows that are not protected; None if it cannot be."""
-        try:
-            candidate = clone(self.estimator).set_params(**params).fit(X, y)
-        except Exception:  # whatever an estimator raises: one candidate less
-            return None
-        require_scorable(candidate, self.holdout.scoring, self.holdout.protected)
-        return candidate
-
-    def _declared(self, X: Any, y: Any, grid: Any) -> Search:
-        """The search on the ledger: the same one for the same candidates and the same rows."""
-        training = labelled_rows(X, y).table()
-        code = pickled_digest((clone(self.estimator), grid.param_grid), self.holdout.scoring.name)
-        if code is None:
-            raise InvalidArgument(
-                "the estimator or the space cannot be pickled, so that nothing says what was "
-                "declared; use values that can be."
-            )
-        rows = pickled_digest(training["content"].to_list()) or ""
-        name = f"search-{(pickled_digest((code, rows, self.share)) or '')[7:19]}"
-        return self.holdout.holdout.search(
-            name,
-            size=len(grid),
-            question=self.holdout.scoring.averaged(name),
-            bounds=self.holdout.scoring.bounds,
+    def _searched(self, X: Any, y: Any, numbers: Sequence[int]) -> None:
+        objective = HoldoutObjective(
+            self.estimator,
+            self.space,
+            X,
+            y,
+            holdout=self.holdout,
             share=self.share,
-            train=training,
-            code=code,
+            points=self.points,
         )
+        try:
+            for place, candidate in zip(numbers, self._fits(objective, numbers), strict=True):
+                objective.scored(place, candidate)
+        except Refused as refusal:
+            self.refused_ = str(refusal)
+            if objective.best is None:
+                raise
+        best, told = objective.best, _told_of_failures(objective.tried)
+        if best is None or best.answer is None:
+            raise InvalidArgument(
+                f"{told}; of the others the rows say nothing. Fit one by hand, or declare a "
+                "smaller space."
+            )
+        if any(each.error for each in objective.tried):
+            warnings.warn(told, FitFailedWarning, stacklevel=3)
+        results = searched_results(objective.tried)
+        self._keep(results, best.answer, best.estimator)
 
-    def _scored(self, search: Search, place: int, candidate: Any) -> Answer:
-        """The exact score of a candidate; who it is includes its place in this search."""
-        holdout = self.holdout
-        column = search.column(place)
-        digest = pickled_digest(candidate, holdout.scoring.name, column) or column
-        return search.score(place, holdout.computed(candidate, digest))
+    def _fits(self, objective: HoldoutObjective, numbers: Sequence[int]) -> Iterator[Fitted]:
+        """The candidates in their order, each when it is fitted."""
+        rows, params = objective.training, objective.places.params
+        calls = (
+            delayed(fitted)(self.estimator, params(each), rows.features, rows.labels)
+            for each in numbers
+        )
+        yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(calls)
 
     def _cross_validated(self, X: Any, y: Any, candidates: list[dict[str, Any]]) -> None:
         from sklearn.model_selection import (  # type: ignore[import-untyped]
@@ -204,27 +205,24 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         )
 
         listed = [{name: [value] for name, value in each.items()} for each in candidates]
-        found = GridSearchCV(self.estimator, listed, scoring=self._average_score, cv=self.cv)
+        found = GridSearchCV(
+            self.estimator, listed, scoring=self._score_of, cv=self.cv, n_jobs=self.n_jobs
+        )
         found.fit(X, y)
-        scores = found.cv_results_["mean_test_score"]
         answer = self.holdout.check(found.best_estimator_, guess=float(found.best_score_))
-        tried = [
-            _Tried(params, "cross-validated", float(score))
-            for params, score in zip(candidates, scores, strict=True)
-        ]
-        self._keep(tried, int(found.best_index_), answer, found.best_estimator_)
+        results = cross_validated_results(found.cv_results_, int(found.best_index_), answer)
+        self._keep(results, answer, found.best_estimator_)
 
-    def _average_score(self, estimator: Any, X: Any, y: Any) -> float:
+    def _score_of(self, estimator: Any, X: Any, y: Any) -> float:
         rows = labelled_rows(X, y)
-        return float(self.holdout.scoring.of_rows(estimator, rows.features, rows.labels).mean())
+        return self.holdout.scoring.score(estimator, rows.features, rows.labels)
 
-    def _keep(self, tried: list[_Tried], index: int, answer: Answer, winner: Any) -> None:
-        told = [asdict(each) for each in tried]
-        self.cv_results_ = {name: [each[name] for each in told] for name in _Tried.__slots__}
-        self.best_index_ = index
-        self.best_params_ = tried[index].params
+    def _keep(self, results: dict[str, Any], answer: Answer, winner: Any) -> None:
+        self.cv_results_ = results
+        self.best_index_ = int(results["rank_test_score"].argmin())
+        self.best_params_ = results["params"][self.best_index_]
+        self.best_score_ = float(results["mean_test_score"][self.best_index_])
         self.best_answer_ = answer
-        self.best_score_ = tried[index].score
         self.best_interval_ = answer.interval
         if self.refit:
             self.best_estimator_ = winner  # it was fitted to all rows of `fit`
@@ -232,6 +230,8 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             del self.best_estimator_  # that of an earlier fit
 
 
-def _tried(params: dict[str, Any], answer: Answer) -> _Tried:
-    low, high = answer.interval
-    return _Tried(params, answer.status, answer.value, low, high, answer.receipt)
+def _told_of_failures(tried: Sequence[Tried]) -> str:
+    """How many candidates have no score because they failed, and why the first of them did."""
+    failed = [each.error for each in tried if each.error]
+    first = f", the first of them with {failed[0]}" if failed else ""
+    return f"of {len(tried):,} candidates {len(failed):,} could not be fitted or scored{first}"

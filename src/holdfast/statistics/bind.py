@@ -24,7 +24,7 @@ __all__ = ["TABLES", "Question", "bind", "read_again", "read_question"]
 
 Question: TypeAlias = str | Call | Mean | TableFunction
 
-TABLES = ("distribution", "histogram")  # several answers, which no `by` makes more
+TABLES = ("distribution", "histogram", "vector_mean")  # several answers, which no `by` makes more
 
 _LOG_LOSS = re.compile(r"log_loss\s*\(", re.IGNORECASE)
 _VARIANCE = re.compile(r"variance\s*<=\s*(\S+)", re.IGNORECASE)
@@ -68,7 +68,7 @@ def read_question(source: str) -> Call | TableCall:
     found = read_call(source)
     if found.name in TABLES:
         if found.by:
-            raise InvalidQuestion(f"A {found.name} is many answers already; ask it with where.")
+            raise InvalidQuestion(f"A {found.name} is many answers already; it has no by.")
         return TableCall(found.name, found.arguments, found.where)
     call = _named(found)
     try:

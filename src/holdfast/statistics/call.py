@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         f1,
         log_loss,
     )
+    from holdfast.statistics.vectors import coordinate, vector_mean
     from holdfast.statistics.whole import auc
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "balanced_accuracy",
     "brier",
     "catoni",
+    "coordinate",
     "correlation",
     "count",
     "covariance",
@@ -54,6 +56,7 @@ __all__ = [
     "std",
     "sum",
     "variance",
+    "vector_mean",
 ]
 
 _FAMILIES = (
@@ -62,6 +65,7 @@ _FAMILIES = (
     "moments",
     "scores",
     "robust",
+    "vectors",
     "whole",
 )
 

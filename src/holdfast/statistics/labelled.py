@@ -20,6 +20,7 @@ from holdfast.statistics.bind import TABLES, bind
 from holdfast.statistics.entry import MOST_WHOLE, Bound, number_of
 from holdfast.statistics.named import Call, TableCall
 from holdfast.statistics.table import Table
+from holdfast.statistics.vectors import coordinates, vector_text
 
 __all__ = [
     "THRESHOLDS",
@@ -69,6 +70,8 @@ def labelled(
             by, members = _histogram(call, table)
         case "distribution":
             by, members = _distribution(call, table)
+        case "vector_mean":
+            by, members = ("coordinate",), list(coordinates(call, table))
         case _:
             by, members = _groups(call, table, groups)
     kind = call.name if call.name in TABLES else "groups"
@@ -81,6 +84,8 @@ _Members: TypeAlias = tuple[tuple[str, ...], list[tuple[Label, Call]]]
 
 def whole_text(call: TableCall, table: Table, by: Sequence[str]) -> str:
     """The canonical text of the whole: each member's is another."""
+    if call.name == "vector_mean":
+        return vector_text(call, table)
     if call.name in TABLES:
         what, *places = call.arguments
         if call.bounds is not None and not places:

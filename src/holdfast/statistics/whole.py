@@ -100,16 +100,12 @@ class Auc:
         )
 
     def read(self, sample: Sample) -> Measured:
-        import numpy as np
+        from holdfast.data.ranking import ranked_pairs
 
-        from holdfast.data.ranking import scores_by_class
-
-        above, below = scores_by_class(sample, self.score, self.positive)
-        sides = (np.searchsorted(below, above, side=side) for side in ("left", "right"))
-        doubled = sum(int(side.sum()) for side in sides)
+        found = ranked_pairs(sample, self.score, self.positive)
         # For the protected rows the public numbers; other rows, to guess from, have their own.
-        pairs = len(above) * len(below)
-        return Measured(doubled, 2 * pairs, sample.n) if pairs else Measured(1, 2, sample.n)
+        pairs = found.positives * found.negatives
+        return Measured(found.doubled, 2 * pairs, sample.n) if pairs else Measured(1, 2, sample.n)
 
 
 @dataclass(frozen=True, slots=True)

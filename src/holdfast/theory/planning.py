@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, Protocol, get_args
 
 from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
 from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean
@@ -26,6 +27,8 @@ from holdfast.theory.leakage.rounds import rounds_fit, rounds_half_width
 from holdfast.theory.length.bits import option_millibits
 from holdfast.theory.length.coexistence import rounded_half_width
 from holdfast.theory.length.described import described_log_level
+from holdfast.theory.typical.accuracy_noises import Accuracy, AccuracyNoise
+from holdfast.theory.typical.best_accuracy import direct_accuracy, literal_accuracy
 from holdfast.wording import plural
 
 __all__ = [
@@ -62,6 +65,16 @@ _PITCH = 1.0 / (POINTS - 1)  # described answers about dependent rows are told o
 Kind = Literal["described", "promise", "together", "reference", "not valid"]
 _Width = Callable[[Concentration, int, float], float]
 _Fits = Callable[[Concentration, int, float, float], bool]
+
+
+class _Accuracy(Protocol):
+    __name__: str
+
+    def __hash__(self) -> int: ...
+
+    def __call__(
+        self, k: int, log_beta: float, profile: Concentration, noise: AccuracyNoise
+    ) -> Accuracy: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +114,39 @@ def published_methods() -> tuple[Method, ...]:
         "Bassily et al. 2016": published.bassily_2016_half_width,
         "Dwork et al. 2015": published.dwork_2015_half_width,
     }
-    return tuple(
+    widths = [
         by_formula(f"{authors} (published)", "reference", width.__name__, width)
         for authors, width in found.items()
-    )
+    ]
+    stable = [
+        _typically_stable(f"Bassily & Freund, {noise.title()} ({form})", accuracy, noise)
+        for form, accuracy in (("published", literal_accuracy), ("repaired", direct_accuracy))
+        for noise in get_args(AccuracyNoise)
+    ]
+    return (*widths, *stable)
+
+
+def _typically_stable(name: str, accuracy: _Accuracy, noise: AccuracyNoise) -> Method:
+    """Theorem 6.1 of Bassily and Freund, which needs nothing of the rows but a concentration.
+
+    Its leakage form is what `typical laplace` and `typical gaussian` keep to.
+    """
+
+    def width(profile: Concentration, k: int, log_beta: float) -> float:
+        scale, log_beta = _scale(profile), min(log_beta, -math.log(2.0))
+        if scale is None:
+            return accuracy(k, log_beta, profile, noise).half_width
+        return scale * _in_scales(accuracy, noise, k, log_beta)
+
+    def fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
+        return width(profile, k, log_beta) <= t
+
+    return on_account(name, accuracy.__name__, width, fits, kind="reference")
+
+
+@lru_cache(maxsize=4096)  # a plan asks for the same ones again and again
+def _in_scales(accuracy: _Accuracy, noise: AccuracyNoise, k: int, log_beta: float) -> float:
+    return accuracy(k, log_beta, _UNIT, noise).half_width
 
 
 def check_method(surprises: int) -> Method:

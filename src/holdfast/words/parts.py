@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from holdfast.errors import NotDescribed
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op, Operation, ValueKind
+from holdfast.question.expression import Expression, Op, Operation, ValueKind, column_names
 from holdfast.question.row import RowValue
 from holdfast.question.text import numeral, text_of
 from holdfast.statistics.concentrated import ConcentratedMean
@@ -62,6 +62,12 @@ class Part:
     where: Expression | None = None
     numbers: tuple[float, ...] = ()
     form: str = ""
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it is about."""
+        trees = self.trees if self.where is None else (*self.trees, self.where)
+        return frozenset(name for tree in trees for name in column_names(tree))
 
     @property
     def text(self) -> str:

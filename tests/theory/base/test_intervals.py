@@ -19,6 +19,7 @@ from holdfast.theory.base.intervals import (
     Interval,
     clopper_pearson,
     clopper_pearson_upper,
+    clopper_pearson_within,
     empirical_bernstein,
     empirical_bernstein_radius,
     kl_interval,
@@ -61,6 +62,29 @@ def test_intervals_are_mirrored_with_the_sample(counts: tuple[int, int], log_p: 
     ):
         assert here.low == pytest.approx(1 - there.high, abs=1e-12)
         assert here.high == pytest.approx(1 - there.low, abs=1e-12)
+
+
+@given(
+    counts=COUNTS,
+    log_p=LOG_P,
+    shifts=st.tuples(*[st.sampled_from([0, 1, -1, 10, -10, 1e4, -1e4, 1e9, -1e9, 1e15])] * 2),
+)
+def test_a_claim_is_compared_with_ends_that_are_not_computed(
+    counts: tuple[int, int], log_p: float, shifts: tuple[float, float]
+) -> None:
+    n, successes = counts
+    low, high = clopper_pearson(n, successes, log_p)
+    claim = Interval(low + shifts[0] * 2.0**-53, high + shifts[1] * 2.0**-53)
+    inside = claim.low <= low and high <= claim.high
+    assert clopper_pearson_within(n, successes, log_p, claim) is inside
+
+
+def test_open_ends_of_a_claim_bind_nothing() -> None:
+    low, high = clopper_pearson(1000, 300, -7.0)
+    for claim in (Interval(-math.inf, math.inf), Interval(low, math.inf), Interval(-1.0, high)):
+        assert clopper_pearson_within(1000, 300, -7.0, claim)
+    assert not clopper_pearson_within(1000, 300, -7.0, Interval(low, 0.3))
+    assert not clopper_pearson_within(1000, 300, -7.0, Interval(0.3, 1.0))
 
 
 @pytest.mark.parametrize("n", [2, 30, 1000, 10**6, 10**9])

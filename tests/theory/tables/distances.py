@@ -34,6 +34,10 @@ GOLDEN = [
         1e-14,
         "by hand: 10/sqrt(2 pi)",
     ),
+    Golden("peak_tv", {"shift": 0.001, "peak": 50.0}, 0.05, 1e-14, "by hand"),
+    Golden("uniform_tv", {"n": 1000, "k": 7, "D": 0.01}, 0.35, 1e-14, "by hand: 7/20"),
+    Golden("uniform_tv", {"n": 10, "k": 7, "D": 0.01}, 1.0, 1e-14, "a distance is at most 1"),
+    Golden("uniform_scale_for_tv", {"n": 1000, "k": 7, "distance": 0.35}, 0.01, 1e-14, "by hand"),
     Golden("laplace_tv", {"epsilon": 1.0}, 0.3934693402873665764, 1e-14, "1 - e^-.5"),
     Golden("laplace_scale_for_dp", {"epsilon": 0.5, "sensitivity": 0.001}, 0.002, 1e-14, "by hand"),
     Golden(
@@ -120,6 +124,9 @@ DOMAINS = {
     "gaussian_answers": Domain({"n": _ROWS, "k": _COUNT, "s": _SCALE}),
     "gaussian_tv": Domain({"n": _ROWS, "k": _COUNT, "s": _SCALE}),
     "gaussian_tv_printed": Domain({"n": _ROWS, "k": _COUNT, "s": _SCALE}),
+    "peak_tv": Domain({"shift": st.floats(0, 10), "peak": st.floats(0, 10)}),
+    "uniform_tv": Domain({"n": _ROWS, "k": _COUNT, "D": _SCALE}),
+    "uniform_scale_for_tv": Domain({"n": _ROWS, "k": _COUNT, "distance": _DISTANCE}),
     "laplace_tv": Domain({"epsilon": st.floats(0, 100)}),
     "laplace_scale_for_dp": Domain({"epsilon": _POSITIVE, "sensitivity": _POSITIVE}),
     "laplace_log_tail": Domain(

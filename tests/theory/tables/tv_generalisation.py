@@ -33,6 +33,13 @@ GOLDEN = [
         "mpmath: sqrt(ln 40/20000)",
     ),
     Golden(
+        "tv_for_expected_error",
+        {"n": 1_000_000, "tau": 0.1, "log_delta": LOG_05},
+        3.630273385588207e-05,
+        1e-9,
+        "mpmath: (.1 - r)/(1 + 2e6 r), r = sqrt(ln 40/2e6)",
+    ),
+    Golden(
         "gaussian_scale_for_expected_error",
         {"n": 1_000_000, "k": 10, "tau": 0.1, "log_delta": LOG_05},
         0.03475127425893303,
@@ -67,6 +74,10 @@ DOMAINS = {
         {"distance": st.floats(0, 1), "n": _ROWS, "log_delta": _LOG_DELTA}
     ),
     "tv_least_expected_error": Domain({"n": _ROWS, "log_delta": _LOG_DELTA}),
+    "tv_for_expected_error": Domain(
+        {"n": st.integers(10**4, 10**9), "tau": st.floats(1e-3, 1), "log_delta": _LOG_DELTA},
+        where=lambda n, tau, log_delta: _possible(n=n, k=1, tau=tau, log_delta=log_delta),
+    ),
     "gaussian_scale_for_expected_error": Domain(
         {
             "n": st.integers(10**4, 10**9),

@@ -7,22 +7,39 @@ import functools
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.concentration import SubGaussian
+from holdfast.theory.base.concentration import (
+    BoundedDifferences,
+    BoundedMean,
+    Concentration,
+    DeclaredTail,
+    SubExponential,
+    SubGaussian,
+)
 from holdfast.theory.base.safeside import largest_true
+from holdfast.theory.leakage.equal_width import gaussian_leakage_half_width, laplace_half_width
 from holdfast.theory.typical.accuracy import (
-    Accuracy,
     accuracy_half_width,
-    direct_accuracy,
     direct_accuracy_log_failure,
-    leakage_accuracy,
+    gaussian_accuracy_half_width,
+    gaussian_direct_accuracy_log_failure,
+    gaussian_leakage_accuracy_log_failure,
+    gaussian_literal_accuracy_log_failure,
     leakage_accuracy_log_failure,
-    literal_accuracy,
     literal_accuracy_log_failure,
 )
+from holdfast.theory.typical.accuracy_noises import Accuracy, AccuracyNoise
+from holdfast.theory.typical.best_accuracy import (
+    direct_accuracy,
+    leakage_accuracy,
+    literal_accuracy,
+)
+from holdfast.theory.typical.composition import pure_composition
+from holdfast.theory.typical.noise import gaussian_scale
 
 LAWS = ("literal_accuracy", "direct_accuracy", "leakage_accuracy")
 
@@ -130,3 +147,89 @@ def test_the_domain_is_checked(k: int, log_beta: float) -> None:
     for optimum in (literal_accuracy, direct_accuracy, leakage_accuracy):
         with pytest.raises(InvalidArgument):
             optimum(k, log_beta)
+
+
+# Any concentration, and Algorithm 3 ---------------------------------------------------------------
+
+PROFILES: dict[str, Concentration] = {
+    "sub-Gaussian": SubGaussian(0.3),
+    "sub-exponential": SubExponential(1.0, 0.5),
+    "a mean": BoundedMean(10_000),
+    "low sensitivity": BoundedDifferences(10_000, 1e-4),
+    "gamma_n": DeclaredTail(lambda a: math.log(2) - 400 * a**1.5, largest=1e6),
+}
+GAUSSIAN: dict[str, Callable[[int, Accuracy], float]] = {
+    "literal": lambda k, a: gaussian_literal_accuracy_log_failure(
+        k, a.eta, a.log_tau, a.log_nu, a.log_tau_prime, a.log_beta2
+    ),
+    "direct": lambda k, a: gaussian_direct_accuracy_log_failure(
+        k, a.eta, a.log_tau, a.log_nu, a.log_tau_prime, a.log_beta2
+    ),
+    "leakage": lambda k, a: gaussian_leakage_accuracy_log_failure(k, a.eta, a.log_nu, a.log_beta2),
+}
+OPTIMA = {"literal": literal_accuracy, "direct": direct_accuracy, "leakage": leakage_accuracy}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("name", OPTIMA)
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_every_concentration_and_both_algorithms_keep_the_promise(
+    name: str, noise: AccuracyNoise, profile: str
+) -> None:
+    k, concentration = 7, PROFILES[profile]
+    found = OPTIMA[name](k, LOG_05, concentration, noise)
+    log_failure = CHAINS[name][1] if noise == "laplace" else GAUSSIAN[name]
+    assert log_failure(k, found) <= LOG_05
+    alpha = concentration.radius(found.log_nu)
+    assert found.half_width > alpha
+    assert math.isfinite(found.half_width)
+    if noise == "laplace":
+        assert found.half_width == accuracy_half_width(k, alpha, found.eta, found.log_beta2)
+    elif name == "direct":
+        s = gaussian_scale(alpha, found.eta, found.log_tau)
+        assert found.half_width == gaussian_accuracy_half_width(k, alpha, s, found.log_beta2)
+
+
+def test_a_scale_is_a_unit() -> None:
+    """A mean and a question of low sensitivity are sub-Gaussian, and that is all that is used."""
+    for name, optimum in OPTIMA.items():
+        noises: tuple[AccuracyNoise, ...] = ("laplace", "gaussian")
+        for noise in noises:
+            unit = optimum(7, LOG_05, SubGaussian(1.0), noise).half_width
+            for profile in ("a mean", "low sensitivity"):
+                found = optimum(7, LOG_05, PROFILES[profile], noise).half_width
+                assert found == pytest.approx(0.005 * unit, rel=1e-9), (name, noise)
+
+
+@pytest.mark.parametrize("k", [1, 10, 100])
+def test_noise_of_one_scale_is_no_better_than_noise_that_follows_the_ledger(k: int) -> None:
+    unit = SubGaussian(1.0)
+    laplace, gaussian = (
+        leakage_accuracy(k, LOG_05, unit, "laplace").half_width,
+        leakage_accuracy(k, LOG_05, unit, "gaussian").half_width,
+    )
+    assert laplace_half_width(unit, k, LOG_05) <= laplace * 1.2
+    assert gaussian_leakage_half_width(unit, k, LOG_05) <= gaussian * 1.2
+
+
+def test_a_noise_is_one_of_two() -> None:
+    with pytest.raises(InvalidArgument, match="laplace"):
+        literal_accuracy(3, LOG_05, SubGaussian(1.0), "uniform")  # type: ignore[arg-type]
+
+
+def test_a_long_composition_is_bounded_in_blocks() -> None:
+    """As many questions as a plan may have, in no time, and never below the sum itself."""
+    k, eta, log_tau_prime = 100_000, 1e-3, -40.0
+    steps = np.arange(1, k, dtype=np.float64)
+    exponents = np.sqrt(80 * steps) * eta + steps * eta * math.expm1(eta)
+    mass = k * math.exp(-40) + math.exp(-30) * (1 + float(np.exp(exponents).sum()))
+    found = pure_composition(k, eta, -30.0, log_tau_prime).log_tau
+    exactly = math.log(5 * math.sqrt(mass / eta))
+    assert exactly <= found <= exactly + 1e-3
+    widths = [direct_accuracy(k, LOG_05).half_width for k in (10**5, 10**12)]
+    assert widths == sorted(widths)
+
+
+def test_a_tail_that_ends_promises_nothing() -> None:
+    short = DeclaredTail(lambda a: math.log(2) - 4 * a, largest=1.0)
+    assert literal_accuracy(7, LOG_05, short).half_width == math.inf

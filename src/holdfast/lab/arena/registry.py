@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from holdfast.errors import InvalidArgument
+from holdfast.lab.arena.by_account import many_accounts
 from holdfast.lab.arena.by_content import twin_models
 from holdfast.lab.arena.by_description import beside_description, parities, written_votes
 from holdfast.lab.arena.by_gate import null_hill_climber
@@ -182,6 +183,15 @@ _KINDS = (
         null_hill_climber,
         trials=1_500,
         questions="candidates",
+        extra=0,
+        asks=False,
+    ),
+    ExperimentKind(
+        "many-accounts",
+        "A leaderboard with 200 accounts: one ledger for all of them, and one for each.",
+        many_accounts,
+        trials=200,
+        questions="submissions",
         extra=0,
         asks=False,
     ),

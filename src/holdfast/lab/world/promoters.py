@@ -60,10 +60,7 @@ class Promoter(Protocol):
 
 
 def gate_terms(rows: int, candidates: int) -> Terms:
-    """What `open(items, key=..., candidates=...)` declares, with the usual parts of what may fail.
-
-    The candidates are columns attached by their key, so that rows are not alike.
-    """
+    """What `open(items, key=..., candidates=...)` declares, with the usual pots."""
     return Terms(
         rows,
         tolerance=None,
@@ -121,6 +118,9 @@ class EachTested:
 class Gated:
     """Holdfast's gate, walked as a holdout walks it; `differing` is the public share of rows.
 
+    Scores of candidates are computed columns, made by one program for all items: those are alike,
+    and the sign test decides. Answers that are `submitted` item by item are bet on.
+
     One sabotage, for trials that must fail: without `counting` each candidate is tested as if it
     were the only one.
     """
@@ -128,10 +128,12 @@ class Gated:
     terms: Terms
     differing: float
     counting: bool = True
+    submitted: bool = False
 
     @property
     def name(self) -> str:
-        return "Holdfast gate" + ", none counted" * (not self.counting)
+        bets, twin = ", by bets" * self.submitted, ", none counted" * (not self.counting)
+        return f"Holdfast gate{bets}{twin}"
 
     @property
     def promises(self) -> bool:
@@ -189,7 +191,14 @@ class _Standing:
 def _first_standing(rule: Gated) -> _Standing:
     schema = Schema(dict.fromkeys(("candidate", "incumbent"), ColumnType.BOOLEAN))
     better = Mean(row_value(parse_row("candidate - incumbent", schema)))
-    wish = Wish(better, _EVEN, (more_than(_EVEN), 1.0), gated=True, moment=rule.differing)
+    wish = Wish(
+        better,
+        _EVEN,
+        (more_than(_EVEN), 1.0),
+        gated=True,
+        moment=rule.differing,
+        keyless=not rule.submitted,
+    )
     terms = rule.terms if rule.counting else replace(rule.terms, candidates=1)
     return _Standing(terms, wish, Account())
 

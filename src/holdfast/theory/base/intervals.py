@@ -10,6 +10,7 @@ kl(a, p) = a ln(a/p) + (1 - a) ln((1 - a)/(1 - p)).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from numbers import Real
 from typing import NamedTuple
@@ -24,6 +25,7 @@ __all__ = [
     "Interval",
     "clopper_pearson",
     "clopper_pearson_upper",
+    "clopper_pearson_within",
     "empirical_bernstein",
     "empirical_bernstein_radius",
     "kl_interval",
@@ -36,6 +38,7 @@ _EPS = 2.0**-52
 # Below this log-probability the regularised incomplete beta function underflows.
 _DEEP = -600.0
 _TRUE_DIGITS = 13  # of a number that was computed
+_NEAR = 1e-9  # a part of a bound that is far more than what its root is off by
 
 
 class Interval(NamedTuple):
@@ -129,6 +132,45 @@ def clopper_pearson(n: int, successes: int, log_p: float) -> Interval:
     side = require.log_probability("log_p", log_p) - _LN2
     low = _mirrored(clopper_pearson_upper(n, n - successes, side))
     return Interval(low, clopper_pearson_upper(n, successes, side))
+
+
+def clopper_pearson_within(n: int, successes: int, log_p: float, claim: Interval) -> bool:
+    """Whether `clopper_pearson` is inside a claim; an end is computed only where it is close."""
+    side = require.log_probability("log_p", log_p) - _LN2
+    low, high = claim
+    return _upper_fits(
+        n, n - successes, side, 1.0 - low, lambda upper: low <= _mirrored(upper)
+    ) and _upper_fits(n, successes, side, high, lambda upper: upper <= high)
+
+
+def _upper_fits(
+    n: int, successes: int, log_p: float, end: float, fits: Callable[[float], bool]
+) -> bool:
+    """Whether Clopper and Pearson's upper bound fits; what does is up to about `end`.
+
+    The bound is where the tail falls below the level. A tail that is below it a little before the
+    end, or not yet a little beyond it, decides.
+    """
+    if fits(1.0):
+        return True
+    inside, beyond = end * (1 - _NEAR), end * (1 + _NEAR)
+    if 0 < successes < n:
+        if fits(inside) and _rejects(n, successes, log_p, inside):
+            return True
+        if not fits(beyond) and not _rejects(n, successes, log_p, beyond):
+            return False
+    return fits(clopper_pearson_upper(n, successes, log_p))
+
+
+def _rejects(n: int, successes: int, log_p: float, p: float) -> bool:
+    """Whether so few successes, or fewer, have a probability below the level at a rate of p."""
+    share = successes / n
+    if not share < p < 1.0:
+        return p >= 1.0
+    # Chernoff's bound is quick. Where it is far below the level, so is the exact tail.
+    if 0.999 * n * _kl(share, p) > 1.0 - log_p:
+        return True
+    return log_binomial_cdf(n, successes, p) < log_p
 
 
 @theorem(

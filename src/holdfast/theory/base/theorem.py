@@ -13,6 +13,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
@@ -144,11 +145,16 @@ def theorem(
 
 def registry() -> Mapping[str, Theorem]:
     """Every theorem of the package, by name, sorted; imports all of `holdfast.theory`."""
+    _import_everything()
+    return MappingProxyType(dict(sorted(_REGISTRY.items())))
+
+
+@cache
+def _import_everything() -> None:
     import holdfast.theory
 
     for module in pkgutil.walk_packages(holdfast.theory.__path__, "holdfast.theory."):
         importlib.import_module(module.name)
-    return MappingProxyType(dict(sorted(_REGISTRY.items())))
 
 
 def find_theorems(word: str) -> list[Theorem]:

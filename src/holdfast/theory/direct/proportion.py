@@ -18,6 +18,7 @@ __all__ = [
     "independent_clopper_pearson",
     "independent_clopper_pearson_upper",
     "share_interval",
+    "two_sided_unlike_level",
     "unlike_level",
 ]
 
@@ -26,6 +27,11 @@ def unlike_level(log_alpha: float) -> float:
     """ln(alpha(1 - alpha)), rounded down, for alpha at most 1/4: the level for unlike rows."""
     log_alpha = min(require.log_probability("log_alpha", log_alpha), math.log(0.25))
     return round_down(log_alpha + math.log1p(-math.exp(log_alpha)))
+
+
+def two_sided_unlike_level(log_p: float) -> float:
+    """The level of `clopper_pearson`, which halves it, for two bounds at e^{log_p}/2 each."""
+    return round_down(unlike_level(level_share(log_p)) + math.log(2.0))
 
 
 @theorem(
@@ -51,9 +57,7 @@ def independent_clopper_pearson_upper(n: int, successes: int, log_alpha: float) 
 
 def independent_clopper_pearson(n: int, successes: int, log_p: float) -> Interval:
     """Both one-sided bounds at e^{log_p}/2, rounded outwards."""
-    # `clopper_pearson` halves its level again.
-    level = round_down(unlike_level(level_share(log_p)) + math.log(2.0))
-    return clopper_pearson(n, successes, level)
+    return clopper_pearson(n, successes, two_sided_unlike_level(log_p))
 
 
 @theorem(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,6 +143,7 @@ def surprise_prior(c: int, f: int, m: int = 1) -> float:
     return -math.expm1(log_kept / m)
 
 
+@lru_cache(maxsize=1024)  # of every check of a batch it is asked at each of its steps
 def never_surprised_odds(c: int) -> float:
     """B: the weight of the prior's Beta half against that of "never" after c confirmations."""
     ratio = special.betaln(_SURPRISED, _CONFIRMED + c) - special.betaln(_SURPRISED, _CONFIRMED)

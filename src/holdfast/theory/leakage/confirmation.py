@@ -30,12 +30,17 @@ from numpy.typing import ArrayLike
 from holdfast import require
 from holdfast.theory.base.bets import counted, unit_values
 from holdfast.theory.base.concentration import Concentration
-from holdfast.theory.base.intervals import Interval, clopper_pearson, kl_interval
+from holdfast.theory.base.intervals import (
+    Interval,
+    clopper_pearson,
+    clopper_pearson_within,
+    kl_interval,
+)
 from holdfast.theory.base.safeside import log_down, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.mean import bet_excess, bet_lower, enclosed_mean_interval
 from holdfast.theory.direct.paired import paired_difference_interval
-from holdfast.theory.direct.proportion import independent_clopper_pearson
+from holdfast.theory.direct.proportion import two_sided_unlike_level
 from holdfast.theory.leakage.claims import confirmations_log_charge
 
 __all__ = [
@@ -73,8 +78,9 @@ def share_claim_holds(
     n: int, successes: int, claim: Interval, log_p: float, *, alike: bool = True
 ) -> bool:
     """Whether `successes` of n independent 0/1 rows show that their rate is in the claim."""
-    exact = clopper_pearson if alike else independent_clopper_pearson
-    return claim_holds(exact(n, successes, two_sided_log_level(log_p)), claim)
+    level = two_sided_log_level(log_p)
+    level = level if alike else two_sided_unlike_level(level)
+    return clopper_pearson_within(n, successes, level, claim)
 
 
 def mean_claim_holds(

@@ -8,6 +8,7 @@ Legend
     s               standard deviation of the Gaussian noise of each answer
     epsilon, delta  the DP parameters; log_delta = ln delta
     sensitivity     lambda, how far one row can move the question
+    D               half-width of uniform noise
     distance        total variation
     Phi             the standard normal distribution function
 """
@@ -40,6 +41,9 @@ __all__ = [
     "laplace_scale_for_dp",
     "laplace_scale_for_tv",
     "laplace_tv",
+    "peak_tv",
+    "uniform_scale_for_tv",
+    "uniform_tv",
 ]
 
 
@@ -110,6 +114,51 @@ def gaussian_tv_printed(n: int, k: int, s: float) -> float:
 def laplace_tv(epsilon: float) -> float:
     """Two Laplace densities shifted by epsilon scales cross half-way."""
     return min(1.0, round_up(-math.expm1(-require.non_negative("epsilon", epsilon) / 2)))
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 7, total variation of noise with one peak",
+    statement="Noise whose density has one peak, of height `peak`, moved by `shift`, is within "
+    "total variation shift peak of itself.",
+    domain="shift >= 0, peak >= 0",
+    monotone={"shift": "up", "peak": "up"},
+    slack="none for uniform noise, peak = 1/(2 D); loose where the shift is as wide as the peak",
+)
+def peak_tv(shift: float, peak: float) -> float:
+    """The best test of one peak against the other is a half-line: P[c - shift < noise <= c]."""
+    shift, peak = require.non_negative("shift", shift), require.non_negative("peak", peak)
+    return min(1.0, round_up(shift * peak)) if shift and peak else 0.0
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 7, total variation of uniform noise",
+    statement="k adaptive means of [0, 1] values over n rows, each with its own uniform noise on "
+    "[-D, D], are TV-stable with distance min(1, k/(2 n D)).",
+    domain="n >= 1, k >= 1, D > 0",
+    monotone={"n": "down", "k": "up", "D": "down"},
+    slack="exact for k = 1 and n D >= 1/2; the sum over answers is loose for many",
+)
+def uniform_tv(n: int, k: int, D: float) -> float:
+    """L15 Theorem 0.1 for steps of distance 1/(2 n D). No epsilon is finite: it is (0, TV)-DP."""
+    n, k = require.positive_integer("n", n), require.positive_integer("k", k)
+    return min(1.0, round_up(k * peak_tv(1 / n, 0.5 / require.positive("D", D))))
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 7, total variation of uniform noise, inverted",
+    statement="Uniform noise on [-D, D] with D = k/(2 n distance) makes k adaptive means of [0, 1] "
+    "values TV-stable with that distance.",
+    domain="n >= 1, k >= 1, 0 < distance < 1",
+    monotone={"n": "down", "k": "up", "distance": "down"},
+    slack="as uniform_tv",
+)
+def uniform_scale_for_tv(n: int, k: int, distance: float) -> float:
+    """The inverse of `uniform_tv`."""
+    n, k = require.positive_integer("n", n), require.positive_integer("k", k)
+    return round_up(k / (2 * n * require.probability("distance", distance)), 8)
 
 
 @theorem(

@@ -30,6 +30,7 @@ __all__ = [
     "subsample_size_printed",
     "tv_expected_error",
     "tv_expected_error_printed",
+    "tv_for_expected_error",
     "tv_least_expected_error",
 ]
 
@@ -107,6 +108,29 @@ def tv_least_expected_error(n: int, log_delta: float) -> float:
     return round_up(_fluctuation(n, log_delta))
 
 
+@theorem(
+    source="Holdfast",
+    place="theory section 7, the bound of L15 inverted",
+    statement="An interaction with a total-variation distance of (tau - r)/(1 + 2 n r), r = "
+    "sqrt(ln(2/delta)/(2n)), has tv_expected_error tau.",
+    domain="n >= 1, ln delta <= 0, r < tau <= 1; ToleranceTooTight for tau <= r",
+    monotone={"tau": "up", "log_delta": "up"},
+    slack="exact for this bound",
+)
+def tv_for_expected_error(n: int, tau: float, log_delta: float) -> float:
+    """The largest distance with which L15's bound promises an expected error of tau."""
+    tau = require.between("tau", tau, 0.0, 1.0, open_low=True)
+    r = tv_least_expected_error(n, log_delta)
+    distance = round_down((tau - r) / (1 + 2 * n * r), 8)
+    if distance <= 0:
+        raise ToleranceTooTight(
+            f"An expected error of {tau:g} is not above {r:.6g}, the least that total-variation "
+            f"stability can promise for {n:,} rows at delta = {math.exp(log_delta):.3g}; "
+            "ask for more than that, take more rows or a larger delta."
+        )
+    return distance
+
+
 _SIGMA_BELOW_ONE = Erratum(
     source="L15",
     place="Putting it all together, the second inequality of the display",
@@ -143,17 +167,7 @@ _ROWS_NEEDED = Erratum(
 )
 def gaussian_scale_for_expected_error(n: int, k: int, tau: float, log_delta: float) -> float:
     """The least noise with which this bound promises an expected error of at most tau."""
-    tau = require.between("tau", tau, 0.0, 1.0, open_low=True)
-    k = require.positive_integer("k", k)
-    r = tv_least_expected_error(n, log_delta)
-    distance = round_down((tau - r) / (1 + 2 * n * r), 8)
-    if distance <= 0:
-        raise ToleranceTooTight(
-            f"An expected error of {tau:g} is not above {r:.6g}, the least that total-variation "
-            f"stability can promise for {n:,} rows at delta = {math.exp(log_delta):.3g}; "
-            "ask for more than that, take more rows or a larger delta."
-        )
-    return gaussian_scale_for_tv(n, k, distance)
+    return gaussian_scale_for_tv(n, k, tv_for_expected_error(n, tau, log_delta))
 
 
 @theorem(

@@ -43,6 +43,8 @@ __all__ = [
 
 _LARGEST_ETA = 500.0  # beyond it e^eta times k leaves the floats, and every statement is empty
 
+_BLOCKS = 1 << 14  # of terms of a long sum
+
 _Steps = NDArray[np.float64]
 
 
@@ -71,12 +73,19 @@ def log_geometric_sum(eta: float, terms: int) -> float:
 
 
 def _log_sum_of_exponentials(k: int, exponent: Callable[[_Steps], _Steps]) -> float:
-    """ln of sum_{t=1}^{k - 1} e^{exponent(t)}, rounded up; -inf for k = 1."""
+    """ln of sum_{t=1}^{k - 1} e^{exponent(t)}, rounded up; -inf for k = 1. The exponent rises.
+
+    A long sum is taken in blocks, each as many times its last term: blocks of twice the length hold
+    two of them, so that the bound rises with k.
+    """
     if k == 1:
         return -math.inf
-    exponents = exponent(np.arange(1, k, dtype=np.float64))
-    top = float(exponents.max())
-    return round_up(top + math.log(float(np.exp(exponents - top).sum())), 64)
+    block = 1 << max(0, (k - 2).bit_length() - _BLOCKS.bit_length())
+    ends = np.minimum(np.arange(1, (k - 2) // block + 2, dtype=np.float64) * block, k - 1)
+    exponents = exponent(ends)
+    top = float(exponents[-1])
+    sizes = np.diff(ends, prepend=0.0)
+    return round_up(top + math.log(float((sizes * np.exp(exponents - top)).sum())), 64)
 
 
 def _balanced(eta: float, log_mass: float, log_divisor: float) -> Composed:

@@ -1,0 +1,150 @@
+"""What the ledger says of submissions: who led, whose claim was confirmed, who has not been seen.
+
+Everything here follows from entries of the ledger. A look that a board takes has a key that names
+its submissions; a line that shows something counts only if its question is the board's own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from holdfast.boards.metrics import Metric
+from holdfast.ledger.attachments import AttachedColumn
+from holdfast.ledger.entries import Recorded
+from holdfast.theory.base.intervals import Interval
+
+__all__ = ["BoardHistory", "Score", "claim_key", "gate_key", "history_of", "is_submission"]
+
+_GATE, _CLAIM = "board gate ", "board claim "
+
+
+class Score(NamedTuple):
+    """What is known of a submission's score by itself; `exact` is that of a last look."""
+
+    value: float | None
+    interval: Interval
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BoardHistory:
+    """Submissions in the order they came, by the first name of their content.
+
+    `leaders` led one after another; `compared` are pairs of a submission and the leader it was
+    compared with, `better` those of which the first was shown to be better. `claimed` are claims
+    that were looked at, of which some were `refuted`.
+    """
+
+    submissions: Mapping[str, Sequence[AttachedColumn]]
+    leaders: tuple[str, ...]
+    compared: frozenset[tuple[str, str]]
+    better: frozenset[tuple[str, str]]
+    scores: Mapping[str, Score]
+    claimed: Mapping[str, float]
+    refuted: frozenset[str]
+    final: bool
+
+    @property
+    def leader(self) -> str | None:
+        """The one to beat."""
+        return self.leaders[-1] if self.leaders else None
+
+    def opponent(self, submission: str) -> str | None:
+        """The leader that it is to be compared with; None if it was, and was not shown better.
+
+        Who was shown to be better than a leader whom somebody else had beaten meanwhile meets that
+        one next.
+        """
+        met = [leader for one, leader in self.compared if one == submission]
+        beaten = all((submission, leader) in self.better for leader in met)
+        waits = beaten and submission not in self.leaders and self.leader not in met
+        return self.leader if waits else None
+
+
+def is_submission(column: AttachedColumn) -> bool:
+    """Whether it was submitted to a board: its name begins with its team's."""
+    return column.by is not None and column.name.startswith(f"{column.by}/")
+
+
+def gate_key(column: str, leader: str) -> str:
+    """What the comparison of a submission with a leader is known by."""
+    return _GATE + json.dumps([column, leader])
+
+
+def claim_key(column: str) -> str:
+    """What the check of a submission's claim is known by."""
+    return _CLAIM + json.dumps([column])
+
+
+def history_of(
+    columns: Iterable[AttachedColumn],
+    lines: Iterable[Recorded],
+    metric: Metric,
+    spelled: Callable[[str], str],
+    *,
+    public: bool,
+) -> BoardHistory:
+    """The fold; `spelled` gives a question as the ledger spells it."""
+    submissions: dict[str, list[AttachedColumn]] = {}
+    for column in filter(is_submission, columns):
+        submissions.setdefault(column.column, []).append(column)
+    leaders = list(submissions)[: int(public)]
+    compared: set[tuple[str, str]] = set()
+    better: set[tuple[str, str]] = set()
+    scores: dict[str, Score] = {}
+    claimed: dict[str, float] = {}
+    refuted: set[str] = set()
+    last: list[Recorded] = []
+    for line in lines:
+        if line.bits is not None:
+            last.append(line)
+            continue
+        match _names(line.request.key, submissions):
+            case ["gate", one, other]:
+                compared.add((one, other))
+                if line.status == "shown" and line.question == spelled(metric.gain(one, other)):
+                    better.add((one, other))
+                    leaders += [one] * (other == leaders[-1])
+            case ["claim", one] if line.question == spelled(metric.average(one)):
+                claimed[one] = line.request.guess or 0.0
+                refuted |= {one} if line.status != "confirmed" else set()
+                if line.value is not None:
+                    scores[one] = Score(line.value, line.interval)
+    exact = {line.question: line for line in last}
+    for one in submissions if exact else ():
+        found = exact.get(spelled(metric.average(one)))
+        if found is not None:
+            known = scores.get(one, Score(None, found.interval)).interval
+            scores[one] = Score(found.value, _both(found.interval, known), exact=True)
+    return BoardHistory(
+        submissions,
+        tuple(leaders),
+        frozenset(compared),
+        frozenset(better),
+        scores,
+        claimed,
+        frozenset(refuted),
+        final=bool(exact),
+    )
+
+
+def _both(one: Interval, other: Interval) -> Interval:
+    """Where both are true; the first alone, should they not meet."""
+    low, high = max(one.low, other.low), min(one.high, other.high)
+    return Interval(low, high) if low <= high else one
+
+
+def _names(key: str | None, known: Mapping[str, object]) -> list[str]:
+    """What a key of a board names: the kind of look, and the submissions; nothing for others."""
+    for kind, start in (("gate", _GATE), ("claim", _CLAIM)):
+        if key is not None and key.startswith(start):
+            try:
+                names = json.loads(key.removeprefix(start))
+            except json.JSONDecodeError:
+                return []
+            if isinstance(names, list) and all(each in known for each in names):
+                return [kind, *names]
+    return []

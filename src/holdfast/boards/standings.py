@@ -1,0 +1,297 @@
+"""Standings: ranks as far as they were shown, and nothing beyond.
+
+A submission has rank 1 + the number of others that were shown to be better than it: by a comparison
+item by item, by intervals that do not meet, or by both in a row. Those of one rank are tied. All of
+it is true together, with the ledger's probability, so that what follows from it is, too.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from holdfast.boards.looks import BoardHistory
+from holdfast.boards.metrics import Metric
+from holdfast.ledger.boards import TurnedAway
+from holdfast.theory.base.intervals import Interval
+from holdfast.wording import plural
+
+__all__ = ["Standing", "Standings", "standings_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One submission on the board; `also` are those of other teams with the same content.
+
+    `rank` is None where nothing places it: it was not shown to be better than the leader, and
+    nothing is known of its score. `low` and `high` are what is known of that; `value` is what a
+    claim that was confirmed said, or the exact score after a last look.
+    """
+
+    rank: int | None
+    submission: str
+    team: str
+    status: str
+    value: float | None
+    low: float | None
+    high: float | None
+    claim: float | None
+    at: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def leads(self) -> bool:
+        """Whether it is the one to beat."""
+        return self.status == _LEADS
+
+    @property
+    def interval(self) -> str:
+        """Both ends in words; a dash where nothing is known."""
+        if self.low is None and self.high is None:
+            return "-"
+        if self.high is None:
+            return f">= {self.low:.4g}"
+        return f"<= {self.high:.4g}" if self.low is None else str(Interval(self.low, self.high))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self) | {"also": list(self.also), "interval": self.interval}
+
+    def __str__(self) -> str:
+        place = "no rank" if self.rank is None else f"rank {self.rank}"
+        facts = [f"{self.submission}: {place}", self.status]
+        if self.interval != "-":
+            facts.append(f"score {self.interval}")
+        return " · ".join(facts)
+
+    __repr__ = __str__
+
+
+_LEADS = "leads"
+_HEADS = ("rank", "submission", "score", "interval", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """All submissions by rank, those without one after them, and the files that were invalid."""
+
+    rows: tuple[Standing, ...]
+    invalid: tuple[TurnedAway, ...]
+    metric: str
+    more_is_better: bool
+    items: int
+    together: str
+    final: bool
+
+    def __iter__(self) -> Iterator[Standing]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, submission: str) -> Standing:
+        """The standing of a submission by its name, or by any other that its content has."""
+        for row in self.rows:
+            if submission in (row.submission, *row.also):
+                return row
+        raise KeyError(f"no submission is called {submission!r}")
+
+    @property
+    def groups(self) -> list[list[Standing]]:
+        """Those of one rank together: tied, as far as anything was shown."""
+        found: dict[int, list[Standing]] = {}
+        for row in self.rows:
+            if row.rank is not None:
+                found.setdefault(row.rank, []).append(row)
+        return list(found.values())
+
+    @property
+    def promise(self) -> str:
+        """What is true of it all, for people."""
+        best = "more is better" if self.more_is_better else "less is better"
+        return (
+            f"A rank differs only where the labels show it. By {self.metric}, {best}, on "
+            f"{plural(self.items, 'item')}; all ranks and intervals {self.together}."
+        )
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dict for each submission."""
+        return [row.to_dict() for row in self.rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "metric": self.metric,
+            "more_is_better": self.more_is_better,
+            "items": self.items,
+            "together": self.together,
+            "final": self.final,
+            "standings": self.to_dicts(),
+            "invalid": [each.to_dict() for each in self.invalid],
+        }
+
+    def to_csv(self) -> str:
+        """A line for each submission."""
+        told = io.StringIO()
+        names = [name for name in Standing.__slots__ if name != "also"]
+        lines = csv.writer(told, lineterminator="\n")
+        lines.writerow([*names, "also"])
+        for row in self.rows:
+            plain = row.to_dict()
+            lines.writerow([*(_inert(plain[name]) for name in names), _inert("; ".join(row.also))])
+        return told.getvalue()
+
+    def cells(self, row: Standing) -> tuple[str, str, str, str, str]:
+        """A row as people read it."""
+        also = f" (also {', '.join(row.also)})" if row.also else ""
+        value = "-" if row.value is None else f"{row.value:.4g}"
+        rank = "-" if row.rank is None else str(row.rank)
+        return rank, row.submission + also, value, row.interval, row.status
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return f"Nobody has submitted anything yet.\n{self.promise}{self._turned_away}"
+        table = [_HEADS, *map(self.cells, self.rows)]
+        wide = [max(len(line[place]) for line in table) for place in range(len(_HEADS))]
+        told = [
+            "  ".join(cell.ljust(size) for cell, size in zip(line, wide, strict=True)).rstrip()
+            for line in table
+        ]
+        return "\n".join([*told, self.promise + self._turned_away])
+
+    __repr__ = __str__
+
+    @property
+    def _turned_away(self) -> str:
+        if not self.invalid:
+            return ""
+        return f"\n{plural(len(self.invalid), 'file was', 'files were')} invalid, at no cost"
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{head}</th>" for head in _HEADS)
+        lines = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in self.cells(row))}</tr>"
+            for row in self.rows
+        )
+        note = html.escape(self.promise + self._turned_away.replace("\n", "; "))
+        return (
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
+            f"<small>{note}</small>"
+        )
+
+
+def standings_of(
+    history: BoardHistory,
+    metric: Metric,
+    invalid: tuple[TurnedAway, ...],
+    items: int,
+    together: str,
+) -> Standings:
+    """The standings that follow from what the ledger says."""
+    ends = _ends(history, metric)
+    ranks = _ranks(history, ends)
+    rows = []
+    for name, (first, *again) in history.submissions.items():
+        low, high = ends[name] if metric.more_is_better else (-ends[name][1], -ends[name][0])
+        score = history.scores.get(name)
+        also = dict.fromkeys(each.name for each in again if each.by != first.by)
+        rows.append(
+            Standing(
+                rank=ranks.get(name),
+                submission=name,
+                team=first.by or "",
+                status=_status(history, name),
+                value=None if score is None else score.value,
+                low=low if low > metric.bounds.low else None,
+                high=high if high < metric.bounds.high else None,
+                claim=history.claimed.get(name),
+                at=first.at,
+                also=tuple(also),
+            )
+        )
+    came = {name: place for place, name in enumerate(history.submissions)}
+    rows.sort(key=lambda row: (_order(row, metric), came[row.submission]))
+    return Standings(
+        tuple(rows), invalid, metric.name, metric.more_is_better, items, together, history.final
+    )
+
+
+def _order(row: Standing, metric: Metric) -> tuple[float, int, float]:
+    """By rank; in a group the leader first, then by score."""
+    sign = -1 if metric.more_is_better else 1
+    value = math.inf if row.value is None else sign * row.value
+    return (math.inf if row.rank is None else row.rank, not row.leads, value)
+
+
+def _status(history: BoardHistory, name: str) -> str:
+    if history.final and name in history.scores and history.scores[name].exact:
+        return "final"
+    if name == history.leader:
+        return _LEADS
+    if name in history.leaders:
+        return "led before"
+    compared = any(one == name for one, _ in history.compared)
+    told = "not shown to be better than the leader" if compared else "not compared yet"
+    return f"{told}; its claim was not confirmed" if name in history.refuted else told
+
+
+def _ends(history: BoardHistory, metric: Metric) -> dict[str, tuple[float, float]]:
+    """What is known of each, more being better: its own interval, and what comparisons add."""
+    low, high = metric.bounds
+    if not metric.more_is_better:
+        low, high = -high, -low
+    ends = dict.fromkeys(history.submissions, (low, high))
+    for name, score in history.scores.items():
+        one, other = score.interval
+        ends[name] = (one, other) if metric.more_is_better else (-other, -one)
+    changed = True
+    while changed:
+        changed = False
+        for better, worse in history.better:
+            (least, most), (other_least, other_most) = ends[better], ends[worse]
+            new = (max(least, other_least), most), (other_least, min(most, other_most))
+            changed = changed or new != (ends[better], ends[worse])
+            ends[better], ends[worse] = new
+    return ends
+
+
+def _ranks(history: BoardHistory, ends: Mapping[str, tuple[float, float]]) -> dict[str, int]:
+    """1 + how many are shown to be better, for each that anything places."""
+    placed = {
+        *history.leaders,
+        *history.scores,
+        *(name for pair in history.better for name in pair),
+    }
+    placed = {name for name in placed if name in history.submissions}
+    lows = sorted(ends[name][0] for name in placed)
+    above = {name: _all_above(history, name) for name in placed}
+    return {
+        name: 1
+        + len(lows)
+        - bisect_right(lows, ends[name][1])
+        + sum(ends[other][0] <= ends[name][1] for other in above[name])
+        for name in placed
+    }
+
+
+def _all_above(history: BoardHistory, name: str) -> set[str]:
+    """Those that were shown to be better than it, or than one that was, and so on."""
+    found: set[str] = set()
+    due = [name]
+    while due:
+        worse = due.pop()
+        new = {better for better, other in history.better if other == worse} - found
+        found |= new
+        due += new
+    return found - {name}
+
+
+def _inert(cell: Any) -> Any:
+    """Text that a spreadsheet does not take for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell

@@ -1,0 +1,202 @@
+"""The commands of a leaderboard: board init, submit, show, final."""
+
+from __future__ import annotations
+
+import warnings
+from shlex import quote
+from typing import Annotated, Any
+
+import typer
+
+from holdfast.cli.app import Json, app, read_bounds, read_number, secret_file, show_json
+from holdfast.cli.ledgers import Data, LedgerAddress, Name, TableName, new_ledger, opened, resumed
+from holdfast.cli.verbs import NOT_SHOWN
+from holdfast.errors import SecondLedger
+
+__all__ = ["board_commands", "final_board", "init_board", "show_board", "submit_predictions"]
+
+board_commands = typer.Typer(no_args_is_help=True, help="A leaderboard: init, submit, show, final.")
+app.add_typer(board_commands, name="board")
+
+
+@board_commands.command(
+    "init", epilog="Example: holdfast board init labels.csv --name digits --key item --label digit"
+)
+def init_board(
+    labels: Annotated[
+        str, typer.Argument(metavar="LABELS", help="A CSV or Parquet file: a key and a label.")
+    ],
+    key: Annotated[str, typer.Option(metavar="COLUMN", help="The column that names each item.")],
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A name; the ledger is NAME.ledger.")
+    ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="M",
+            help="accuracy, brier, log_loss, mean_absolute_error or mean_squared_error.",
+        ),
+    ] = "accuracy",
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column of labels, if there are several."),
+    ] = None,
+    y_range: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="LOW HIGH", help="For errors: where labels and predictions are."),
+    ] = None,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Look at nothing before `board final`.")
+    ] = False,
+    submissions: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="How many there will be, at most; left out: any number."),
+    ] = None,
+    wrong_claims: Annotated[
+        str, typer.Option(metavar="N", help="Check claims until so many were refuted.")
+    ] = "3",
+    confidence_level: Annotated[
+        str, typer.Option(metavar="X", help="Probability that all of the board is true together.")
+    ] = "0.95",
+    ledger: LedgerAddress = None,
+    as_json: Json = False,
+) -> None:
+    """Make a leaderboard of labels that nobody else sees.
+
+    Submissions are predictions for all items, known by their content: the same file from any
+    account is one submission. A new rank is given only when the labels show it.
+    """
+    from holdfast.boards.leaderboard import Leaderboard
+
+    where, called = new_ledger(name, labels, ledger)
+    said: dict[str, Any] = {
+        "submissions": read_number("submissions", submissions),
+        "wrong_claims": read_number("wrong_claims", wrong_claims),
+        "confidence_level": read_number("confidence_level", confidence_level),
+        "y_range": read_bounds(y_range),
+    }
+    with warnings.catch_warnings(record=True) as noticed:
+        warnings.simplefilter("always", SecondLedger)
+        board = Leaderboard(
+            labels,
+            key=key,
+            metric=metric,
+            ledger=where,
+            secret=secret_file(),
+            public=not blind,
+            label=label,
+            **said,
+        )
+    for warning in noticed:
+        typer.echo(f"holdfast: {warning.message}", err=True)
+    with board:
+        if as_json:
+            show_json({"name": called, "items": board.holdout.rows, **board.terms.to_dict()})
+            return
+        typer.echo(str(board))
+    typer.echo(f"\nNext: holdfast board submit {quote(called)} FILE --team TEAM")
+
+
+@board_commands.command(
+    "submit", epilog="Example: holdfast board submit digits net7.csv --team ada"
+)
+def submit_predictions(
+    name: Name,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="CSV, Parquet or JSONL: a prediction per item.")
+    ],
+    team: Annotated[str, typer.Option(metavar="TEAM", help="Who submits it.")],
+    called: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="What to call it; default: a number.")
+    ] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="The score that it has by labels of your own; checked."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="K", help="The file's column of keys, if it is not named as usual."),
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(metavar="V", help="The file's column of predictions, if it has several."),
+    ] = None,
+    data: Data = None,
+    table: TableName = None,
+    as_json: Json = False,
+) -> None:
+    """Submit predictions: is it shown that they are better than the leader's?
+
+    Exit code 0: it leads, or the board is blind; 5: that was not shown, which says nothing against
+    it. A file that does not fit is listed and costs nothing (2).
+    """
+    from holdfast.boards.leaderboard import Leaderboard
+
+    with Leaderboard.over(opened(name, data, table)) as board:
+        claimed = read_number("claim", claim)
+        standing = board.submit(file, team=team, name=called, claim=claimed, key=key, value=value)
+        blind = not board.terms.public
+    if as_json:
+        show_json(standing.to_dict())
+    else:
+        typer.echo(str(standing))
+        typer.echo(f"\nNext: holdfast board show {quote(name)}")
+    if not (blind or standing.leads):
+        raise typer.Exit(NOT_SHOWN)
+
+
+@board_commands.command("show", epilog="Example: holdfast board show digits --output board.html")
+def show_board(
+    name: Name,
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write it, too: .html or .csv.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The standings: ranks as far as they were shown, and files that were invalid. Free."""
+    from holdfast.boards.leaderboard import Leaderboard
+
+    with Leaderboard.over(resumed(name)) as board:
+        found = board.standings()
+        if output is not None:
+            board.export(output)
+    if as_json:
+        show_json(found.to_dict())
+        return
+    typer.echo(str(found))
+    if output is not None:
+        typer.echo(f"\nWritten to {output}.")
+    typer.echo(f"\nNext: holdfast board final {quote(name)} --dry-run")
+
+
+@board_commands.command("final", epilog="Example: holdfast board final digits --dry-run")
+def final_board(
+    name: Name,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would show and end; look at nothing.")
+    ] = False,
+    data: Data = None,
+    table: TableName = None,
+    as_json: Json = False,
+) -> None:
+    """End the challenge: exact scores of all, with intervals that are true together.
+
+    It is the last look: nothing is submitted, compared or checked after it.
+    """
+    from holdfast.boards.leaderboard import Leaderboard
+
+    if dry_run:
+        with Leaderboard.over(resumed(name)) as board:
+            cost = board.final_cost()
+        if as_json:
+            show_json(cost.to_dict())
+            return
+        typer.echo(f"{cost}\n\nNext: the same without --dry-run, to end it.")
+        return
+    with Leaderboard.over(opened(name, data, table)) as board:
+        found = board.final()
+    if as_json:
+        show_json(found.to_dict())
+        return
+    typer.echo(str(found))
+    typer.echo(f"\nNext: holdfast audit {quote(name)}")

@@ -1,0 +1,84 @@
+"""How often values occur: counted by an engine that can, or from batches of its rows.
+
+Memory grows with the different values, not with the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from holdfast.data.sample import Sample
+from holdfast.question.expression import Expression
+from holdfast.question.row import RowValue
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Counting", "summed_by", "value_counts"]
+
+_MOST_WAITING = 1 << 20  # rows of batches that are not added up yet
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """An engine that counts by itself, where its rows are."""
+
+    def value_counts(self, columns: Sequence[str]) -> pl.DataFrame:
+        """As the function of this name."""
+        ...
+
+    def step_counts(
+        self, rows: Sequence[tuple[RowValue, Expression]], inside: Expression | None
+    ) -> pl.DataFrame:
+        """Each combination of steps k0, k1, ... once, and in `times` how many rows have it.
+
+        Of the rows where the condition holds.
+        """
+        ...
+
+    def class_counts(self, score: Expression, positive: Expression) -> Iterator[pl.DataFrame]:
+        """Each `score` once, ascending, with its `negatives` and `positives`, in batches.
+
+        A missing score is below all, and a row whose class is missing is a negative.
+        """
+        ...
+
+
+def value_counts(sample: Sample, columns: Sequence[str]) -> pl.DataFrame:
+    """Each combination v0, v1, ... of values of the columns once, and how many `rows` have it.
+
+    NULL is one value.
+    """
+    import polars as pl
+
+    if isinstance(sample, Counting):
+        return sample.value_counts(columns)
+    values = [pl.col(name).alias(f"v{place}") for place, name in enumerate(columns)]
+    categories = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
+    keys = [f"v{place}" for place in range(len(columns))]
+    counted = (
+        frame.select(values).with_columns(categories).group_by(keys).agg(rows=pl.len().cast(int))
+        for frame in sample.frames(list(dict.fromkeys(columns)))
+    )
+    return summed_by(keys, counted)
+
+
+def summed_by(keys: Sequence[str], parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """The sums of all other columns for each combination of the keys; NULL is one value."""
+    import polars as pl
+
+    held: list[pl.DataFrame] = []
+    waiting = 0
+    for part in parts:
+        held.append(part)
+        waiting += part.height
+        if waiting > max(_MOST_WAITING, 2 * held[0].height):
+            held, waiting = [_added_up(keys, pl.concat(held))], 0
+    return _added_up(keys, pl.concat(held))
+
+
+def _added_up(keys: Sequence[str], parts: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    return parts.group_by(keys).agg(pl.all().sum())

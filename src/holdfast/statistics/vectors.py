@@ -1,0 +1,192 @@
+"""The mean of a vector of row values with a norm bound: a number for every coordinate.
+
+A row whose vector is longer than the bound counts as the shorter vector in its direction whose
+length is the bound squared over its own: the bound holds whatever the rows are, and a vector at the
+bound stays as it is. A row with a missing coordinate counts as the zero vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Literal, get_args
+
+from holdfast import require
+from holdfast.data.sample import Sample
+from holdfast.data.sampling import Sampling
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.question import build
+from holdfast.question.expression import Expression, Op
+from holdfast.question.row import RowValue, row_value
+from holdfast.question.text import numeral, text_of
+from holdfast.statistics.entry import Entry, number_of, require_all_rows
+from holdfast.statistics.measuring import measure
+from holdfast.statistics.named import Call, TableCall, What
+from holdfast.statistics.statistic import Measured, row_error
+from holdfast.statistics.table import Table
+from holdfast.theory.base.concentration import Concentration
+
+__all__ = [
+    "VECTORS",
+    "Coordinate",
+    "Norm",
+    "coordinate",
+    "coordinates",
+    "vector_mean",
+    "vector_text",
+]
+
+Norm = Literal["l2", "linf"]
+_MOST = 256  # coordinates
+_FORM = "vector_mean(l2, 1, x, y)."
+_ALLOWED = 'a list of values of a row, such as ["x", "y"]'
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """The mean of one coordinate of a vector whose l2 norm is at most `bound` in every row."""
+
+    vector: tuple[Expression, ...]
+    bound: float
+    place: int
+    row: RowValue
+
+    @property
+    def text(self) -> str:
+        parts = [str(self.place), numeral(self.bound), *map(text_of, self.vector)]
+        return f"coordinate({', '.join(parts)})"
+
+    @property
+    def low(self) -> float:
+        return -self.bound
+
+    @property
+    def high(self) -> float:
+        return self.bound
+
+    @property
+    def unbounded(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return row_error(self.row)
+
+    def unit(self, n: int) -> float:  # noqa: ARG002 - all of the range
+        return 1.0
+
+    def rows(self, n: int) -> int:
+        return n
+
+    def concentration(self, n: int, sampling: Sampling) -> Concentration:
+        return sampling.profile(n)
+
+    def read(self, sample: Sample) -> Measured:
+        (measured,) = measure(sample, [self])
+        return measured
+
+
+def vector_mean(values: Sequence[What], *, norm: Norm = "l2", bound: float) -> TableCall:
+    """The mean of a vector of row values whose norm is at most `bound`: an answer each.
+
+    `norm` is "l2" (rows that are longer count less, so that none is beyond it) or "linf" (each
+    value is cut to [-bound, bound]). All coordinates are released together.
+    """
+    return TableCall("vector_mean", (norm, bound, *_given(values)))
+
+
+def coordinate(place: int, values: Sequence[What], *, bound: float) -> Call:
+    """One coordinate of the mean of a vector whose l2 norm is at most `bound`, counted from 1."""
+    return Call("coordinate", (place, bound, *_given(values)))
+
+
+def _given(values: object) -> list[What]:
+    if isinstance(values, str):
+        raise InvalidArgument(f"values is {values!r}; it must be {_ALLOWED}.")
+    return require.items("values", values, _ALLOWED)
+
+
+def coordinates(call: TableCall, table: Table) -> list[tuple[str, Call]]:
+    """The statistics of a vector's coordinates, each with its value as it was written."""
+    norm, bound, vector = _declared(call, table)
+    labels = [
+        what if isinstance(what, str) else text_of(found)
+        for what, found in zip(call.arguments[2:], vector, strict=True)
+    ]
+    if norm == "linf":
+        cut = (Call("avg", (build.clip(each, -bound, bound),)) for each in vector)
+        return list(zip(labels, cut, strict=True))
+    places = range(1, len(vector) + 1)
+    return [
+        (label, Call("coordinate", (place, bound, *vector)))
+        for place, label in zip(places, labels, strict=True)
+    ]
+
+
+def vector_text(call: TableCall, table: Table) -> str:
+    """The canonical text of all coordinates together."""
+    norm, bound, vector = _declared(call, table)
+    return f"vector_mean({', '.join([norm, numeral(bound), *map(text_of, vector)])})"
+
+
+def _declared(call: TableCall, table: Table) -> tuple[Norm, float, tuple[Expression, ...]]:
+    """The norm, the bound and the values; refused where they make no vector."""
+    if call.where is not None:
+        raise InvalidQuestion("vector_mean is asked of all rows: it has no where.")
+    if len(call.arguments) < 2:
+        raise InvalidQuestion(
+            f"vector_mean needs a norm, a bound and values; write it like {_FORM}"
+        )
+    norm, given, *values = call.arguments
+    require.one_of("norm", get_args(Norm), norm)
+    return norm, require.positive("bound", number_of("bound", given)), _vector(values, table)
+
+
+def _vector(values: Sequence[What], table: Table) -> tuple[Expression, ...]:
+    if not 1 <= len(values) <= _MOST:
+        raise InvalidQuestion(
+            f"A vector has 1 to {_MOST} coordinates, and this one has {len(values)}; write it like "
+            + _FORM
+        )
+    found = [build.as_number(table.expression(each, bounded=True), "a vector") for each in values]
+    if len(set(found)) < len(found):
+        raise InvalidQuestion("A vector names each value once; leave out the repeated one.")
+    return tuple(found)
+
+
+def _bind_coordinate(call: Call, table: Table) -> Coordinate:
+    require_all_rows(call)
+    number, given, *values = call.arguments
+    bound = require.positive("bound", number_of("bound", given))
+    vector = _vector(values, table)
+    place = number_of("place", number)
+    if place not in range(1, len(vector) + 1):
+        raise InvalidQuestion(
+            f"A vector of {len(vector)} values has no coordinate {numeral(place)}; they are "
+            "numbered from 1."
+        )
+    whole = int(place)
+    return Coordinate(vector, bound, whole, _shortened(vector, bound, whole))
+
+
+def _shortened(vector: tuple[Expression, ...], bound: float, place: int) -> RowValue:
+    """One coordinate of the vector with its norm kept to the bound."""
+    own, most = vector[place - 1], build.constant(bound * bound)
+    squares = [build.arithmetic(Op.MULTIPLY, each, each) for each in vector]
+    square = reduce(lambda one, other: build.arithmetic(Op.ADD, one, other), squares)
+    factor = build.arithmetic(Op.DIVIDE, most, square)
+    longer = build.arithmetic(Op.MULTIPLY, own, factor)
+    inside = build.case([(build.comparison(Op.AT_MOST, square, most), own)], longer)
+    return replace(row_value(build.clip(inside, -bound, bound)), low=-bound, high=bound)
+
+
+VECTORS = (
+    Entry(
+        "coordinate",
+        "coordinate(place, bound, x, y)",
+        "one coordinate of the mean of a vector whose l2 norm is at most the bound",
+        (3, _MOST + 2),
+        _bind_coordinate,
+    ),
+)

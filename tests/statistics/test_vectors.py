@@ -1,0 +1,149 @@
+"""Means of vectors with a norm bound: what they are, how they are written, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, strategies as st
+
+import holdfast
+from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
+from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.audit import audit
+from holdfast.question.columns import Schema
+from holdfast.question.expression import ColumnType
+from holdfast.statistics.bind import bind
+from holdfast.statistics.table import Table
+from holdfast.statistics.vectors import Coordinate
+from tests.seam import transcript_of
+
+N = 400
+RNG = np.random.default_rng(5)
+TABLE = pl.DataFrame({name: RNG.normal(size=N) for name in "xyz"})
+SCHEMA = Schema(dict.fromkeys("xyz", ColumnType.FLOAT))
+
+
+def opened(folder: Path, table: pl.DataFrame = TABLE, **said: Any) -> Holdout:
+    said = {"tolerance": 0.4, "described": "off", **said}
+    return holdfast.open(table, ledger=folder / "t.ledger", **said)
+
+
+def shortened(rows: Any, bound: float) -> Any:
+    """The vectors of all rows, kept to a bound; by numpy."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = (rows**2).sum(axis=1, keepdims=True)
+        kept = np.where(squares <= bound**2, rows, rows * (bound**2 / squares))
+    return np.where(np.isnan(rows).any(axis=1, keepdims=True), 0.0, np.nan_to_num(kept))
+
+
+@pytest.mark.parametrize("bound", [0.5, 1.0, 10.0])
+def test_coordinates_are_means_of_vectors_that_keep_to_the_bound(
+    tmp_path: Path, bound: float
+) -> None:
+    rows = TABLE.to_numpy()
+    expected = shortened(rows, bound).mean(axis=0)
+    assert np.linalg.norm(shortened(rows, bound), axis=1).max() <= bound * (1 + 1e-12)
+    with opened(tmp_path, mechanism="exact", tolerance=None) as holdout:
+        found = holdout.ask(holdfast.vector_mean(["x", "y", "z"], norm="l2", bound=bound))
+        assert [label for label, _ in found] == ["x", "y", "z"]
+        assert [answer.value for _, answer in found] == pytest.approx(expected, abs=1e-6 * bound)
+
+
+def test_rows_that_are_missing_or_beyond_doubles_count_as_nothing(tmp_path: Path) -> None:
+    wild = [(math.nan, 1.0), (math.inf, 1.0), (1e200, 1e200), (-math.inf, math.inf), (3.0, 4.0)]
+    table = pl.DataFrame({"x": [x for x, _ in wild] * 40, "y": [y for _, y in wild] * 40})
+    with opened(tmp_path, table, mechanism="exact", tolerance=None) as holdout:
+        first, second = (a.value for _, a in holdout.ask("vector_mean(l2, 1, x, y)"))
+    # Only (3, 4), of length 5, is left: in its direction, 1/5 long.
+    assert first == pytest.approx(3 / 25 / 5, abs=1e-8)
+    assert second == pytest.approx(4 / 25 / 5, abs=1e-8)
+
+
+def test_the_other_norm_cuts_each_value(tmp_path: Path) -> None:
+    with opened(tmp_path, mechanism="exact", tolerance=None) as holdout:
+        found = holdout.ask(holdfast.vector_mean(["x", "y"], norm="linf", bound=0.5))
+        cut = np.clip(TABLE.to_numpy()[:, :2], -0.5, 0.5).mean(axis=0)
+        assert [answer.value for _, answer in found] == pytest.approx(cut, abs=1e-8)
+        assert found["x"].question == "avg(clip(x, -0.5, 0.5))"
+        assert found.question == "vector_mean(linf, 0.5, x, y)"
+
+
+@given(st.lists(st.sampled_from("xyz"), min_size=1, unique=True), st.floats(1e-3, 1e3), st.data())
+def test_a_coordinate_is_read_again_from_its_text(
+    names: list[str], bound: float, data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(1, len(names)))
+    table = Table(SCHEMA)
+    found = bind(f"coordinate({place}, {bound!r}, {', '.join(names)})", table)
+    assert isinstance(found, Coordinate)
+    assert bind(found.text, table) == found
+    assert (found.low, found.high) == (-bound, bound)
+
+
+def test_one_call_one_entry_intervals_together_and_repeated(tmp_path: Path) -> None:
+    asked_for = holdfast.vector_mean(["x * y", "2 * z"], bound=2)
+    with opened(tmp_path) as holdout:
+        first = holdout.ask(asked_for, why="a step")
+        assert transcript_of(holdout).count == 3
+        assert all(answer.half_width <= 0.4 * 4 * (1 + 1e-6) for _, answer in first)
+        again = holdout.ask(asked_for)
+        assert {answer.status for _, answer in again} == {"repeated"}
+        assert transcript_of(holdout).count == 3
+        assert holdout.cost("vector_mean(l2, 2, x, y, z)").to_dict()["questions"] == 3
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("vector_mean(l2, 0, x, y)", "bound"),
+        ("vector_mean(l2, -1, x, y)", "bound"),
+        ("vector_mean(l2, x, y)", "bound"),
+        ("vector_mean(l7, 1, x, y)", "norm"),
+        ("vector_mean(l2, 1)", "has 0"),
+        ("vector_mean(l2)", "bound"),
+        ("vector_mean(l2, 1, x, x)", "once"),
+        ("vector_mean(l2, 1, x, nothing)", "nothing"),
+        ("vector_mean(l2, 1, x, y) where x > 0", "no where"),
+        ("vector_mean(l2, 1, x, y) by z", "no by"),
+        ("coordinate(3, 1, x, y)", "no coordinate 3"),
+        ("coordinate(0, 1, x, y)", "no coordinate 0"),
+        ("coordinate(1.5, 1, x, y)", "no coordinate 1.5"),
+        ("coordinate(1, 0, x, y)", "bound"),
+        ("coordinate(1, 1)", "takes"),
+        ("coordinate(1, 1, x, y) where x > 0", "no where"),
+    ],
+)
+def test_what_is_no_vector_is_refused_and_nothing_is_spent(
+    tmp_path: Path, question: str, said: str
+) -> None:
+    with opened(tmp_path) as holdout:
+        with pytest.raises(HoldfastError, match=said):
+            holdout.ask(question)
+        assert transcript_of(holdout).count == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "how", "said"),
+    [
+        (["x", "y"], {"bound": math.nan}, "bound"),
+        (["x", "y"], {"bound": math.inf}, "bound"),
+        (["x", "y"], {"bound": "one"}, "bound"),
+        ([], {"bound": 1}, "coordinates"),
+        ("x", {"bound": 1}, "values"),
+        (["x", 3], {"bound": 1}, "int"),
+        ([f"x + {place}" for place in range(300)], {"bound": 1}, "this one has 300"),
+        (["x", "y"], {"bound": 1, "norm": 2}, "norm"),
+    ],
+    ids=str,
+)
+def test_what_python_may_say(tmp_path: Path, values: Any, how: Any, said: str) -> None:
+    with opened(tmp_path) as holdout:
+        with pytest.raises((InvalidArgument, InvalidQuestion), match=said):
+            holdout.ask(holdfast.vector_mean(values, **how))
+        assert transcript_of(holdout).count == 1
