@@ -29,7 +29,8 @@ from holdfast.mechanisms.release import each_settled, released
 from holdfast.mechanisms.room import declared_left, declared_or_least, require_room, too_tight
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.statistic import Statistic, computing_error, measure
+from holdfast.statistics.measuring import measure
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.base.safeside import largest_integer, round_down, round_up
 from holdfast.theory.leakage.nats import fixed_share
@@ -63,10 +64,10 @@ class ThreeDigits:
         log_share = terms.log_share(account.asked + position)
         log_p = round_down(log_share - account.nats)
         profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
-        radius = round_up(profile.radius(log_p) + computing_error(wish.question))
+        radius = round_up(profile.radius(log_p) + wish.question.error)
         tolerance = round_up(radius + 0.5 / _CELLS)
         if tolerance > wish.tolerance:
-            raise too_tight(wish.tolerance, tolerance)
+            raise too_tight(wish.tolerance, tolerance, wish.question)
         return Offer(
             number=account.looks + position,
             question=wish.question.text,
@@ -76,7 +77,7 @@ class ThreeDigits:
             log_share=log_share,
             log_p=log_p,
             radius=radius,
-            profile=recorded_profile(profile, terms),
+            profile=recorded_profile(profile, terms, wish.question),
         )
 
     def respond(

@@ -15,11 +15,18 @@ if TYPE_CHECKING:
     from holdfast.boards.leaderboard import Leaderboard as Leaderboard
     from holdfast.boards.standings import Standing as Standing, Standings as Standings
     from holdfast.data.computed import computed as computed
+    from holdfast.data.gamma import (
+        polynomial_tail as polynomial_tail,
+        sub_weibull as sub_weibull,
+        tail_table as tail_table,
+    )
     from holdfast.data.learning import learn_schema as learn_schema
     from holdfast.data.sampling import (
         clustered as clustered,
         declared as declared,
+        dependency_graph as dependency_graph,
         m_dependent as m_dependent,
+        markov_chain as markov_chain,
     )
     from holdfast.data.split import split as split
     from holdfast.errors import (
@@ -67,6 +74,10 @@ if TYPE_CHECKING:
     from holdfast.planner.questions import QuestionPlan as QuestionPlan
     from holdfast.planner.table import Plan as Plan
     from holdfast.question.functions import row_function as row_function
+    from holdfast.question.scale import (
+        sub_exponential as sub_exponential,
+        sub_gaussian as sub_gaussian,
+    )
     from holdfast.service.client import connect as connect
     from holdfast.statistics.call import *  # noqa: F403
     from holdfast.statistics.whole import statistic as statistic
@@ -122,18 +133,25 @@ _OTHERS = {
     "computed": "data.computed",
     "connect": "service.client",
     "declared": "data.sampling",
+    "dependency_graph": "data.sampling",
     "dp_step": "mechanisms.steps",
     "gaussian_step": "mechanisms.steps",
     "laplace_step": "mechanisms.steps",
     "learn_schema": "data.learning",
     "learner_step": "mechanisms.steps",
     "m_dependent": "data.sampling",
+    "markov_chain": "data.sampling",
     "open": "holdout.open",
     "plan": "planner.plan",
+    "polynomial_tail": "data.gamma",
     "probe": "lab.probing",
     "row_function": "question.functions",
     "split": "data.split",
     "statistic": "statistics.whole",
+    "sub_exponential": "question.scale",
+    "sub_gaussian": "question.scale",
+    "sub_weibull": "data.gamma",
+    "tail_table": "data.gamma",
     "tv_step": "mechanisms.steps",
 }
 _HOMES = dict(sorted({**_OTHERS, **dict.fromkeys(_call.__all__, "statistics.call")}.items()))

@@ -29,7 +29,7 @@ from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.functions import bind_function
 from holdfast.question.row import GRID, RowValue
 from holdfast.question.spark_sql import always_computed
-from holdfast.statistics.statistic import measure
+from holdfast.statistics.measuring import measure
 from tests.data.doubles import ARITHMETIC, at_both_ends, is_right
 from tests.data.engines import bounded, equals_column, moments_of, with_references
 from tests.data.typed import FRAME, ODD

@@ -55,6 +55,7 @@ def test_everything_that_is_declared_is_kept_and_told(tmp_path: Path) -> None:
         "bounds": {"x": [-60.0, 180.0]},
         "values": {"origin": ["EWR", "JFK", "LGA"]},
         "weights": {"x": "2.5"},
+        "scales": {},
         "favourites": ["avg(x > 15)"],
         "learnt": [],
     }

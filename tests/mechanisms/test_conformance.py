@@ -24,7 +24,6 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.statistic import computing_error
 from holdfast.theory.base.concentration import BinomialMean, BoundedMean
 from tests.mechanisms.fake import (
     ALL,
@@ -231,7 +230,7 @@ def test_what_has_leaked_lowers_the_level(question: Mean) -> None:
             by_hand = math.sqrt((math.log(2) - said(offer.log_p)) / (2 * 900)) + GRID_ERROR
         assert by_hand * (1 - 1e-12) <= said(offer.radius) <= by_hand + 1e-12
         profile = (BinomialMean if question.row.is_condition else BoundedMean)(900)
-        exactly = Fraction(profile.radius(said(offer.log_p))) + Fraction(computing_error(question))
+        exactly = Fraction(profile.radius(said(offer.log_p))) + Fraction(question.error)
         assert Fraction(said(offer.radius)) >= exactly, "a sum of two bounds is rounded up"
         reach = Fraction(2 * reach_of(offer) + 1, 2 * offer.own_grid.last)
         assert reach + Fraction(said(offer.radius)) <= Fraction(wish.tolerance)

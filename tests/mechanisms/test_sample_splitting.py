@@ -29,7 +29,7 @@ from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.sample_splitting import SAMPLE_SPLITTING, SampleSplitting
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
-from holdfast.statistics.statistic import Statistic, computing_error
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, same_secret, table
 from tests.mechanisms.fake import (
@@ -65,9 +65,7 @@ def test_the_planners_half_width_is_what_is_released(rows: int, questions: int) 
     for question in (CONDITION, NUMBER):
         (offer,) = MECHANISM.offer(terms, Account(), [Wish(question, tolerance)])
         hoeffding = BoundedMean(rows // questions).radius(said(offer.log_p))
-        assert Fraction(said(offer.radius)) >= Fraction(hoeffding) + Fraction(
-            computing_error(question)
-        )
+        assert Fraction(said(offer.radius)) >= Fraction(hoeffding) + Fraction(question.error)
         half = [settled(MECHANISM, offer, cell).interval for cell in (0, offer.own_grid.last // 2)]
         widths = [(high - low) / 2 for low, high in half]
         assert widths[0] < widths[1] <= said(offer.tolerance) <= tolerance

@@ -22,8 +22,8 @@ from holdfast.statistics.bind import bind
 from holdfast.statistics.call import histogram, mean
 from holdfast.statistics.derived import is_derived
 from holdfast.statistics.labelled import labelled
+from holdfast.statistics.measuring import measure
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.statistic import measure
 from holdfast.statistics.whole import TableFunction, statistic
 from tests.data.loading import postgres_sample
 from tests.statistics.zoo import (

@@ -21,9 +21,10 @@ from holdfast.data.sampling import Independent
 from holdfast.question import ColumnType, Schema
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import Derived, is_derived, is_single
+from holdfast.statistics.measuring import measure
 from holdfast.statistics.play import Estimate
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.statistic import Statistic, measure
+from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 

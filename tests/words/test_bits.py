@@ -26,7 +26,7 @@ from holdfast.question.expression import (
 from holdfast.question.row import row_value
 from holdfast.question.text import text_of
 from holdfast.statistics.mean import Mean, expression_of
-from holdfast.statistics.statistic import measure
+from holdfast.statistics.measuring import measure
 from holdfast.words.atoms import MOST_HOLES
 from holdfast.words.parts import Part, parts_of
 from holdfast.words.prior import Bits, Prior

@@ -74,7 +74,7 @@ def test_later_declarations_add_to_earlier_ones() -> None:
         ({"x": {"values": ["a"]}}, "only text has declared values"),
         ({"nope": {"values": ["a"]}}, "Values are declared for 'nope'"),
         ({"nope": {"weight": 1}}, "A weight is declared for 'nope'"),
-        ({"t": {"wieght": 1}}, "it may have 'bounds', 'values' and 'weight'"),
+        ({"t": {"wieght": 1}}, "it may have 'bounds', 'scale', 'values' and 'weight'"),
         ({"t": {}}, "it may have"),
         *(
             ({"t": {"weight": weight}}, "a finite number above 0")
@@ -111,6 +111,7 @@ def test_the_ledgers_form_is_plain_and_reads_back() -> None:
         "bounds": {"k": [0.0, 9.0], "x": [0.0, 1.0]},
         "values": {"t": ["a", "b"]},
         "weights": {"t": "10", "x": "2.5"},
+        "scales": {},
         "favourites": ["avg(b)", "avg(x > 0.5)"],
         "learnt": [],
     }

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from holdfast.agents.calling import Agent, Answers
 from holdfast.holdout.answer import Answer
+from holdfast.ledger.limits import interval_between
 from holdfast.statistics.registry import STATISTICS
 
 __all__ = [
@@ -40,9 +41,9 @@ class AnswerTold(BaseModel):
         "says nothing, or no promise."
     )
     value: float | None = Field(description="None where nothing is said.")
-    low: float
-    high: float
-    half_width: float
+    low: float | None = Field(description="None where nothing bounds it from below.")
+    high: float | None = Field(description="None where nothing bounds it from above.")
+    half_width: float | None
     bits: float | None = Field(description="How long a described question is; None for others.")
     n: int = Field(description="How many rows it is about, at least.")
     n_most: int = Field(description="How many rows it is about, at most.")
@@ -128,8 +129,8 @@ class LineTold(BaseModel):
     verb: str
     status: str
     value: float | None
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     bits: float | None
     guess: float | None
     cost: float
@@ -212,8 +213,9 @@ def history_told(caller: Agent, last: int) -> HistoryTold:
     lines = [_line(each, mine=caller.by is not None and each["by"] == caller.by) for each in facts]
     newest: Sequence[LineTold] = lines[max(0, len(lines) - last) :]
     text = "\n".join(
-        f"{line.number}. {line.question}: {line.status}, [{line.low:g}, {line.high:g}]"
+        f"{line.number}. {line.question}: {line.status}, [{low:g}, {high:g}]"
         for line in newest
+        for low, high in [interval_between(line.low, line.high)]
     )
     return HistoryTold(
         total=len(lines), lines=list(newest), text=text or "No question has been asked yet."

@@ -24,7 +24,8 @@ from holdfast.data.keys import named_keys
 from holdfast.data.source import open_sample
 from holdfast.errors import BudgetExhausted, InvalidArgument, ToleranceTooTight
 from holdfast.ledger.boards import BoardTerms
-from holdfast.question.columns import bounds_pair, no_column
+from holdfast.question.columns import no_column
+from holdfast.question.declaring import bounds_pair
 from holdfast.wording import plural
 
 if TYPE_CHECKING:

@@ -84,7 +84,7 @@ def read_number(name: str, text: str | None) -> float | int | None:
 
 def read_bounds(bounds: tuple[str, str] | None) -> tuple[float, float] | None:
     """Two numbers in order, as people write them."""
-    from holdfast.question.columns import bounds_pair
+    from holdfast.question.declaring import bounds_pair
 
     if bounds is None:
         return None
@@ -122,7 +122,7 @@ def plan(
         typer.Option(
             metavar="HOW",
             help="How the rows came about: independent, clustered:SIZE (rows in a unit), "
-            "m-dependent:M, or declared:SIGMA.",
+            "m-dependent:M, dependency-graph:DEGREE, markov-chain:CONTRACTION, or declared:SIGMA.",
         ),
     ] = "independent",
     described: Annotated[
@@ -224,24 +224,45 @@ def _again(made: Any, sampling: str) -> str:
 
 def sampling_of_text(text: str) -> Any:
     """`independent`, `clustered:SIZE`, `clustered:COLUMN[:LARGEST]`, `m-dependent:M`, ..."""
-    from holdfast.data.sampling import clustered, declared, m_dependent
+    from holdfast.data import sampling
 
+    by_number = {
+        "m-dependent": sampling.m_dependent,
+        "dependency-graph": sampling.dependency_graph,
+        "markov-chain": sampling.markov_chain,
+    }
     kind, _, argument = text.partition(":")
-    match kind.replace("_", "-"), argument:
-        case "independent", "":
-            return "independent"
-        case "clustered", str(size) if size.replace(".", "").isdigit():
-            return clustered("unit", size=float(size))
-        case "clustered", str(column) if column:
-            name, _, largest = column.rpartition(":")
-            if name and largest.isdigit():
-                return clustered(name, largest=int(largest))
-            return clustered(column)
-        case "m-dependent", str(m) if m:
-            return m_dependent(read_number("sampling", m))  # type: ignore[arg-type]
-        case "declared", str(sigma) if sigma:
-            return declared(sigma=read_number("sampling", sigma))
+    kind = kind.replace("_", "-")
+    if kind == "independent" and not argument:
+        return kind
+    if kind == "clustered" and argument:
+        return _clustered(argument)
+    if kind == "declared" and argument:
+        return _declared(argument)
+    if kind in by_number and argument:
+        return by_number[kind](read_number("sampling", argument))  # type: ignore[operator]
     raise InvalidArgument(
         f"sampling is {text!r}; it must be independent, clustered:SIZE (rows in a unit), "
-        "clustered:COLUMN or clustered:COLUMN:LARGEST, m-dependent:M or declared:SIGMA."
+        "clustered:COLUMN or clustered:COLUMN:LARGEST, m-dependent:M, dependency-graph:DEGREE, "
+        "markov-chain:CONTRACTION or declared:SIGMA (also a family, as a ledger writes it)."
     )
+
+
+def _clustered(argument: str) -> Any:
+    from holdfast.data.sampling import clustered
+
+    if argument.replace(".", "").isdigit():
+        return clustered("unit", size=float(argument))
+    name, _, largest = argument.rpartition(":")
+    if name and largest.isdigit():
+        return clustered(name, largest=int(largest))
+    return clustered(argument)
+
+
+def _declared(argument: str) -> Any:
+    from holdfast.data.sampling import declared
+    from holdfast.theory.base.recorded import gamma_from_text
+
+    if argument.startswith("{"):
+        return declared(gamma=gamma_from_text(argument))
+    return declared(sigma=read_number("sampling", argument))

@@ -49,14 +49,16 @@ def init(
         typer.Option(
             metavar="HOW",
             help="How the rows came about: independent, clustered:COLUMN:LARGEST (rows of a unit, "
-            "at most; without, unit sizes are public), m-dependent:M or declared:SIGMA.",
+            "at most; without, unit sizes are public), m-dependent:M, dependency-graph:DEGREE, "
+            "markov-chain:CONTRACTION or declared:SIGMA.",
         ),
     ] = "independent",
     schema: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="A TOML file with the bounds, values and weights of columns, and favourites.",
+            help="A TOML file with the bounds, scales, values and weights of columns, and "
+            "favourites.",
         ),
     ] = None,
     train: Annotated[

@@ -13,7 +13,7 @@ import typer
 from holdfast import require
 from holdfast.cli.app import read_number, show_json
 from holdfast.errors import InvalidArgument
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 from holdfast.wording import plural
 
 if TYPE_CHECKING:

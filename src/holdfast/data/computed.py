@@ -20,7 +20,7 @@ from holdfast.data.keys import KeyOrder, named_keys
 from holdfast.data.sample import Sample, plain_frames, values_of_batch
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import ColumnType, ValueKind
 from holdfast.question.functions import RowFunction, row_function
 

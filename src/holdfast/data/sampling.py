@@ -1,20 +1,24 @@
 """How the rows came about: the one assumption behind every promise, printed with each of them.
 
-`"independent"`, `clustered("patient_id")`, `m_dependent(7)` or `declared(...)`. A value turns a
-number of rows into the concentration of a mean of [0, 1] values.
+`"independent"`, `clustered("patient_id")`, `m_dependent(7)`, `dependency_graph(4)`,
+`markov_chain(0.8)` or `declared(...)`. A value turns a
+number of rows into the concentration of a mean: of [0, 1] values (`profile`), or of values without
+a range, of which a scale is declared (`unbounded`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from holdfast import require
 from holdfast.data.clusters import cluster_sizes
+from holdfast.data.gamma import gamma_of
 from holdfast.data.sample import Sample
-from holdfast.errors import InvalidArgument
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.question.scale import Scale
 from holdfast.theory.base.concentration import (
     BoundedMean,
     Concentration,
@@ -22,22 +26,37 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
-from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT, MDependentMean
+from holdfast.theory.base.dependence import (
+    MOST_ROWS_IN_A_UNIT,
+    GraphMean,
+    MarkovMean,
+    MDependentMean,
+)
+from holdfast.theory.base.recorded import gamma_from_text, gamma_text
+from holdfast.theory.base.safeside import round_up
+from holdfast.theory.base.unbounded import UnboundedMean, UnboundedUnits
 
 __all__ = [
     "Clustered",
     "Declared",
+    "DependencyGraph",
     "Independent",
     "MDependent",
+    "MarkovChain",
     "Sampling",
     "clustered",
     "declared",
+    "dependency_graph",
     "m_dependent",
+    "markov_chain",
     "measured",
     "sampling_from_dict",
     "sampling_of",
     "sampling_to_dict",
 ]
+
+
+_COINS = 0.98  # the share of heads of n coins is this over sqrt(n) off in 5 % of all cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +65,9 @@ class Independent:
 
     def profile(self, rows: int) -> Concentration:
         return BoundedMean(rows)
+
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:
+        return UnboundedMean(rows, scale.sigma, scale.b)
 
     def __str__(self) -> str:
         return "independent rows"
@@ -81,13 +103,24 @@ class Clustered:
                 )
             object.__setattr__(self, "size", float(self.largest))
 
-    def profile(self, rows: int) -> Concentration:
+    @property
+    def _known_size(self) -> float:
         if self.size is None:
             raise InvalidArgument(
                 f"clustered({self.column!r}) has no size; to plan without data say how many rows "
                 f"a unit has: clustered({self.column!r}, size=12), or at most: largest=12."
             )
-        return SubGaussian(0.5 * min(1.0, math.sqrt(self.size / rows)))
+        return self.size
+
+    def profile(self, rows: int) -> Concentration:
+        return SubGaussian(0.5 * min(1.0, math.sqrt(self._known_size / rows)))
+
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:
+        size = min(float(rows), self._known_size)
+        # With public sizes only sum m_u^2 is kept, and no unit is larger than its root.
+        largest = round_up(math.sqrt(size * rows)) if self.largest is None else self.largest
+        squares = min(float(rows * rows), max(float(rows), round_up(size * rows)))
+        return UnboundedUnits(rows, squares, min(float(rows), largest), scale.sigma, scale.b)
 
     def __str__(self) -> str:
         size = "" if self.size is None else f" of {self.size:g} rows"
@@ -108,8 +141,60 @@ class MDependent:
     def profile(self, rows: int) -> Concentration:
         return MDependentMean(rows, self.m)
 
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:
+        return UnboundedMean(rows, scale.sigma, scale.b, min(rows, self.m + 1))
+
     def __str__(self) -> str:
         return f"rows in order, independent when more than {self.m} apart"
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyGraph:
+    """Rows of which each is independent of all others but at most `degree` neighbours."""
+
+    degree: int
+
+    def __post_init__(self) -> None:
+        require.integer_at_least("degree", self.degree, 0)
+
+    def profile(self, rows: int) -> Concentration:
+        return GraphMean(self._within(rows), self.degree)
+
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:
+        return UnboundedMean(self._within(rows), scale.sigma, scale.b, self.degree + 1)
+
+    def _within(self, rows: int) -> int:
+        if self.degree >= rows:
+            raise InvalidArgument(
+                f"degree is {self.degree:,}, and a row of {rows:,} has at most {rows - 1:,} "
+                "neighbours; declare how many rows each one depends on at most."
+            )
+        return rows
+
+    def __str__(self) -> str:
+        return f"each row independent of all others but at most {self.degree:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkovChain:
+    """Rows in order, a Markov chain that forgets: see `theory.base.dependence.MarkovMean`."""
+
+    contraction: float
+
+    def __post_init__(self) -> None:
+        require.between("contraction", self.contraction, 0.0, 1.0, open_high=True)
+
+    def profile(self, rows: int) -> Concentration:
+        return MarkovMean(rows, self.contraction)
+
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:  # noqa: ARG002
+        raise InvalidQuestion(
+            "No theorem here covers means without a range of the rows of a Markov chain; give it "
+            "bounds=, or ask for a statistic whose own concentration is declared (gamma=)."
+        )
+
+    def __str__(self) -> str:
+        return f"a Markov chain of contraction {self.contraction:g} in total variation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +206,18 @@ class Declared:
     def profile(self, rows: int) -> Concentration:  # noqa: ARG002 - about these rows
         return self.concentration
 
+    def unbounded(self, rows: int, scale: Scale) -> Concentration:  # noqa: ARG002
+        raise InvalidQuestion(
+            "The declared concentration is about means of values in a range, and this one has "
+            "none; open the ledger with another sampling, or ask for a statistic whose own "
+            "concentration is declared."
+        )
+
     def __str__(self) -> str:
         return f"declared concentration {self.concentration}"
 
 
-Sampling = Independent | Clustered | MDependent | Declared
+Sampling = Independent | Clustered | MDependent | DependencyGraph | MarkovChain | Declared
 
 
 def clustered(column: str, *, size: float | None = None, largest: int | None = None) -> Clustered:
@@ -146,22 +238,42 @@ def m_dependent(m: int) -> MDependent:
     return MDependent(require.integer_at_least("m", m, 0))
 
 
+def dependency_graph(degree: int) -> DependencyGraph:
+    """Each row is independent of all others together but at most `degree` neighbours.
+
+    For instance pairs of `n` people of whom each is in at most k pairs: degree 2 (k - 1).
+    """
+    return DependencyGraph(require.integer_at_least("degree", degree, 0))
+
+
+def markov_chain(contraction: float) -> MarkovChain:
+    """Rows in their order are a Markov chain: `contraction` is the most that the laws of the next
+    row, given two values of this one, can differ in total variation."""
+    return MarkovChain(require.between("contraction", contraction, 0.0, 1.0, open_high=True))
+
+
 def declared(
     *,
     sigma: float | None = None,
     b: float | None = None,
+    gamma: Any = None,
     log_tail: Callable[[float], float] | None = None,
     largest: float = 1.0,
 ) -> Declared:
-    """State the concentration of a [0, 1] mean yourself.
+    """State the concentration of every mean of values in [0, 1] yourself.
 
-    Either a sub-Gaussian scale `sigma` (with `b`, a sub-exponential one), or `log_tail(a)`, an
-    upper bound on ln P[|sample value - truth| > a] for deviations up to `largest`.
+    Either a sub-Gaussian scale `sigma` (with `b`, a sub-exponential one), or `gamma`: a family such
+    as `holdfast.sub_weibull(...)` or a table of (radius, log tail). To plan with, `log_tail(a)`
+    will do, an upper bound on ln P[|sample value - truth| > a] for deviations up to `largest`; no
+    ledger can keep it.
     """
-    if (sigma is None) == (log_tail is None) or (b is not None and sigma is None):
+    ways = [sigma is not None, gamma is not None, log_tail is not None]
+    if ways.count(True) != 1 or (b is not None and sigma is None):
         raise InvalidArgument(
-            "declared() takes sigma=, or sigma= and b=, or log_tail=, and nothing else."
+            "declared() takes sigma=, or sigma= and b=, or gamma=, or log_tail=, and nothing else."
         )
+    if gamma is not None:
+        return Declared(gamma_of(gamma))
     if log_tail is not None:
         return Declared(DeclaredTail(log_tail, largest))
     scale = require.positive("sigma", sigma)
@@ -178,7 +290,8 @@ def sampling_of(value: str | Sampling) -> Sampling:
         return Independent()
     raise InvalidArgument(
         f"sampling is {value!r}; it must be 'independent', holdfast.clustered(column), "
-        "holdfast.m_dependent(m) or holdfast.declared(...)."
+        "holdfast.m_dependent(m), holdfast.dependency_graph(degree), "
+        "holdfast.markov_chain(contraction) or holdfast.declared(...)."
     )
 
 
@@ -189,6 +302,8 @@ def measured(sampling: Sampling, sample: Sample) -> Sampling:
     declared to plan with is not believed: the promise rests on the true one. With it the table says
     nothing but that no unit is larger.
     """
+    if isinstance(sampling, Declared):
+        _require_possible(sampling, sample.n)
     if not isinstance(sampling, Clustered):
         return sampling
     sizes = cluster_sizes(sample, sampling.column)
@@ -203,34 +318,49 @@ def measured(sampling: Sampling, sample: Sample) -> Sampling:
     return sampling
 
 
+def _require_possible(sampling: Declared, rows: int) -> None:
+    """Refuse a concentration of all means that not even independent fair coins have.
+
+    It was meant for one column: to believe it of every condition would make false intervals.
+    """
+    gamma_text(sampling.concentration)  # what a ledger cannot keep is refused for that
+    radius = sampling.concentration.radius(math.log(0.05))
+    if radius < 0.9 * min(0.5, _COINS / math.sqrt(rows)):
+        raise InvalidArgument(
+            f"sampling declares that every mean of values in [0, 1] is within {radius:.3g} of the "
+            f"truth with probability 95 %, and the share of heads among {rows:,} fair coins is "
+            f"not; declare it for the column it is about: schema={{'x': "
+            "holdfast.sub_gaussian(sigma)}, or mean(x, sigma = ...)."
+        )
+
+
+# What ledgers call them: a name's meaning never changes.
+_KINDS: Mapping[str, type[Any]] = {
+    "clustered": Clustered,
+    "dependency_graph": DependencyGraph,
+    "independent": Independent,
+    "m_dependent": MDependent,
+    "markov_chain": MarkovChain,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
 def sampling_to_dict(sampling: Sampling) -> dict[str, Any]:
     """The assumption as plain values, for the ledger."""
-    match sampling:
-        case Independent():
-            return {"kind": "independent"}
-        case Clustered(column, size, largest):
-            return {"kind": "clustered", "column": column, "size": size, "largest": largest}
-        case MDependent(m):
-            return {"kind": "m_dependent", "m": m}
-        case Declared(SubGaussian(sigma)):
-            return {"kind": "declared", "sigma": sigma, "b": None}
-        case Declared(SubExponential(sigma, b)):
-            return {"kind": "declared", "sigma": sigma, "b": b}
-    raise InvalidArgument(
-        "a log_tail function cannot be written in a ledger, which must explain every interval by "
-        "itself; declare sigma=, or sigma= and b=, instead."
-    )
+    if isinstance(sampling, Declared):
+        return {"kind": "declared", "gamma": gamma_text(sampling.concentration)}
+    return {"kind": _NAMES[type(sampling)], **asdict(sampling)}
 
 
 def sampling_from_dict(body: Mapping[str, Any]) -> Sampling:
     """The assumption that `sampling_to_dict` wrote."""
-    match body:
-        case {"kind": "independent"}:
-            return Independent()
-        case {"kind": "clustered", "column": str(column), "size": size, "largest": largest}:
-            return Clustered(column, size, largest)
-        case {"kind": "m_dependent", "m": int(m)}:
-            return MDependent(m)
-        case {"kind": "declared", "sigma": float(sigma), "b": b}:
-            return declared(sigma=sigma, b=b)
-    raise InvalidArgument(f"the ledger names a sampling that this version does not know: {body}.")
+    try:
+        if body["kind"] == "declared":
+            return Declared(gamma_from_text(body["gamma"]))
+        kind = _KINDS[body["kind"]]
+        found: Sampling = kind(**{each.name: body[each.name] for each in fields(kind)})
+    except (LookupError, TypeError) as error:
+        raise InvalidArgument(
+            f"the ledger names a sampling that this version does not know: {body}."
+        ) from error
+    return found

@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any
 
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Clustered, Declared, Independent, MDependent, Sampling
+from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling
 from holdfast.described import means, shares
+from holdfast.described.concentrated import ConcentratedRule, concentrated_look
 from holdfast.described.disjoint import are_disjoint
 from holdfast.described.gridded import (
     Gridded,
@@ -38,7 +39,8 @@ from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, ValueKind
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.derived import Conditional, as_counted
+from holdfast.statistics.concentrated import ConcentratedMean
+from holdfast.statistics.derived import Conditional, as_counted, is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean, within_group
 from holdfast.statistics.moments import Variance
@@ -80,13 +82,25 @@ class DescribedQuestion:
         return self.question.high
 
     @property
+    def unbounded(self) -> bool:
+        return is_single(self.question) and self.question.unbounded
+
+    @property
+    def error(self) -> float:
+        raise TypeError(f"{self.text} is answered by its rule")
+
+    def unit(self, n: int) -> float:
+        return self.question.unit(n) if is_single(self.question) else 1.0
+
+    @property
     def rule(self) -> Rule:
         return self.look.rule
 
     @property
     def reach(self) -> float:
-        """How far a mean of all rows may be from the truth at its level, by Hoeffding."""
-        return min(1.0, BoundedMean(self.rule.rows).radius(self.rule.log_p))
+        """How far a mean may be from the truth at its level: as declared, or by Hoeffding."""
+        known = self.rule.radius if isinstance(self.rule, ConcentratedRule) else None
+        return known or min(1.0, BoundedMean(self.rule.rows).radius(self.rule.log_p))
 
     @property
     def row(self) -> RowValue | None:
@@ -147,8 +161,17 @@ _Maker = Callable[[Any, Part, tuple[float, ...], Ground], Look | None]
 
 
 def _mean(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:
+    if isinstance(question, ConcentratedMean):
+        return _declared(question, part, free, ground)
     value = row_value(part.trees[0]) if part.kind == "mean" else _row_of(question)
     return _mean_of(value, part, free, ground)
+
+
+def _declared(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
+    """A mean of which a scale is declared; one with a declared variance goes to the ledger."""
+    if not isinstance(question, ConcentratedMean):
+        return None
+    return concentrated_look(question, ground, ground.log_level(part))
 
 
 def _row_of(question: Any) -> RowValue:
@@ -173,7 +196,7 @@ def _mean_of(value: RowValue, part: Part, free: tuple[float, ...], ground: Groun
         case MDependent(m):
             group = None if where is None else (within_group(value, where), row_value(where))
             return m_dependent_look(value, group, m, gridded("m-dependent rows"))
-        case Clustered() | Declared() as other if where is None:
+        case other if where is None:
             return profile_look(value, other.profile(n), gridded("concentration"))
     return None
 
@@ -359,6 +382,7 @@ def _f1(part: Part, ground: Ground) -> Look:
 
 _LOOKS: dict[str, _Maker] = {
     "mean": _mean,
+    "declared": _declared,
     "brier": _mean,
     "log_loss": _mean,
     "contrast": _contrast,

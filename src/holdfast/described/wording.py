@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from holdfast.described.concentrated import ConcentratedRule
 from holdfast.described.gridded import Gridded
 from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.described.rounded import (
@@ -31,6 +32,7 @@ _METHODS: Mapping[type[Rule], str] = {
     GroupMeanRule: "bets on the mean of the group's own rows",
     Contrast: "bets on both groups' means",
     PairedRule: "the rows in which the two conditions differ",
+    ConcentratedRule: "the declared scale",
     RoundedMean: "Hoeffding's interval, rounded",
     RoundedGroupMean: "Hoeffding's interval of the group's rows, rounded",
     RoundedContrast: "Hoeffding's interval of both groups' rows, rounded",
@@ -79,7 +81,7 @@ def sure_half_width(rule: Rule) -> float | None:
             return min(0.5, BoundedMean(rule.rows).radius(rule.log_p))
         case MeanRule() | PairedRule():
             return min(0.5, rule.window.alpha)
-        case RoundedMean():
+        case RoundedMean() | ConcentratedRule():
             return min(0.5, rule.half_width)
     return None
 

@@ -18,7 +18,7 @@ from holdfast.evals.promptfoo import is_promptfoo_document, read_promptfoo
 from holdfast.evals.scores import ItemScores, Wanted, item_scores
 from holdfast.evals.source import Source
 from holdfast.evals.table import read_csv, read_json_lines, read_parquet
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 
 __all__ = ["FORMATS", "read"]
 

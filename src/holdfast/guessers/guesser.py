@@ -8,7 +8,7 @@ of the ledger: its state is a fold over the answers there, and is made again whe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from holdfast import require
@@ -130,23 +130,23 @@ class Guessing:
         """Whether any of them would guess this statistic."""
         return self._first(statistic) is not None
 
-    def wishes(self, statistics: Sequence[Statistic], tolerance: float) -> list[Wish]:
-        """To check what is guessed of each, or to ask for it where nothing is."""
-        found = [Wish(statistic, tolerance) for statistic in statistics]
+    def wishes(self, asks: Sequence[Wish]) -> list[Wish]:
+        """To check what is guessed of each that is asked for, where something is."""
+        found = list(asks)
         by_guesser: dict[int, list[int]] = {}
-        for place, statistic in enumerate(statistics):
-            first = self._first(statistic)
+        for place, wish in enumerate(asks):
+            first = self._first(wish.question)
             if first is not None:
                 by_guesser.setdefault(first, []).append(place)
         for index, places in by_guesser.items():
             guesser, state = self._guessers[index], self._memory.states[index]
-            guesses = guesser.guess(state, [statistics[place] for place in places])
+            guesses = guesser.guess(state, [asks[place].question for place in places])
             for place, value in zip(places, guesses, strict=True):
                 guess = require.between(f"the guess by {guesser.name}", value, 0.0, 1.0)
-                claim = guesser.claim(guess, tolerance)
+                claim = guesser.claim(guess, asks[place].tolerance)
                 if not claim[0] < claim[1]:
                     raise InvalidArgument(f"{guesser.name} claims {claim}, which is no interval.")
-                found[place] = Wish(statistics[place], tolerance, claim, guess)
+                found[place] = replace(asks[place], claim=claim, guess=guess)
         return found
 
     def _first(self, statistic: Statistic) -> int | None:

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import SaysNothing
+from holdfast.ledger.limits import plain_interval
 from holdfast.ledger.verdicts import verdict_of
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.wording import among_rows
@@ -145,7 +146,15 @@ class Answer(float):
 
     @property
     def assumes(self) -> str:
-        return self.left.terms.assumption
+        terms, recorded = self.left.terms, self.recorded
+        if not recorded.is_declared:
+            return terms.assumption
+        said = f"{terms.assumption}, the concentration that the question declares"
+        of_rows = recorded.rule is not None or '"windowed"' in (recorded.profile or {})["gamma"]
+        if not recorded.request.unbounded or not of_rows or terms.alike:
+            return said
+        # Rows with one expectation may have any; others could be cut at the grid's end unnoticed.
+        return f"{said}, no row's expectation beyond +-{1.5 * recorded.range.high:.6g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -154,9 +163,8 @@ class Answer(float):
             "question": self.question,
             "status": self.status,
             "value": self.value,
-            "low": self.interval.low,
-            "high": self.interval.high,
-            "half_width": self.half_width,
+            **plain_interval(self.interval),
+            "half_width": self.half_width if math.isfinite(self.half_width) else None,
             "bits": self.bits,
             "n": self._rows[0],
             "n_most": self._rows[1],

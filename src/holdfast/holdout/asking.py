@@ -54,13 +54,14 @@ class Said:
 
     def requests(
         self,
+        desk: Desk,
         questions: Sequence[Bound],
         betters: Sequence[Better | None],
         guess: Guess,
         table: str | None = None,
     ) -> list[Request]:
         """What is asked for, as the ledger records it; `table` is what they are asked for."""
-        tolerance = self.width.part_of(questions)
+        tolerance = self.width.part_of(questions, desk.transcript.terms.rows)
         return [
             Request(
                 question.text,
@@ -75,6 +76,7 @@ class Said:
                 self.by,
                 self.key,
                 table,
+                is_single(question) and question.unbounded,
             )
             for place, (question, better) in enumerate(zip(questions, betters, strict=True))
         ]

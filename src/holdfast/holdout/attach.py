@@ -37,7 +37,8 @@ from holdfast.holdout.wishes import Body
 from holdfast.ledger.attachments import AttachedColumn, Promotion
 from holdfast.ledger.chain import now
 from holdfast.question.bounds import Range
-from holdfast.question.columns import bounds_pair, no_column
+from holdfast.question.columns import no_column
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import ValueKind
 from holdfast.question.functions import bind_function
 from holdfast.question.text import identifier

@@ -15,7 +15,7 @@ from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.privacy import Privacy
-from holdfast.mechanisms.profile import profile_of_record
+from holdfast.mechanisms.profile import profile_in_units
 from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.theory.base.concentration import Concentration
@@ -44,8 +44,9 @@ class Budget:
 
     def for_more_like(self, answers: Iterable[Recorded]) -> Budget:
         """What is left for questions that concentrate as these do, where that is another number."""
-        found = [each.profile for each in answers if each.profile and "sigma" in each.profile]
-        return self.for_more_of([profile_of_record(each, self.terms) for each in found])
+        profiled = [each.profile for each in answers if each.profile]
+        found = [each for each in profiled if "binomial" not in each]
+        return self.for_more_of([profile_in_units(each, self.terms) for each in found])
 
     def for_more_of(self, profiles: Iterable[Concentration]) -> Budget:
         """What is left for questions of these concentrations, beside means of all rows."""
@@ -274,6 +275,18 @@ def budget_of(transcript: Transcript) -> Budget:
     )
 
 
+_PLAIN_COSTS = (
+    "question",
+    "half_width",
+    "least",
+    "questions",
+    "tolerance",
+    "bits",
+    "closes",
+    "unbounded",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What a question would cost, before it is asked. Free to know, and nothing of the data.
@@ -281,7 +294,7 @@ class Cost:
     `least` is what it costs when every guess is confirmed, `most` what it costs at worst: infinite
     where surprises may use up all that is left. `questions` counts the new ledger questions it
     takes at most, 0 for a repeat; `half_width` is None where it follows from answers that are not
-    known yet, and `tolerance` is the same as a part of the range.
+    known yet, and `tolerance` is the same as a part of the range, or of the unit of what has none.
 
     A described question has `bits` and takes no budget; its half-width is the one that is sure.
     What it costs are nats to those that come later without a description. `left` is how many such
@@ -302,6 +315,7 @@ class Cost:
     left_after: tuple[int, int] = (0, 0)
     closes: bool = False
     candidates: str | None = None
+    unbounded: bool = False
 
     @property
     def repeated(self) -> bool:
@@ -322,14 +336,14 @@ class Cost:
             "questions_left_after": self.left_after[1],
             "repeated": self.repeated,
             "closes": self.closes,
+            "unbounded": self.unbounded,
         }
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Cost:
         """The cost that `to_dict` told."""
-        plain = ("question", "half_width", "least", "questions", "tolerance", "bits", "closes")
         return cls(
-            **{name: body[name] for name in plain},
+            **{name: body[name] for name in _PLAIN_COSTS},
             most=math.inf if body["most"] is None else body["most"],
             left=body["questions_left"],
             left_after=(body["questions_left_if_confirmed"], body["questions_left_after"]),
@@ -367,7 +381,8 @@ class Cost:
         sure = "half-width" if self.bits is None else "half-width at most"
         if self.tolerance in (None, self.half_width):
             return f"{sure} {self.half_width:.4g}"
-        return f"{sure} {self.tolerance:.4g} of the range = {self.half_width:.4g}"
+        whole = "its unit" if self.unbounded else "the range"
+        return f"{sure} {self.tolerance:.4g} of {whole} = {self.half_width:.4g}"
 
     @property
     def _price(self) -> str:

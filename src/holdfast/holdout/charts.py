@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.theory.base.intervals import Interval
 from holdfast.theory.planning import Kind, Method, check_method
 from holdfast.wording import percent, plural
 
@@ -177,7 +178,8 @@ def answers_chart(
         raise InvalidArgument("no question has been answered yet, so there is nothing to draw.")
     panels: dict[str, list[Recorded]] = {}
     for line in lines:
-        title = f"value with its interval, range {line.range.low:g} to {line.range.high:g}"
+        limits = f"range {line.range.low:g} to {line.range.high:g}"
+        title = f"value with its interval, {'no range' if line.request.unbounded else limits}"
         panels.setdefault(title, []).append(line)
     return alt.vconcat(  # type: ignore[no-any-return]
         *(_answers_panel(alt, title, shown) for title, shown in panels.items()),
@@ -195,8 +197,7 @@ def _answers_panel(alt: Any, title: str, shown: list[Recorded]) -> Any:
         {
             "question": f"{recorded.number}. {recorded.question}",
             "value": recorded.value,
-            "low": recorded.interval.low,
-            "high": recorded.interval.high,
+            **_drawn(recorded)._asdict(),
             "status": recorded.status,
         }
         for recorded in shown
@@ -218,9 +219,15 @@ def _answers_panel(alt: Any, title: str, shown: list[Recorded]) -> Any:
     return alt.layer(*layers).properties(width=560)
 
 
+def _drawn(recorded: Recorded) -> Interval:
+    """The interval as far as there is paper: one without an end goes to that of its grid."""
+    (low, high), (least, most) = recorded.interval, recorded.range
+    return Interval(max(low, least), min(high, most))
+
+
 def _domain(shown: list[Recorded]) -> list[float]:
     """What an axis shows: the intervals with room around them, and 0 where it separates signs."""
-    lows, highs = zip(*(recorded.interval for recorded in shown), strict=True)
+    lows, highs = zip(*map(_drawn, shown), strict=True)
     room = max(high - low for low, high in zip(lows, highs, strict=True))
     least, most = (end([each.range[i] for each in shown]) for i, end in enumerate((min, max)))
     low, high = max(least, min(lows) - room), min(most, max(highs) + room)

@@ -14,7 +14,7 @@ from holdfast.holdout.describing import ruled
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.mechanisms.mechanism import Wish, about
-from holdfast.statistics.derived import Paired
+from holdfast.statistics.derived import Paired, is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.play import Play, Subquestion
 from holdfast.statistics.playing import play_of
@@ -77,7 +77,7 @@ def plays_of(
         play_of(
             question,
             guess.of(place),
-            desk.half_width(tolerance),
+            desk.half_width(tolerance, question if is_single(question) else None),
             once=desk.once,
             side=guess.side,
             verb=guess.verb,

@@ -65,8 +65,10 @@ def _is_told(ground: Ground, text: str) -> bool:
 
 def _is_long(desk: Desk, found: DescribedQuestion) -> bool:
     """Whether the ledger has a narrower answer to a question with a long description."""
-    t = desk.transcript.terms.tolerance
-    if t is None or found.reach <= t:
+    if not desk.transcript.terms.promises:
+        return False
+    t = desk.half_width(None, found)
+    if found.reach <= t:
         return False
     try:
         question = bind(found.text, desk.table)  # its group has the size that the ledger knows

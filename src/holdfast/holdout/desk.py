@@ -16,7 +16,6 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.described.question import columns_read
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
@@ -38,6 +37,7 @@ from holdfast.holdout.wishes import (
     looks_found,
     order_of,
     rows_of,
+    wanted_part,
 )
 from holdfast.ledger.addresses import noise_of_batch
 from holdfast.ledger.attachments import AttachedColumn, Attachments
@@ -153,11 +153,9 @@ class Desk:
         with self.store.guard:  # between two entries, not in the middle of one
             return self._left.of(self.transcript)
 
-    def half_width(self, tolerance: float | None) -> float:
-        """The half-width wanted, as a part of the range."""
-        if tolerance is None:
-            return self.transcript.terms.half_width
-        return require.tolerance(tolerance)
+    def half_width(self, tolerance: float | None, of: Statistic | None = None) -> float:
+        """The half-width wanted, as a part of the range of a statistic."""
+        return wanted_part(self.transcript.terms, tolerance, of)
 
     def guesses(self, statistic: Statistic) -> bool:
         """Whether asking for it would check a guess."""
@@ -296,6 +294,7 @@ class Desk:
                 requests[offer.question],
                 self._nonce(wish.question),
                 wish.follows,
+                wish.question.unbounded,
             )
             for offer, wish in zip(offers, wishes, strict=True)
         ]

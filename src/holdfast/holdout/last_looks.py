@@ -46,8 +46,8 @@ def last_look(
         new = _unknown(desk, texts)
         if new:
             dictionary, asked = _opened_now(desk, new)
-            requests = said.requests(asked, [None] * len(asked), Guess())
-            wishes = [Wish(question, desk.half_width(None)) for question in asked]
+            requests = said.requests(desk, asked, [None] * len(asked), Guess())
+            wishes = [Wish(question, desk.half_width(None, question)) for question in asked]
             mechanism, account = dictionary.mechanism, desk.transcript.account
             desk.take(
                 mechanism,

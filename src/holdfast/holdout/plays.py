@@ -36,7 +36,7 @@ __all__ = ["answered", "wish_of"]
 
 def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | None) -> Wish:
     """As it is put to the desk, but for the guess, which matters to no cost."""
-    t = desk.half_width(tolerance)
+    t = desk.half_width(tolerance, statistic)
     checked = not is_described(statistic) and (guess.rows is not None or desk.guesses(statistic))
     wish = about(statistic, t, 0.5) if checked else Wish(statistic, t)
     return replace(wish, narrow=tolerance is None)
@@ -113,13 +113,13 @@ class _Call:
         After a claim that was refuted it is asked what is true.
         """
         desk, tolerance = self.desk, self.tolerance
-        t = desk.half_width(tolerance)
         plain = [part.statistic for _, part in batch if part.guess is None and not part.refuted]
         others = iter(wishes_for(desk, plain, self.guess.rows, tolerance) if plain else ())
         wishes = []
         for place, part in batch:
+            t = desk.half_width(tolerance, part.statistic)
             if part.refuted:
-                most = max(t, desk.transcript.terms.half_width)  # of a claim it may be narrower
+                most = max(t, desk.half_width(None, part.statistic))  # of a claim: narrower
                 wish = Wish(
                     part.statistic,
                     most,

@@ -18,6 +18,7 @@ from holdfast.ledger.recording import in_unit
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish
+from holdfast.mechanisms.profile import profile_per_unit
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
@@ -72,11 +73,11 @@ class _Rehearsal:
 
     def _found(self, place: int, part: Subquestion, fresh: list[Wish]) -> Estimate:
         statistic, claims = part.statistic, part.guess is not None
-        t = self.desk.half_width(self.tolerance)
+        t = self.desk.half_width(self.tolerance, statistic)
         if claims:
             wish = self._claims[place].of(claimed(part, t, self.tolerance))
         elif part.refuted:
-            most = max(t, self.desk.transcript.terms.half_width)
+            most = max(t, self.desk.half_width(None, statistic))
             wish = Wish(statistic, most, narrow=True)
         else:
             wish = wish_of(self.desk, statistic, self.guess, self.tolerance)
@@ -181,17 +182,20 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
     price = _price_of(desk, members, guess, tolerance)
     bits = [member.bits for member in members if is_described(member)]
     part = None if several else _sure_part(desk, members[0], price, tolerance)
+    first = members[0] if is_single(members[0]) else None
+    unit = 1.0 if first is None else first.unit(desk.transcript.terms.rows)
     return Cost(
         f"{members[0].text} and {len(members) - 1} more" if several else members[0].text,
         None if part is None else part * (members[0].high - members[0].low),
         price.least,
         price.most,
         price.questions,
-        part,
+        None if part is None else part / unit,
         max(bits) if len(bits) == len(members) else None,
         price.left,
         price.left_after,
         candidates=desk.budget().more_candidates if guess.gated else None,
+        unbounded=first is not None and first.unbounded,
     )
 
 
@@ -201,7 +205,7 @@ def _sure_part(desk: Desk, question: Bound, price: _Price, tolerance: float | No
         return sure_half_width(question.rule)
     if not is_single(question):
         return None
-    return price.tolerance or desk.half_width(tolerance)
+    return price.tolerance or desk.half_width(tolerance, question)
 
 
 def _left_for(desk: Desk, questions: Sequence[Bound], batches: Sequence[Sequence[Wish]]) -> Budget:
@@ -209,9 +213,7 @@ def _left_for(desk: Desk, questions: Sequence[Bound], batches: Sequence[Sequence
     terms, singles = desk.transcript.terms, [each for each in questions if is_single(each)]
     parts = [wish.question for wishes in batches for wish in wishes]
     asked = [each for each in (*singles, *parts) if not is_described(each)]
-    return desk.budget().for_more_of(
-        [each.concentration(terms.rows, terms.sampling) for each in asked]
-    )
+    return desk.budget().for_more_of([profile_per_unit(each, terms) for each in asked])
 
 
 def _price_of(

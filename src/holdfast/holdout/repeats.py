@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.described.question import DescribedQuestion
-from holdfast.ledger.entries import Recorded, lies_in
+from holdfast.ledger.entries import Recorded
+from holdfast.ledger.limits import ROUNDED_ENDS, lies_in
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.theory.base.intervals import Interval
 
 __all__ = ["fulfilling"]
 
-# Intervals are rounded outwards, and so a little wider than what was wished.
-_ROUNDING = 1e-9
+_WIDER = 1 + 1e-9  # an answer may be a little wider than what was wished
 
 
 def fulfilling(looks: Iterable[Recorded], wish: Wish) -> Recorded | None:
@@ -35,12 +35,12 @@ def _fulfils(look: Recorded, wish: Wish) -> bool:
     if isinstance(wish.question, DescribedQuestion):
         return look.bits is not None  # it has one answer
     inside = look.part_of_range
-    implied = wish.claim is not None and lies_in(inside, wish.claim)
+    implied = wish.claim is not None and lies_in(inside, wish.claim, look.range)
     if wish.claim is not None and (implied or wish.stated):
         return implied or _beside(inside, wish.claim)
     if wish.narrow and not _one_sided(look):
         return True  # no half-width was named
-    return (inside.high - inside.low) / 2 <= wish.tolerance + _ROUNDING
+    return (inside.high - inside.low) / 2 <= wish.tolerance * _WIDER + ROUNDED_ENDS
 
 
 def _is_known_not_to_hold(look: Recorded, wish: Wish) -> bool:
@@ -60,7 +60,7 @@ def _same_claim(look: Recorded, wish: Wish) -> bool:
     """Whether this was claimed before."""
     if look.claim is None or wish.claim is None:
         return False
-    return all(abs(a - b) <= _ROUNDING for a, b in zip(look.claim, wish.claim, strict=True))
+    return all(abs(a - b) <= ROUNDED_ENDS for a, b in zip(look.claim, wish.claim, strict=True))
 
 
 def _beside(interval: Interval, claim: tuple[float, float]) -> bool:

@@ -38,11 +38,11 @@ def revealed_answer(desk: Desk, question: Question, why: str | None, by: str | N
     """The answer; what was revealed before is told again."""
     mechanism, statistic = _mechanism(desk), _statistic(desk, question)
     said = Said(why, by, None, NamedWidth())
-    with desk.alone({statistic.text: Wish(statistic, desk.half_width(None))}):
+    with desk.alone({statistic.text: Wish(statistic, desk.half_width(None, statistic))}):
         known = _known(desk, statistic)
         if known is None:
             wish, offer = _offered(desk, mechanism, statistic)
-            (request,) = said.requests([statistic], [None], Guess())
+            (request,) = said.requests(desk, [statistic], [None], Guess())
             (known,) = desk.take(
                 mechanism,
                 [offer],
@@ -145,7 +145,7 @@ def _offered(desk: Desk, mechanism: Reveal, statistic: Statistic) -> tuple[Wish,
     transcript = desk.transcript
     account = transcript.committed
     account.require_open()
-    wish = informed(transcript, Wish(statistic, desk.half_width(None)))
+    wish = informed(transcript, Wish(statistic, desk.half_width(None, statistic)))
     account = to_be_revealed(account, statistic.text)
     (offer,) = mechanism.offer(transcript.terms, account, [wish])
     return wish, offer

@@ -39,7 +39,7 @@ from holdfast.ledger.entries import Recorded
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.dictionary import after_opening, stake_in
 from holdfast.question.bounds import Range
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import Question
 from holdfast.statistics.mean import Mean
@@ -316,7 +316,8 @@ class Search:
             self._dictionary, desk.opening, desk.transcript.attached.columns, asked, name
         )
         said = Said(why, by, None, NamedWidth(None, None))
-        (answer,) = answers_to(desk, [found], said.requests([found], [None], Guess()), Guess())
+        requests = said.requests(desk, [found], [None], Guess())
+        (answer,) = answers_to(desk, [found], requests, Guess())
         return answer
 
     def _asked(self, question: Question | None) -> Question:

@@ -18,7 +18,7 @@ def table_of_answers(
 ) -> Groups | Distribution:
     """The answer to each statistic beside its label; refused if the budget covers not all."""
     questions = [question for _, question in found.members]
-    requests = said.requests(questions, [None] * len(questions), guess, found.text)
+    requests = said.requests(desk, questions, [None] * len(questions), guess, found.text)
     answers = told_before(desk, requests)
     if answers is None:
         desk.refresh()

@@ -66,7 +66,7 @@ def _ready(desk: Desk, call: Waiting) -> _Ready:
     describe = call.guess.verb == "ask" and not call.said.width.is_named
     found = bound_to(desk, call.question, knowing(desk, None), describe=describe)
     one = one_answer_of(found)
-    (request,) = call.said.requests([one], [better_of(call.question)], call.guess)
+    (request,) = call.said.requests(desk, [one], [better_of(call.question)], call.guess)
     return _Ready(call.guess, one, request)
 
 

@@ -72,7 +72,7 @@ def is_silent(
     known = [None if look is None else look.estimate for look in looks]
     claim = None if number is None else _last_claim(question, number, known)
     if claim is not None:
-        wishes[-1] = claimed(claim, desk.half_width(tolerance), tolerance)
+        wishes[-1] = claimed(claim, desk.half_width(tolerance, claim.statistic), tolerance)
         looks[-1] = desk.stored(wishes[-1])
     if None not in looks:
         return False  # a repeat, and free

@@ -66,13 +66,13 @@ class Verbs:
             return self._cost(question, read, NamedWidth(tolerance, half_width))
 
     def _cost(self, question: Question | TableCall, read: Guess, width: NamedWidth) -> Cost:
-        describe = read.verb == "ask" and not width.is_named
+        describe, rows = read.verb == "ask" and not width.is_named, self._desk.transcript.terms.rows
         found = bound_to(self._desk, question, knowing(self._desk, read.rows), describe=describe)
         if isinstance(found, Labelled) and read.side is None:
-            part = width.part_of([member for _, member in found.members])
+            part = width.part_of([member for _, member in found.members], rows)
             return cost_of(self._desk, found, read.each(len(found.members)), part)
         one = one_answer_of(found)
-        part = width.part_of([one])
+        part = width.part_of([one], rows)
         if read.side is None:
             require_telling(self._desk, [one], read, part)
         return cost_of(self._desk, one, read, part)
@@ -227,7 +227,7 @@ class Verbs:
         require_one_claim("gate", None, at_most, at_least)
         guess = replace(self._guess(None, at_most, at_least, differing), gated=True)
         one = one_answer_of(bound_to(self._desk, question, knowing(self._desk, None)))
-        requests = Said(why, by, key, NamedWidth()).requests([one], [None], guess)
+        requests = Said(why, by, key, NamedWidth()).requests(self._desk, [one], [None], guess)
         before = told_before(self._desk, requests)
         if before is None:
             self._desk.refresh()
@@ -256,7 +256,9 @@ class Verbs:
             one_answer_of(bound_to(self._desk, question, groups, describe=describe))
             for question in asked
         ]
-        requests = said.requests(bound, [better_of(question) for question in asked], guess)
+        requests = said.requests(
+            self._desk, bound, [better_of(question) for question in asked], guess
+        )
         before = told_before(self._desk, requests)
         return answers_to(self._desk, bound, requests, guess) if before is None else before
 
@@ -275,7 +277,7 @@ class Verbs:
             guess = guess.each(len(found.members))
             return table_of_answers(self._desk, found, guess, said, self._frame_kind)
         one = one_answer_of(found)
-        requests = said.requests([one], [better_of(question)], guess)
+        requests = said.requests(self._desk, [one], [better_of(question)], guess)
         before = told_before(self._desk, requests)
         (answer,) = answers_to(self._desk, [one], requests, guess) if before is None else before
         return answer

@@ -39,8 +39,11 @@ class NamedWidth:
     def is_named(self) -> bool:
         return self.tolerance is not None or self.half_width is not None
 
-    def part_of(self, questions: Sequence[Bound]) -> float | None:
-        """As a part of the range of these questions; None if none is named."""
+    def part_of(self, questions: Sequence[Bound], rows: int) -> float | None:
+        """As a part of the range of these questions, or of the unit of those that have none.
+
+        None if none is named. The questions are asked of a table of so many `rows`.
+        """
         if self.half_width is None:
             return self.tolerance
         for question in questions:
@@ -50,19 +53,23 @@ class NamedWidth:
                     "on what its parts come to; give tolerance=, the half-width of each as a part "
                     "of its range."
                 )
-        ranges = {question.high - question.low for question in questions}
+        ranges = {(question.high - question.low, _unit(question, rows)) for question in questions}
         if len(ranges) > 1:
             raise InvalidArgument(
                 f"half_width is {self.half_width:g}, and the questions have "
                 f"{len(ranges)} different ranges; ask them one by one, or give tolerance=."
             )
-        (whole,) = ranges
+        ((whole, unit),) = ranges
         if self.half_width >= whole / 2:
             raise InvalidArgument(
                 f"half_width is {self.half_width:g}, and {questions[0].text} ranges over "
                 f"{whole:g}; a half-width must be below {whole / 2:g} to say something."
             )
-        return float_below(Fraction(self.half_width) / Fraction(whole))
+        return float_below(Fraction(self.half_width) / Fraction(whole) / Fraction(unit))
+
+
+def _unit(question: Bound, rows: int) -> float:
+    return question.unit(rows) if is_single(question) else 1.0
 
 
 def _is_scaled(question: Bound) -> bool:
@@ -81,13 +88,13 @@ def _is_scaled(question: Bound) -> bool:
 
 
 def width_in_units(opening: Opening) -> str:
-    """The promised half-width, and what it is of a mean of the columns with declared bounds."""
-    terms, bounds = opening.terms, opening.schema.bounds
+    """The promised half-width, and what it is of a mean of the columns with a range or a scale."""
+    terms, schema = opening.terms, opening.schema
     if terms.tolerance is None:
         return terms.width
-    units = [
-        f"{terms.tolerance * (high - low):.4g} of {name}" for name, (low, high) in bounds.items()
-    ]
+    wholes = {name: 2 * scale.sigma for name, scale in schema.scales.items()}
+    wholes |= {name: high - low for name, (low, high) in schema.bounds.items()}
+    units = [f"{terms.tolerance * whole:.4g} of {name}" for name, whole in wholes.items()]
     if not units:
         return terms.width
     more = [f"{len(units) - _SHOWN:,} more"] if len(units) > _SHOWN else []

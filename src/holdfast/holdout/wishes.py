@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
+from holdfast import require
 from holdfast.described.question import DescribedQuestion
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.entries import Recorded
 from holdfast.mechanisms.mechanism import Wish
+from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import RowValue
+from holdfast.statistics.measuring import summed
 from holdfast.statistics.recorded import is_named
 from holdfast.statistics.statistic import Statistic
 
@@ -25,6 +28,7 @@ __all__ = [
     "looks_found",
     "order_of",
     "rows_of",
+    "wanted_part",
 ]
 
 # What makes wishes of one batch the same: the question, and what the analyst claims of it.
@@ -85,8 +89,19 @@ def is_by_name(question: Statistic) -> bool:
     return not is_described(question) and is_named(question)
 
 
+def wanted_part(terms: Terms, tolerance: float | None, of: Statistic | None) -> float:
+    """The half-width wanted, as a part of the range: a tolerance may be one of a smaller unit."""
+    unit = 1.0 if of is None else of.unit(terms.rows)
+    if tolerance is None:
+        return terms.half_width * unit
+    if of is None or not of.unbounded:
+        return require.tolerance(tolerance) * unit
+    return require.between("tolerance", tolerance, 0.0, 0.5 / unit, open_low=True) * unit
+
+
 def rows_of(question: Statistic) -> tuple[RowValue, ...]:
     """What an engine has to compute for a question."""
     if is_described(question):
         return question.look.rows
-    return () if question.row is None else (question.row,)
+    row = summed(question)
+    return () if row is None else (row,)

@@ -24,11 +24,10 @@ def wishes_for(
 
     What is described has an answer of its own, whatever is guessed.
     """
-    t = desk.half_width(tolerance)
     plain = [one for one in statistics if not is_described(one)]
-    guessed = iter(_guessed(desk, plain, others, t) if plain else ())
+    guessed = iter(_guessed(desk, plain, others, tolerance) if plain else ())
     return [
-        Wish(one, t, narrow=True)
+        Wish(one, desk.half_width(tolerance, one), narrow=True)
         if is_described(one)
         else replace(next(guessed), narrow=tolerance is None)
         for one in statistics
@@ -36,30 +35,30 @@ def wishes_for(
 
 
 def _guessed(
-    desk: Desk, statistics: Sequence[Statistic], others: Sample | None, t: float
+    desk: Desk, statistics: Sequence[Statistic], others: Sample | None, tolerance: float | None
 ) -> list[Wish]:
+    wishes = [Wish(one, desk.half_width(tolerance, one)) for one in statistics]
     if others is not None:
         found = averages(others, statistics, desk.table)
-        return [about(one, t, guess) for one, guess in zip(statistics, found, strict=True)]
+        return [
+            about(wish.question, wish.tolerance, guess)
+            for wish, guess in zip(wishes, found, strict=True)
+        ]
     desk.refresh()  # what others were answered meanwhile teaches guessers, too
     if kind_of(desk.opening.mechanism["name"]).trained:
-        return _by_training(desk, statistics, t)
+        return _by_training(desk, wishes)
     guessing = desk.taught()
-    if guessing is None:
-        return [Wish(statistic, t) for statistic in statistics]
-    return guessing.wishes(statistics, t)
+    return wishes if guessing is None else guessing.wishes(wishes)
 
 
-def _by_training(desk: Desk, statistics: Sequence[Statistic], t: float) -> list[Wish]:
+def _by_training(desk: Desk, wishes: Sequence[Wish]) -> list[Wish]:
     """To ask for these with the training rows' values; what was asked before needs none."""
-    if all(statistic.text in desk.transcript.by_question for statistic in statistics):
-        return [Wish(statistic, t) for statistic in statistics]
+    if all(wish.question.text in desk.transcript.by_question for wish in wishes):
+        return list(wishes)
     if desk.train is None:
         raise InvalidArgument(
             f"this ledger answers by {desk.opening.mechanism['name']}, which needs other rows "
             "to guess from; open it with train=. Nothing was spent."
         )
-    found = averages(desk.train, statistics, desk.table)
-    return [
-        Wish(statistic, t, guess=guess) for statistic, guess in zip(statistics, found, strict=True)
-    ]
+    found = averages(desk.train, [wish.question for wish in wishes], desk.table)
+    return [replace(wish, guess=guess) for wish, guess in zip(wishes, found, strict=True)]

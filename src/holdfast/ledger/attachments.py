@@ -16,7 +16,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from holdfast.ledger.boards import BOARDING, BoardRecord
 from holdfast.ledger.chain import canonical
 from holdfast.question.bounds import Range
-from holdfast.question.columns import Schema, bounds_pair
+from holdfast.question.columns import Schema
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import ColumnType
 
 __all__ = ["ATTACHING", "AttachedColumn", "Attachments", "Origin", "Promotion", "ValuesKept"]

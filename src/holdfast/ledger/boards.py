@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.question.bounds import Range
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 
 __all__ = ["BOARDING", "BoardRecord", "BoardTerms", "TurnedAway"]
 

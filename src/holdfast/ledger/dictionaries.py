@@ -34,7 +34,8 @@ from holdfast.mechanisms.dictionary import LatePrior, Stake, after_opening, stak
 from holdfast.mechanisms.mechanism import Mechanism, Offer
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.bounds import Range
-from holdfast.question.columns import Schema, bounds_pair
+from holdfast.question.columns import Schema
+from holdfast.question.declaring import bounds_pair
 from holdfast.statistics.bind import Question
 from holdfast.words.parts import parts_of
 from holdfast.words.prior import Prior

@@ -27,10 +27,12 @@ people asked, and were told, is in its own unit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.described.concentrated import ConcentratedRule
 from holdfast.described.rule import Rule, Told
 from holdfast.described.wording import is_at_the_floor
 from holdfast.errors import InvalidArgument
@@ -52,7 +54,6 @@ __all__ = [
     "Recorded",
     "Request",
     "abandonment",
-    "lies_in",
     "reservation",
     "settlement",
     "telling",
@@ -114,7 +115,8 @@ class Request:
     A `guess` is a number in its own unit, and with a `side` the bound that was claimed; `tolerance`
     the half-width that was named. `by` is who asked, `key` the call's own name: the same call made
     again with it is told the same. `table` is what was asked for where this is one of its groups or
-    places: `avg(x) by origin`.
+    places: `avg(x) by origin`. If it is `unbounded`, low and high are those of a grid, and the
+    truth may be beyond them.
     """
 
     question: str
@@ -129,6 +131,7 @@ class Request:
     by: str | None = None
     key: str | None = None
     table: str | None = None
+    unbounded: bool = False
 
     def body(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -160,6 +163,7 @@ class Asked:
     request: Request
     nonce: str | None = None
     follows: Refuted | None = None
+    unbounded: bool = False
 
     @property
     def is_part(self) -> bool:
@@ -178,6 +182,7 @@ class Asked:
             "for": request,
             "nonce": self.nonce,
             "follows": None if self.follows is None else list(self.follows),
+            "unbounded": self.unbounded,
         }
 
     @classmethod
@@ -192,6 +197,7 @@ class Asked:
                 requests[item["for"]],
                 item["nonce"],
                 None if item["follows"] is None else _refuted(*item["follows"]),
+                item["unbounded"],
             )
             for item in body["items"]
         )
@@ -250,6 +256,12 @@ class Recorded:
         return Refuted(self.look, self.claim, self.reach)
 
     @property
+    def is_declared(self) -> bool:
+        """Whether its interval rests on a concentration that the question itself declares."""
+        declared = self.profile is not None and "gamma" in self.profile
+        return declared or isinstance(self.rule, ConcentratedRule)
+
+    @property
     def is_gate(self) -> bool:
         """Whether it says that something is shown, or is not."""
         return self.status in ("shown", "not shown")
@@ -278,7 +290,8 @@ class Recorded:
         low, high = self.range
         if low == high:
             return Interval(0.0, 0.0)
-        first, last = ((end - low) / (high - low) for end in self.interval)
+        ends = (min(high, max(low, end)) for end in self.interval)  # infinite, if it has no range
+        first, last = ((end - low) / (high - low) for end in ends)
         return Interval(first, last)
 
     @property
@@ -298,7 +311,7 @@ class Recorded:
     @property
     def estimate(self) -> Estimate:
         """What a statistic that it is a part of goes by; what says nothing is anywhere."""
-        low, high = self.interval
+        low, high = self.interval if all(map(math.isfinite, self.interval)) else self.range
         value = low + (high - low) / 2 if self.value is None else self.value
         return Estimate(value, self.interval, refuted=self.status == "not confirmed")
 
@@ -337,13 +350,6 @@ class Recorded:
 def _refuted(look: int, claim: Sequence[float], radius: float | None) -> Refuted:
     low, high = claim
     return Refuted(look, (low, high), radius)
-
-
-def lies_in(interval: Interval, claim: tuple[float, float]) -> bool:
-    """Whether a part of a range is within a claim; the ends of the range bind nothing."""
-    low, high = claim
-    above = low <= 0.0 or interval.low >= low - _ROUNDING
-    return above and (high >= 1.0 or interval.high <= high + _ROUNDING)
 
 
 def reservation(at: str, mechanism: str, asked: Sequence[Asked]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import RESTORE
 from holdfast.ledger.entries import Asked, Recorded, settlement
+from holdfast.ledger.limits import open_ended
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.described import rule_from
 from holdfast.mechanisms.leakage import charged
@@ -73,7 +74,7 @@ def recorded(
 ) -> Recorded:
     """One answer of a batch, as the ledger tells it; `number` is that of its line."""
     offer, low, high, value = asked.offer, asked.low, asked.high, release.value
-    extra = offer.extra or {}
+    extra, inside = offer.extra or {}, in_unit_outwards(release.interval, low, high)
     return Recorded(
         number=number,
         look=release.number,
@@ -81,7 +82,7 @@ def recorded(
         question=offer.question,
         status=release.status,
         value=None if value is None else in_unit(value, low, high),
-        interval=in_unit_outwards(release.interval, low, high),
+        interval=open_ended(inside, low, high) if asked.unbounded else inside,
         range=Interval(low, high),
         guess=None if offer.guess is None else in_unit(offer.guess, low, high),
         claim=offer.claim,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import require
 from holdfast.described.wording import method_of
 from holdfast.ledger.entries import Recorded
+from holdfast.ledger.limits import plain_interval
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED
@@ -60,8 +61,7 @@ def _facts(recorded: Recorded, number: int | None, rows: int) -> dict[str, Any]:
         "verb": request.verb,
         "status": recorded.status,
         "value": recorded.value,
-        "low": recorded.interval.low,
-        "high": recorded.interval.high,
+        **plain_interval(recorded.interval),
         "bits": recorded.bits,
         "n": least,
         "n_most": most,

@@ -13,11 +13,14 @@ from itertools import islice
 from typing import Any
 
 from holdfast.errors import Refused
-from holdfast.ledger.entries import Recorded, Request, lies_in
+from holdfast.ledger.entries import Recorded, Request
+from holdfast.ledger.limits import lies_in, open_ended
 from holdfast.mechanisms.terms import Terms
+from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.play import Estimate, Joined, Subquestion
 from holdfast.statistics.playing import Due, Verb, is_whole, play_of, played
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Followed", "read_whole", "rebuilt", "whole"]
@@ -59,11 +62,12 @@ def whole(
         for each in followed.looks
         if each.part_of == question.text and each.look not in paid
     }
-    low, high = found.interval
+    # Where there is no range an end may be infinite: it is written as that of the grid.
+    low, high = max(found.interval.low, question.low), min(found.interval.high, question.high)
     silent = is_whole(found.interval, question) and (found.value is None or terms.promises)
     middle = low + (high - low) / 2  # of an interval that says something
     return {
-        "status": _status(request, found.interval, followed, own, terms, silent=silent),
+        "status": _status(request, question, found.interval, followed, own, terms, silent=silent),
         "value": None if silent else middle if found.value is None else found.value,
         "interval": [low, high],
         "charge": sum((each.charge for each in own.values()), 0.0),
@@ -73,6 +77,7 @@ def whole(
 
 def _status(
     request: Request,
+    question: Bound,
     interval: Interval,
     followed: Followed,
     own: Collection[int | None],
@@ -87,7 +92,7 @@ def _status(
     if request.verb != "ask":
         made, unmade = _CLAIMED[request.verb]
         if request.guess is not None and not silent:
-            return made if _is_implied(request, interval, followed, terms) else unmade
+            return made if _is_implied(request, question, interval, followed, terms) else unmade
         if unmade in statuses:
             return unmade
     if silent:
@@ -97,19 +102,35 @@ def _status(
     return next((each for each in _WORST_FIRST if each in asked), "answered")
 
 
-def _is_implied(request: Request, interval: Interval, followed: Followed, terms: Terms) -> bool:
+def _is_implied(
+    request: Request, question: Bound, interval: Interval, followed: Followed, terms: Terms
+) -> bool:
     """Whether what was claimed of a question, or of all its parts, follows from what was found."""
     if request.guess is None:
         return False
     t = terms.half_width if request.tolerance is None else request.tolerance
-    reach = t * (request.high - request.low)
+    reach = t * _unit(question, terms) * (request.high - request.low)
     about = request.guess - reach <= interval.low and interval.high <= request.guess + reach
     claims = [
-        lies_in(look.part_of_range, part.claim or (part.guess - t, part.guess + t))
+        lies_in(
+            look.part_of_range,
+            part.claim or _around(part.guess, t, part.statistic, terms),
+            look.range,
+        )
         for part, look in zip(followed.parts, followed.looks, strict=False)
         if part.guess is not None
     ]
     return (about and request.side is None) or (bool(claims) and all(claims))
+
+
+def _unit(question: Bound, terms: Terms) -> float:
+    """What a tolerance is a part of, as a part of the range."""
+    return question.unit(terms.rows) if is_single(question) else 1.0
+
+
+def _around(guess: float, t: float, statistic: Statistic, terms: Terms) -> tuple[float, float]:
+    reach = t * statistic.unit(terms.rows)
+    return guess - reach, guess + reach
 
 
 def rebuilt(
@@ -147,7 +168,7 @@ def rebuilt(
 def read_whole(body: dict[str, Any], at: str, receipt: str) -> Recorded:
     """A line that an entry tells, from its body."""
     request = Request.read(body["request"])
-    low, high = body["interval"]
+    inside, limits = Interval(*body["interval"]), Interval(request.low, request.high)
     return Recorded(
         number=body["line"],
         look=None,
@@ -155,8 +176,8 @@ def read_whole(body: dict[str, Any], at: str, receipt: str) -> Recorded:
         question=request.question,
         status=body["status"],
         value=body["value"],
-        interval=Interval(low, high),
-        range=Interval(request.low, request.high),
+        interval=open_ended(inside, *limits) if request.unbounded else inside,
+        range=limits,
         guess=request.guess,
         claim=_claim(request),
         tolerance=request.tolerance,

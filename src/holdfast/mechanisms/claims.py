@@ -235,7 +235,7 @@ def _offer(terms: Terms, wish: Wish, log_p: float) -> Offer:
         log_p=log_p,
         claim=wish.claim,
         guess=wish.guess,
-        profile=recorded_profile(profile, terms),
+        profile=recorded_profile(profile, terms, wish.question),
     )
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from holdfast.data.sample import Sample
+from holdfast.described.concentrated import ConcentratedRule
 from holdfast.described.gridded import Gridded
 from holdfast.described.ground import Ground
 from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
@@ -44,6 +45,7 @@ _RULES: Mapping[str, type[Any]] = {
     "group share/1": GroupShare,
     "overlap/1": Overlap,
     "mean/1": MeanRule,
+    "concentrated mean/1": ConcentratedRule,
     "group mean/1": GroupMeanRule,
     "contrast/1": Contrast,
     "paired/1": PairedRule,

@@ -28,7 +28,8 @@ from holdfast.mechanisms.release import each_settled, value_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID
-from holdfast.statistics.statistic import Statistic, measure
+from holdfast.statistics.measuring import measure
+from holdfast.statistics.statistic import Statistic
 
 __all__ = ["EXACT", "Exact", "exact_grid", "exact_symbols"]
 

@@ -40,13 +40,15 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import cell_of, each_settled
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.terms import Terms
-from holdfast.question.columns import Schema, bounds_pair
+from holdfast.question.columns import Schema
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.mean import Mean
+from holdfast.statistics.measuring import measure
 from holdfast.statistics.scores import LogLoss
-from holdfast.statistics.statistic import Measured, Statistic, averaged, measure
+from holdfast.statistics.statistic import Measured, Statistic, averaged
 from holdfast.statistics.table import Table
 
 if TYPE_CHECKING:

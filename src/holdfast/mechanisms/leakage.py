@@ -26,14 +26,21 @@ from holdfast.mechanisms.laws.law import Grid, Law, grid_within
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
+from holdfast.mechanisms.profile import OnGrid, profile_of, radius_of, recorded_profile
 from holdfast.mechanisms.release import each_settled, released
-from holdfast.mechanisms.room import declared_left, log_share_of, require_room, too_tight
+from holdfast.mechanisms.room import (
+    declared_left,
+    log_share_of,
+    require_room,
+    shown_widths,
+    too_tight,
+)
 from holdfast.mechanisms.row_shifts import remembering_shifts
 from holdfast.mechanisms.stable_steps import remembering_steps
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.statistic import Measured, Statistic, computing_error, measure
+from holdfast.statistics.measuring import measure
+from holdfast.statistics.statistic import Measured, Statistic
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.public_variance import same_cost_tolerance
 from holdfast.theory.base.safeside import log_add, round_down, round_up
@@ -43,7 +50,6 @@ from holdfast.wording import plural
 
 __all__ = [
     "Leakage",
-    "OnGrid",
     "after_noise",
     "as_one_vector",
     "asks_left",
@@ -85,22 +91,24 @@ class Leakage:
         if self.calibration is None:
             return plain
         profile = wish.question.concentration(terms.rows, terms.sampling)
-        grid = self.calibration.grid(profile, computing_error(wish.question))
+        grid = self.calibration.grid(profile, wish.question.error)
         if grid is None:
+            (t,), of = shown_widths(wish.question, wish.tolerance)
             raise ToleranceTooTight(
-                f"requested half-width {wish.tolerance:.6g} of the range; eta="
+                f"requested half-width {t:.6g}{of}; eta="
                 f"{self.calibration.eta:g} needs noise beyond the whole range here. Open a ledger "
                 "with a larger eta, or none."
             )
         _, radius = plain.statement
         tolerance = half_width_on(self.law, grid, radius, log_share_of(terms, account, position))
         if tolerance > wish.tolerance:
+            (t, needed), of = shown_widths(wish.question, wish.tolerance, tolerance)
             raise ToleranceTooTight(
-                f"requested half-width {wish.tolerance:.6g} of the range; eta="
-                f"{self.calibration.eta:g} and what has leaked need {tolerance:.6g}, so "
-                f"{tolerance - wish.tolerance:.3g} are missing. Ask with a larger tolerance=, or "
+                f"requested half-width {t:.6g}{of}; eta="
+                f"{self.calibration.eta:g} and what has leaked need {needed:.6g}, so "
+                f"{needed - t:.3g} are missing. Ask with a larger tolerance=, or "
                 "open a ledger with a larger eta.",
-                Shortfall("half-width", wish.tolerance, tolerance),
+                Shortfall("half-width", t, needed),
             )
         charge = self.law.log_charge(radius, grid)
         return replace(plain, tolerance=tolerance, grid=grid, worst_charge=charge)
@@ -188,7 +196,7 @@ def as_one_vector(
 def _radius(terms: Terms, wish: Wish, log_p: float) -> float:
     """How far from the truth the sample may be at this level."""
     profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
-    return round_up(profile.radius(min(0.0, log_p)) + computing_error(wish.question))
+    return round_up(profile.radius(min(0.0, log_p)) + wish.question.error)
 
 
 def _cheaper(apart: list[Offer], together: list[Offer]) -> list[Offer]:
@@ -249,7 +257,7 @@ def plain_offer(
         for part in (level, narrowed_level or level)
     )
     profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
-    error = computing_error(wish.question)
+    error = wish.question.error
     radius = wide = round_up(profile.radius(min(0.0, log_p)) + error)
     variance = None
     if wish.variance is not None and terms.independent:
@@ -259,7 +267,7 @@ def plain_offer(
         if wish.narrow and radius < wide < wish.tolerance:
             wish = wish.at_tolerance(_no_dearer(wish.tolerance, wide, radius))
     if radius >= wish.tolerance:
-        raise _too_wide(account, wish.tolerance, radius)
+        raise _too_wide(account, wish, radius)
     room = Fraction(wish.tolerance) - Fraction(radius)
     grid = grid_within(law, room, log_share + math.log(0.5))
     return Offer(
@@ -273,7 +281,7 @@ def plain_offer(
         radius=radius,
         claim=wish.claim,
         guess=wish.guess,
-        profile=recorded_profile(profile, terms),
+        profile=recorded_profile(profile, terms, wish.question),
         variance=variance,
     )
 
@@ -284,15 +292,16 @@ def _no_dearer(tolerance: float, radius: float, narrow_radius: float) -> float:
     return max(on_grid, same_cost_tolerance(tolerance, radius, narrow_radius))
 
 
-def _too_wide(account: Account, tolerance: float, radius: float) -> Refused:
+def _too_wide(account: Account, wish: Wish, alpha: float) -> Refused:
     if account.nats == 0.0:
-        return too_tight(tolerance, radius)
+        return too_tight(wish.tolerance, alpha, wish.question)
+    (tolerance, radius), of = shown_widths(wish.question, wish.tolerance, alpha)
     described, instead = "", ""
     if account.described:
         described = f" and {plural(account.described, 'described one')}"
         instead = " A ledger opened with described='rounded' keeps more for such questions."
     return BudgetExhausted(
-        f"requested half-width {tolerance:.6g} of the range; after "
+        f"requested half-width {tolerance:.6g}{of}; after "
         f"{plural(account.asked, 'question')}{described} "
         f"({account.nats:.4g} nats) the sample may be off by {radius:.6g}, so "
         f"{radius - tolerance:.3g} are missing. Ask with a larger tolerance=, repeat earlier "
@@ -324,19 +333,6 @@ def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Re
     """The account after noisy answers: charged, and remembering how stable they were."""
     paid = charged(account, offers, [release.charge for release in releases])
     return remembering_shifts(remembering_steps(paid, offers), offers)
-
-
-@dataclass(frozen=True, slots=True)
-class OnGrid:
-    """A concentration with the rounding of row values to the grid added, as offers add it."""
-
-    profile: Concentration
-
-    def log_tail(self, radius: float) -> float:
-        return self.profile.log_tail(max(0.0, radius - GRID_ERROR))
-
-    def radius(self, log_p: float) -> float:
-        return round_up(self.profile.radius(log_p) + GRID_ERROR)
 
 
 def asks_left(

@@ -28,7 +28,7 @@ from holdfast.mechanisms.release import cell_of, each_settled, value_of
 from holdfast.mechanisms.room import declared_or_least, too_tight
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.statistic import Statistic, computing_error
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval, clopper_pearson, kl_interval
 from holdfast.theory.base.safeside import round_up
@@ -68,12 +68,12 @@ class OneLook:
     def _offer(self, terms: Terms, wish: Wish, number: int, size: int, log_share: float) -> Offer:
         question = wish.question
         profile = question.concentration(terms.rows, terms.sampling)
-        radius = round_up(profile.radius(log_share) + computing_error(question))
+        radius = round_up(profile.radius(log_share) + question.error)
         wanted = wish.tolerance
-        if not self.declared and wanted == terms.tolerance:
+        if not self.declared and wanted == terms.half_width * question.unit(terms.rows):
             wanted = WHOLE_RANGE
         if radius > wanted:
-            raise too_tight(wanted, radius)
+            raise too_tight(wanted, radius, question)
         grid = exact_grid(question, terms.rows)
         return Offer(
             number=number,
@@ -84,7 +84,7 @@ class OneLook:
             log_share=log_share,
             log_p=log_share,
             radius=radius,
-            profile=recorded_profile(profile, terms),
+            profile=recorded_profile(profile, terms, question),
             extra={"size": size, "rows": question.rows(terms.rows), "by": _way(terms, wish)},
         )
 

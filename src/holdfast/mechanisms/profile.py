@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.terms import Terms
+from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.known import KnownVariance
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import (
@@ -16,8 +17,19 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
+from holdfast.theory.base.recorded import gamma_from_text, gamma_text
+from holdfast.theory.base.safeside import round_up
+from holdfast.theory.base.unbounded import InUnits
 
-__all__ = ["profile_of", "profile_of_record", "radius_of", "recorded_profile"]
+__all__ = [
+    "OnGrid",
+    "profile_in_units",
+    "profile_of",
+    "profile_of_record",
+    "profile_per_unit",
+    "radius_of",
+    "recorded_profile",
+]
 
 
 def profile_of(question: Statistic, terms: Terms, *, alike: bool) -> Concentration:
@@ -28,10 +40,13 @@ def profile_of(question: Statistic, terms: Terms, *, alike: bool) -> Concentrati
     return question.concentration(terms.rows, terms.sampling)
 
 
-def recorded_profile(profile: Concentration, terms: Terms) -> dict[str, Any] | None:
+def recorded_profile(
+    profile: Concentration, terms: Terms, question: Statistic
+) -> dict[str, Any] | None:
     """The profile of a statistic as plain values; None where it is that of a mean of all rows.
 
-    Every other one than the binomial and the sub-exponential has a scale sigma.
+    One that is no scale is written as `gamma`, with the `unit` that tolerances are a part of and
+    the `error` of computing it.
     """
     if profile == terms.concentration:
         return None
@@ -40,12 +55,10 @@ def recorded_profile(profile: Concentration, terms: Terms) -> dict[str, Any] | N
     if isinstance(profile, SubExponential):
         return {"sigma": profile.sigma, "b": profile.b}
     sigma = getattr(profile, "sigma", None)
-    if sigma is None:
-        raise InvalidArgument(
-            "a log_tail function cannot be written in a ledger, which must explain every interval "
-            "by itself; declare sigma=, or sigma= and b=, instead."
-        )
-    return {"sigma": sigma, "b": None}
+    if sigma is not None:
+        return {"sigma": sigma, "b": None}
+    unit = question.unit(terms.rows)
+    return {"gamma": gamma_text(profile), "unit": unit, "error": question.error}
 
 
 def profile_of_record(record: Mapping[str, Any] | None, terms: Terms) -> Concentration:
@@ -54,9 +67,39 @@ def profile_of_record(record: Mapping[str, Any] | None, terms: Terms) -> Concent
         return terms.concentration
     if "binomial" in record:
         return BinomialMean(record["binomial"])
+    if "gamma" in record:
+        return OnGrid(gamma_from_text(record["gamma"]), record["error"])
     if record["b"] is None:
         return SubGaussian(record["sigma"])
     return SubExponential(record["sigma"], record["b"])
+
+
+def profile_per_unit(question: Statistic, terms: Terms) -> Concentration:
+    """The concentration of a statistic as a part of what tolerances are a part of."""
+    profile = question.concentration(terms.rows, terms.sampling)
+    if not question.unbounded:
+        return profile
+    return InUnits(OnGrid(profile, question.error), question.unit(terms.rows))
+
+
+def profile_in_units(record: Mapping[str, Any], terms: Terms) -> Concentration:
+    """The same, as a part of what tolerances are a part of."""
+    profile = profile_of_record(record, terms)
+    return InUnits(profile, record["unit"]) if "gamma" in record else profile
+
+
+@dataclass(frozen=True, slots=True)
+class OnGrid:
+    """A concentration with the rounding of row values to the grid added, as offers add it."""
+
+    profile: Concentration
+    error: float = GRID_ERROR
+
+    def log_tail(self, radius: float) -> float:
+        return self.profile.log_tail(max(0.0, radius - self.error))
+
+    def radius(self, log_p: float) -> float:
+        return round_up(self.profile.radius(log_p) + self.error)
 
 
 def radius_of(profile: Concentration, known: KnownVariance, rows: int, log_p: float) -> float:

@@ -30,7 +30,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
 from holdfast.mechanisms.release import cell_of, each_settled, released
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
-from holdfast.statistics.statistic import Statistic, computing_error
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval, clopper_pearson, kl_interval
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.leakage.claims import log_left
@@ -82,7 +82,7 @@ class Reveal:
         question, levels = wish.question, levels_of(self.calibration, terms, account)
         left = log_left(terms.log_beta, account.leakage.log_beta_spent)
         alike = wish.of_alike_rows(terms)
-        profile, error = profile_of(question, terms, alike=alike), computing_error(question)
+        profile, error = profile_of(question, terms, alike=alike), question.error
         way, variance = _way(question, terms, alike=alike), None
         radius = _radius(profile.radius, levels.best, error)
         if wish.variance is not None and terms.independent:
@@ -104,7 +104,7 @@ class Reveal:
             log_share=None if left == -math.inf else left,
             log_p=levels.best,
             radius=radius,
-            profile=recorded_profile(profile, terms),
+            profile=recorded_profile(profile, terms, question),
             variance=variance,
             extra={
                 "by": levels.by,

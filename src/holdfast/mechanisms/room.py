@@ -5,11 +5,19 @@ from __future__ import annotations
 from holdfast.errors import BudgetExhausted, Shortfall, ToleranceTooTight
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.safeside import round_down
 from holdfast.theory.planning import MOST_QUESTIONS
 from holdfast.wording import plural
 
-__all__ = ["declared_left", "declared_or_least", "log_share_of", "require_room", "too_tight"]
+__all__ = [
+    "declared_left",
+    "declared_or_least",
+    "log_share_of",
+    "require_room",
+    "shown_widths",
+    "too_tight",
+]
 
 
 def declared_left(terms: Terms, account: Account) -> int:
@@ -36,13 +44,24 @@ def require_room(terms: Terms, account: Account, wanted: int) -> None:
     )
 
 
-def too_tight(tolerance: float, radius: float) -> ToleranceTooTight:
+def shown_widths(question: Statistic | None, *parts: float) -> tuple[list[float], str]:
+    """Half-widths as they are told of a question: parts of its range, or in its own unit if it has
+    none; and what they are, in words."""
+    if question is None or not question.unbounded:
+        return list(parts), " of the range"
+    return [part * (question.high - question.low) for part in parts], ""
+
+
+def too_tight(
+    tolerance: float, radius: float, question: Statistic | None = None
+) -> ToleranceTooTight:
     """The refusal of a half-width that the rows cannot give."""
+    (t, r), of = shown_widths(question, tolerance, radius)
     return ToleranceTooTight(
-        f"requested half-width {tolerance:.6g} of the range; the sample alone may be off by "
-        f"{radius:.6g}, so {radius - tolerance:.3g} are missing. Ask for a larger tolerance, "
+        f"requested half-width {t:.6g}{of}; the sample alone may be off by "
+        f"{r:.6g}, so {r - t:.3g} are missing. Ask for a larger tolerance, "
         "declare fewer questions, or use more rows.",
-        Shortfall("half-width", tolerance, radius),
+        Shortfall("half-width", t, r),
     )
 
 

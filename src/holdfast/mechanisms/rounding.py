@@ -18,7 +18,8 @@ from typing import Any
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.laws.uniform import NO_NOISE
-from holdfast.mechanisms.leakage import Leakage, OnGrid
+from holdfast.mechanisms.leakage import Leakage
+from holdfast.mechanisms.profile import OnGrid
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.equal_width import rounding_fits, rounding_half_width

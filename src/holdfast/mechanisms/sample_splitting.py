@@ -34,7 +34,7 @@ from holdfast.mechanisms.room import declared_left, declared_or_least, require_r
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.statistic import Statistic, averaged, computing_error
+from holdfast.statistics.statistic import Statistic, averaged
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.field.baselines import sample_splitting_half_width
@@ -69,7 +69,7 @@ class SampleSplitting:
                 f"{question.text} is not one; use bounded noise for it."
             )
         rows, log_share = _part_rows(terms), terms.log_share(number)
-        radius = _radius(rows, log_share, computing_error(question))
+        radius = _radius(rows, log_share, question.error)
         if radius > wish.tolerance:
             raise too_tight(wish.tolerance, radius)
         condition = question.row.is_condition

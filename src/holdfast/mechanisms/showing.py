@@ -19,7 +19,8 @@ from holdfast.question.bounds import few_values
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import GRID, RowValue, condition_row
 from holdfast.statistics.mean import GroupMean, Mean
-from holdfast.statistics.statistic import Measured, Statistic, computing_error, measure
+from holdfast.statistics.measuring import measure
+from holdfast.statistics.statistic import Measured, Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.direct.paired import sign_test_log_p
@@ -116,7 +117,7 @@ def reach_of_test(terms: Terms, wish: Wish, log_p: float) -> float | None:
         if by_bets or (row.is_condition and not wish.of_alike_rows(terms)):
             return None
     profile = question.concentration(terms.rows, terms.sampling)
-    return round_up(profile.radius(min(0.0, log_p)) + computing_error(question))
+    return round_up(profile.radius(min(0.0, log_p)) + question.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ class _Whole:
     def showing(self, measured: Measured) -> Showing:
         def near(claim: Claim, log_p: float, _moment: float | None) -> bool:
             profile = self.question.concentration(self.terms.rows, self.terms.sampling)
-            error = computing_error(self.question)
+            error = self.question.error
             return radius_claim_holds(measured.value, profile, _ends(claim), log_p, error)
 
         return near

@@ -26,7 +26,7 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.sample import Sample
-from holdfast.errors import BudgetExhausted, InvalidArgument, Shortfall
+from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, Shortfall
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options
 from holdfast.mechanisms.laws.laplace import discrete_laplace
@@ -43,7 +43,8 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.release import each_settled, value_of
 from holdfast.mechanisms.room import declared_left, require_room
 from holdfast.mechanisms.terms import Terms
-from holdfast.statistics.statistic import Statistic, measure
+from holdfast.statistics.measuring import measure
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.release import RESOLUTION
 
@@ -81,6 +82,12 @@ class Thresholdout:
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))
+        for wish in wishes:
+            if wish.question.unbounded:
+                raise InvalidQuestion(
+                    f"Thresholdout's noise is a part of the range, and {wish.question.text} has "
+                    "none; ask it in a ledger opened with mechanism='bounded noise'."
+                )
         used, since = _state(account)
         if used + len(wishes) > self.budget:
             raise BudgetExhausted(

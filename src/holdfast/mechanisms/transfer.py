@@ -50,7 +50,7 @@ from holdfast.mechanisms.release import each_settled, released
 from holdfast.mechanisms.room import require_room
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID
-from holdfast.statistics.statistic import Statistic, computing_error
+from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.whole import TableFunction
 from holdfast.theory.base.safeside import log_add, round_down, round_up
 
@@ -231,7 +231,7 @@ class Transfer:
             grid=grid,
             worst_charge=0.0,
             log_share=round_down(min(0.0, epoch.log_beta) - math.log(epoch.questions)),
-            profile=None if change is None else recorded_profile(profile, terms),
+            profile=None if change is None else recorded_profile(profile, terms, question),
         )
         if self.beside is None:
             return alone
@@ -262,14 +262,16 @@ class Transfer:
             return None
         if self.delta is None:
             raise InvalidQuestion(
-                f"{self.theorem.name} is about averages of all rows, and {question.text} is not "
-                "one; ask it in a ledger opened with mechanism='bounded noise'."
+                f"{self.theorem.name} is about averages of all rows, of values in a range, and "
+                f"{question.text} is not one; ask it in a ledger opened with mechanism='bounded "
+                "noise'."
             )
         if isinstance(question, TableFunction) and question.change is not None:
             return min(1.0, round_up(question.change / (question.high - question.low)))
         raise InvalidQuestion(
-            "Private answers are given to averages of all rows, and to statistics with a declared "
-            "change=, the most that one row can do; this question has neither."
+            "Private answers are given to averages of all rows, of values in a range, and to "
+            "statistics with a declared change=, the most that one row can do; this question is "
+            "neither."
         )
 
     def _grid_for(self, rows: int, epoch: Epoch, change: float | None) -> Grid:
@@ -305,7 +307,7 @@ class Transfer:
     ) -> Offer:
         """The offer as a question of the leakage account too, of which it takes this share."""
         log_p = round_down(log_share - account.nats)
-        error = computing_error(wish.question)
+        error = wish.question.error
         radius = round_up(terms.concentration.radius(min(0.0, log_p)) + error)
         charge = self.law.log_charge(radius, offer.own_grid)
         return replace(offer, worst_charge=charge, log_p=log_p, radius=radius)

@@ -14,7 +14,8 @@ from typing import Any
 
 from holdfast.data.design import ANY_GROUP
 from holdfast.errors import InvalidQuestion, NotBounded
-from holdfast.question.columns import Schema, declared_types
+from holdfast.question.columns import Schema
+from holdfast.question.declaring import declared_types
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
 from holdfast.statistics.table import Table

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from holdfast import require
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
-from holdfast.question.columns import Schema, bounds_pair
+from holdfast.question.columns import Schema
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import RowValue, check_width
 from holdfast.question.text import identifier, numeral

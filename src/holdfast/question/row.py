@@ -241,7 +241,8 @@ def _how_to_bound(expression: Expression) -> str:
         return (
             f"No bounds are declared for {some} {', '.join(identifier(each) for each in names)}; "
             f"write clip({shown}, low, high), give bounds=(low, high) (--bounds LOW HIGH), or "
-            f"declare them once with schema={{{name!r}: (low, high)}} (--schema FILE at init)."
+            f"declare them once with schema={{{name!r}: (low, high)}} (--schema FILE at init). A "
+            f"mean needs none if its scale is declared: mean({shown}, sigma = 0.4)."
         )
     return (
         "The value has no finite bounds (a length, or a division by something that can be 0); "

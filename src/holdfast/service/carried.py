@@ -13,13 +13,13 @@ from typing import Any
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
 from holdfast.ledger.entries import Recorded, Request
+from holdfast.ledger.limits import interval_between, plain_interval
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.described import recorded_rule, rule_from
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.known import KnownVariance
-from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Promised", "answer_from", "carried_answer", "carried_recorded", "recorded_from"]
 
@@ -47,7 +47,7 @@ def carried_recorded(recorded: Recorded) -> dict[str, Any]:
     plain = {name: getattr(recorded, name) for name in recorded.__slots__}
     return {
         **plain,
-        **{name: list(plain[name]) for name in _INTERVALS},
+        **{name: list(plain_interval(plain[name]).values()) for name in _INTERVALS},
         "request": {**recorded.request.body(), "key": None},
         "variance": None if recorded.variance is None else asdict(recorded.variance),
         "rule": None if recorded.rule is None else recorded_rule(recorded.rule),
@@ -60,7 +60,7 @@ def recorded_from(body: Mapping[str, Any]) -> Recorded:
     pairs = {name: None if body[name] is None else tuple(body[name]) for name in _PAIRS}
     made = {
         **{name: body[name] for name in Recorded.__slots__},
-        **{name: Interval(*body[name]) for name in _INTERVALS},
+        **{name: interval_between(*body[name]) for name in _INTERVALS},
         **pairs,
         "parts": tuple(body["parts"]),
         "request": Request.read(body["request"]),

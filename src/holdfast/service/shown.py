@@ -9,6 +9,7 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.groups import Groups
 from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.limits import interval_between
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import percent, plural
 
@@ -50,8 +51,7 @@ def overview_shown(holdout: Holdout) -> dict[str, Any]:
 
 def line_shown(line: Mapping[str, Any]) -> dict[str, Any]:
     """A line of the ledger with its interval as text and as a bar over its range."""
-    low, high, value = line["low"], line["high"], line["value"]
-    interval = Interval(low, high)
+    interval, value = interval_between(line["low"], line["high"]), line["value"]
     return {
         **line,
         "shown": "" if value is None else interval.value_text(value),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.text import numeral
 from holdfast.sklearn.scoring import (
     AreaOfRows,

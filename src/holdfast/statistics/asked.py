@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from holdfast.errors import InvalidArgument
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 from holdfast.statistics import call as statistics
 from holdfast.statistics.bind import read_question
 from holdfast.statistics.named import Better, Bounds, Call, TableCall, grouped

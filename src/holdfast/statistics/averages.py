@@ -8,8 +8,12 @@ from typing import Any, overload
 from holdfast import require
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op
+from holdfast.question.bounds import range_of
+from holdfast.question.expression import Expression, Op, ValueKind
+from holdfast.question.functions import RowFunction
 from holdfast.question.row import RowValue, row_value
+from holdfast.question.scale import Scale
+from holdfast.statistics.concentrated import ConcentratedMean
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
 from holdfast.statistics.entry import MOST_WHOLE, Entry, number_of, require_all_rows
 from holdfast.statistics.mean import Average, Mean
@@ -38,6 +42,8 @@ def mean(
     bounds: Bounds = None,
     where: str | None = None,
     variance: float | None = None,
+    sigma: float | None = None,
+    b: float | None = None,
 ) -> Call: ...
 @overload
 def mean(what: What, *, bounds: Bounds = None, where: str | None = None, by: By) -> TableCall: ...
@@ -48,14 +54,27 @@ def mean(
     where: str | None = None,
     by: By | None = None,
     variance: float | None = None,
+    sigma: float | None = None,
+    b: float | None = None,
 ) -> Call | TableCall:
     """The average of a value of the rows.
 
     `where` asks for the mean among the rows where a condition holds, `by` for each value of a
     column, or of two. `variance` declares that the value's variance is at most this, in its own
     unit squared: the interval is then narrower, and rests on the declaration.
+
+    A number without a range is asked for with `sigma`: each row's value is declared to be
+    sub-Gaussian about its expectation with this scale (with `b`, sub-exponential); see
+    docs/unbounded.md.
     """
-    return grouped(Call("avg", (what,), where, pair_of(bounds), variance), by)
+    call = Call("avg", (what,), where, pair_of(bounds), variance, scale=_scale(sigma, b))
+    return grouped(call, by)
+
+
+def _scale(sigma: float | None, b: float | None) -> Scale | None:
+    if sigma is None and b is not None:
+        raise InvalidArgument(f"b is {b!r}, and there is no sigma; give sigma= and b=.")
+    return None if sigma is None else Scale(sigma, b)
 
 
 @overload
@@ -128,8 +147,13 @@ def distribution(
     return TableCall("distribution", (what, *points), where, pair_of(bounds))
 
 
-def _bind_average(call: Call, table: Table) -> Average | Conditional:
+def _bind_average(call: Call, table: Table) -> Average | Conditional | ConcentratedMean:
     (what,) = call.arguments
+    if call.scale is not None:
+        return _bind_concentrated(call, call.scale, table)
+    declared = table.scale(what) if call.bounds is None and call.variance is None else None
+    if declared is not None and call.where is None:
+        return _bind_concentrated(call, declared, table)
     value = table.value(what, call.bounds)
     where = table.where(call.where)
     if call.variance is None:
@@ -137,6 +161,37 @@ def _bind_average(call: Call, table: Table) -> Average | Conditional:
     if where is not None:
         raise InvalidQuestion("A variance is declared for a mean of all rows, without where=.")
     return Mean(value, require.non_negative("variance", call.variance))
+
+
+def _bind_concentrated(call: Call, scale: Scale, table: Table) -> Mean | ConcentratedMean:
+    """The mean of a number of which a scale is declared, for the question or for its column.
+
+    Where it also has a range, the narrower radius is used. For every sampling and level Hoeffding's
+    is that of a scale of half the range: a sigma above that says nothing.
+    """
+    (what,) = call.arguments
+    if call.where is not None:
+        raise InvalidQuestion("A sigma is declared for a mean of all rows, without where=.")
+    if call.variance is not None:
+        raise InvalidQuestion("A mean has a declared variance or a declared sigma, not both.")
+    if isinstance(what, RowFunction):
+        raise InvalidQuestion(
+            "A sigma is declared for a row expression; a row_function has bounds, and a statistic "
+            "of all rows (holdfast.statistic) may have its own sigma."
+        )
+    found = table.expression(what, bounded=call.bounds is None)
+    if call.bounds is not None:
+        found = build.clip(found, *call.bounds)
+    if found.kind is not ValueKind.NUMBER:
+        raise InvalidQuestion(
+            "A sigma is declared for a number; a condition is between 0 and 1, and needs none."
+        )
+    if not range_of(found).finite:
+        return ConcentratedMean(found, scale, usual=table.scale(found) == scale)
+    value = row_value(found)
+    if value.is_condition or 2 * scale.sigma >= value.high - value.low:
+        return Mean(value)
+    return ConcentratedMean(found, scale, value)
 
 
 def _bind_total(call: Call, table: Table) -> Total:
@@ -153,9 +208,10 @@ def _bind_difference(call: Call, table: Table) -> Difference | Paired | Average 
     first, second = call.arguments
     if isinstance(first, Call) and isinstance(second, Call):
         require_all_rows(call)
-        sides = [_bind_average(side, table) for side in (first, second) if side.name == "avg"]
+        bound = [_bind_average(side, table) for side in (first, second) if side.name == "avg"]
+        sides = [side for side in bound if not isinstance(side, ConcentratedMean)]
         if len(sides) < 2:
-            raise InvalidQuestion("The difference of two groups is that of two means.")
+            raise InvalidQuestion("The difference of two groups is that of two means with a range.")
         pair = _same_rows(*sides)
         return Difference(*sides) if pair is None else _of_pairs(*pair, table)
     if isinstance(first, Call) or isinstance(second, Call):

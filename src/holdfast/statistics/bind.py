@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.calls import CallText, read_call
 from holdfast.question.functions import require_own
+from holdfast.question.scale import Scale
 from holdfast.statistics.averages import MEANS
 from holdfast.statistics.entry import Bound, number_of
 from holdfast.statistics.mean import Mean
@@ -26,6 +28,7 @@ TABLES = ("distribution", "histogram", "vector_mean")  # several answers, which 
 
 _LOG_LOSS = re.compile(r"log_loss\s*\(", re.IGNORECASE)
 _VARIANCE = re.compile(r"variance\s*<=\s*(\S+)", re.IGNORECASE)
+_SCALE = re.compile(r"(sigma|b)\s*=\s*(\S+)", re.IGNORECASE)
 
 
 def bind(question: Question, table: Table) -> Bound:
@@ -93,7 +96,24 @@ def _named(found: CallText) -> Call:
     if declared is not None and len(arguments) > 1:
         variance = number_of("variance", declared[1])
         return Call(name, arguments[:-1], found.where, variance=variance)
+    if name == "avg" and any(map(_SCALE.fullmatch, arguments[1:])):
+        return Call(name, arguments[:1], found.where, scale=_scale(arguments[1:]))
     return Call(name, arguments, found.where)
+
+
+def _scale(said: Sequence[str]) -> Scale | None:
+    """What stands after the value of a mean: sigma = 0.4, or sigma = 0.4, b = 0.1."""
+    named = [_SCALE.fullmatch(each) for each in said]
+    scales = {each[1].lower(): number_of(each[1], each[2]) for each in named if each}
+    if len(scales) < len(said) or "sigma" not in scales:
+        raise InvalidQuestion(
+            f"After the value of a mean stands {', '.join(said)[:60]!r}; there may be sigma = 0.4, "
+            "sigma = 0.4, b = 0.1, or variance <= 0.2."
+        )
+    try:
+        return Scale(**scales)
+    except InvalidArgument as error:
+        raise InvalidQuestion(f"In the question, {error}") from None
 
 
 def _inner(argument: str) -> str | Call:

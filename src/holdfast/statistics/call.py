@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from holdfast.statistics.moments import correlation, covariance, std, variance
     from holdfast.statistics.quantile import median, quantile
+    from holdfast.statistics.robust import catoni
     from holdfast.statistics.scores import (
         accuracy,
         balanced_accuracy,
@@ -37,6 +38,7 @@ __all__ = [
     "auc",
     "balanced_accuracy",
     "brier",
+    "catoni",
     "coordinate",
     "correlation",
     "count",
@@ -62,6 +64,7 @@ _FAMILIES = (
     "quantile",
     "moments",
     "scores",
+    "robust",
     "vectors",
     "whole",
 )

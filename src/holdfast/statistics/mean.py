@@ -6,15 +6,24 @@ from dataclasses import dataclass
 
 from holdfast.data.design import Group
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Clustered, Declared, Independent, MDependent, Sampling
+from holdfast.data.sampling import (
+    Clustered,
+    Declared,
+    DependencyGraph,
+    Independent,
+    MarkovChain,
+    MDependent,
+    Sampling,
+)
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral, text_of
-from holdfast.statistics.statistic import Measured, measure
+from holdfast.statistics.measuring import measure
+from holdfast.statistics.statistic import Measured, row_error
 from holdfast.theory.base.concentration import BoundedMean, Concentration
-from holdfast.theory.base.dependence import ClusteredRows, MDependentMean
+from holdfast.theory.base.dependence import ClusteredRows, GraphMean, MDependentMean
 
 __all__ = ["Average", "GroupMean", "Mean", "expression_of", "group_mean", "within_group"]
 
@@ -46,8 +55,19 @@ class Mean:
     def high(self) -> float:
         return self.row.high
 
+    @property
+    def unbounded(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return row_error(self.row)
+
     def rows(self, n: int) -> int:
         return n
+
+    def unit(self, n: int) -> float:  # noqa: ARG002 - all of the range
+        return 1.0
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:
         return sampling.profile(n)
@@ -86,8 +106,19 @@ class GroupMean:
     def high(self) -> float:
         return self.value.high
 
+    @property
+    def unbounded(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return row_error(self.row)
+
     def rows(self, n: int) -> int:  # noqa: ARG002 - the group's size, whatever the table's
         return self.group.size
+
+    def unit(self, n: int) -> float:  # noqa: ARG002 - all of the range
+        return 1.0
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:  # noqa: ARG002
         size, squares = self.group.size, self.group.squares
@@ -99,9 +130,11 @@ class GroupMean:
             case MDependent(m):
                 # The rows of a group keep their places, so m + 1 classes of independent rows do.
                 return MDependentMean(size, m)
-            case Declared():
+            case DependencyGraph(degree):
+                return GraphMean(size, min(degree, size))
+            case MarkovChain() | Declared():
                 raise InvalidQuestion(
-                    "The declared concentration is about means of all rows, not of a group; open "
+                    "The declared dependence is about means of all rows, not of a group; open "
                     "the ledger with another sampling to ask about groups of design columns."
                 )
 

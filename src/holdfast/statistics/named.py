@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import Expression
 from holdfast.question.functions import RowFunction
+from holdfast.question.scale import Scale
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,6 +38,7 @@ class Call:
     bounds: Bounds = None
     variance: float | None = None
     better: Better | None = None
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +74,8 @@ def grouped(call: Call, by: By | None) -> Call | TableCall:
         raise InvalidArgument(f"by is {by!r}; it must be one column, or two different ones.")
     if call.variance is not None:
         raise InvalidArgument("variance= is declared for a mean of all rows, without by=.")
+    if call.scale is not None:
+        raise InvalidArgument("sigma= is declared for a mean of all rows, without by=.")
     if call.name in _NO_GROUPS:
         raise InvalidArgument(
             f"{call.name} needs the size of its population, which is another one in each group; "

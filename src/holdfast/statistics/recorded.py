@@ -8,16 +8,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, InvalidQuestion
-from holdfast.question.columns import bounds_pair
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue
 from holdfast.statistics.bind import bind, read_again
+from holdfast.statistics.concentrated import ConcentratedMean
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import Mean
+from holdfast.statistics.robust import CatoniEstimate
 from holdfast.statistics.scores import LogLoss
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc, TableFunction
+from holdfast.theory.base.recorded import gamma_from_text
+from holdfast.theory.base.unbounded import scaled_tail
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +34,9 @@ _GONE = "function_that_is_gone_"
 _RANGE = r"in \[(\S+), (\S+)\]"
 _OF_ROWS = re.compile(rf"avg\((function .* {_RANGE})(?:, variance <= (\S+))?\)", re.DOTALL)
 _OF_TABLE = re.compile(
-    rf"statistic .* {_RANGE}, (?:change (\S+)|sigma ([^\s,]+)(?:, b (\S+))?)", re.DOTALL
+    rf"statistic .*\)(?: {_RANGE})?, "
+    r"(?:change (\S+)|sigma ([^\s,]+)(?:, b ([^\s,]+))?|gamma (\{.*\}))",
+    re.DOTALL,
 )
 
 
@@ -54,7 +60,8 @@ class _Gone:
 def is_named(statistic: Statistic) -> bool:
     """Whether it is a function of Python: known by its name, whatever it does."""
     source = statistic.row and statistic.row.source
-    return not isinstance(statistic, Auc) and not isinstance(source, Expression | LogLoss)
+    written = isinstance(statistic, Auc | CatoniEstimate | ConcentratedMean)
+    return not written and not isinstance(source, Expression | LogLoss)
 
 
 def require_written(statistic: Statistic, table: Table) -> None:
@@ -124,9 +131,13 @@ def _by_python(source: str, otherwise: InvalidQuestion) -> Statistic:
     """What the text says of a function; any other text is an error."""
     found = _OF_TABLE.fullmatch(source)
     if found is not None:
-        scales = (None if scale is None else float(scale) for scale in found.groups()[2:])
-        bounds = bounds_pair((float(found[1]), float(found[2])))
-        return TableFunction(_gone, (), bounds, source, "", *scales)
+        low, high, change, sigma, b, gamma = found.groups()
+        bounds = None if low is None else bounds_pair((float(low), float(high)))
+        moved = None if change is None else float(change)
+        tail = None if gamma is None else gamma_from_text(gamma)
+        if sigma is not None:
+            tail = scaled_tail(float(sigma), None if b is None else float(b))
+        return TableFunction(_gone, (), bounds, source, "", moved, tail)
     found = _OF_ROWS.fullmatch(source)
     if found is not None:
         text, low, high, variance = found.groups()

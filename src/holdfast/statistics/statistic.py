@@ -6,16 +6,17 @@ correlation, quantiles, differences of groups) is derived from the answers to se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Sampling
-from holdfast.question.row import GRID, GRID_ERROR, RowValue
+from holdfast.question.row import GRID_ERROR, RowValue
 from holdfast.theory.base.concentration import Concentration
 
-__all__ = ["Measured", "Statistic", "averaged", "computing_error", "measure"]
+__all__ = ["ROUNDINGS", "Measured", "Statistic", "averaged", "row_error"]
+
+ROUNDINGS = 2.0**-50  # of a range: what a few of them come to
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,17 @@ class Statistic(Protocol):
         ...
 
     @property
+    def unbounded(self) -> bool:
+        """Whether the truth may be beyond `low` and `high`, which are then those of a grid."""
+        ...
+
+    @property
     def row(self) -> RowValue | None:
         """The row value that is averaged; None for a statistic of the table as a whole."""
+        ...
+
+    def unit(self, n: int) -> float:
+        """What a tolerance is a part of, as a part of the range: all of it, but without a range."""
         ...
 
     def rows(self, n: int) -> int:
@@ -69,6 +79,11 @@ class Statistic(Protocol):
 
         Refused, in one sentence, where no theorem covers the way the rows came about.
         """
+        ...
+
+    @property
+    def error(self) -> float:
+        """A bound on |computed - exact|, a fraction of the range: the grid, or a few roundings."""
         ...
 
     def read(self, sample: Sample) -> Measured:
@@ -83,27 +98,6 @@ def averaged(statistic: Statistic) -> RowValue:
     return statistic.row
 
 
-def computing_error(statistic: Statistic) -> float:
-    """A bound on |computed - exact| as a fraction of the range: the grid, or a few roundings."""
-    row = statistic.row
-    return 2.0**-50 if row is None or row.is_condition else GRID_ERROR
-
-
-def measure(
-    sample: Sample, statistics: Sequence[Statistic], *, squares: bool = False
-) -> list[Measured]:
-    """All of them: one scan for the averages, one more for each statistic of the whole table."""
-    rows = [statistic.row for statistic in statistics if statistic.row is not None]
-    if squares:
-        moments = iter(sample.moments(rows) if rows else [])
-    else:
-        moments = iter([(total, 0) for total in sample.sums(rows)] if rows else [])
-    found = []
-    for statistic in statistics:
-        if statistic.row is None:
-            found.append(statistic.read(sample))
-            continue
-        total, total_squares = next(moments)
-        count = statistic.rows(sample.n)
-        found.append(Measured(total, count * GRID, count, total_squares))
-    return found
+def row_error(row: RowValue) -> float:
+    """How far the average of a row value may be computed wrongly, as a fraction of its range."""
+    return ROUNDINGS if row.is_condition else GRID_ERROR

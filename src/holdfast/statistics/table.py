@@ -9,11 +9,12 @@ from holdfast.data.design import NO_DESIGN, Design
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Expression, ValueKind
+from holdfast.question.expression import Column, Expression, ValueKind
 from holdfast.question.functions import RowFunction, bind_function
 from holdfast.question.parse import parse_row
 from holdfast.question.polars_row import from_polars
 from holdfast.question.row import RowValue, row_value
+from holdfast.question.scale import Scale
 from holdfast.question.text import text_of
 from holdfast.statistics.derived import Conditional
 from holdfast.statistics.mean import Average, Mean, expression_of, group_mean
@@ -38,6 +39,13 @@ class Table:
             return bind_function(what, self.schema)
         found = self.expression(what, bounded=bounds is None)
         return row_value(found if bounds is None else build.clip(found, *bounds))
+
+    def scale(self, what: Any) -> Scale | None:
+        """The scale that is declared for a column, where a value is just that column."""
+        if not self.schema.scales or isinstance(what, RowFunction):
+            return None
+        found = self.expression(what)
+        return self.schema.scales.get(found.name) if isinstance(found, Column) else None
 
     def expression(self, what: Any, *, bounded: bool = False) -> Expression:
         """A row expression; with `bounded`, declared bounds are applied to its columns."""

@@ -21,8 +21,9 @@ from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral, text_of
 from holdfast.statistics.entry import Entry, number_of, require_all_rows
+from holdfast.statistics.measuring import measure
 from holdfast.statistics.named import Call, TableCall, What
-from holdfast.statistics.statistic import Measured, measure
+from holdfast.statistics.statistic import Measured, row_error
 from holdfast.statistics.table import Table
 from holdfast.theory.base.concentration import Concentration
 
@@ -63,6 +64,17 @@ class Coordinate:
     @property
     def high(self) -> float:
         return self.bound
+
+    @property
+    def unbounded(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return row_error(self.row)
+
+    def unit(self, n: int) -> float:  # noqa: ARG002 - all of the range
+        return 1.0
 
     def rows(self, n: int) -> int:
         return n

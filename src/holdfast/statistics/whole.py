@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast import require
+from holdfast.data.gamma import gamma_of
 from holdfast.data.sample import Sample, plain_frames, reading, silent
 from holdfast.data.sampling import Clustered, Independent, Sampling
 from holdfast.errors import InvalidArgument, InvalidQuestion
@@ -17,10 +18,11 @@ from holdfast.question.bounds import Range
 from holdfast.question.expression import Expression, column_names
 from holdfast.question.functions import row_function
 from holdfast.question.row import RowValue
+from holdfast.question.scale import Scale
 from holdfast.question.text import identifier, numeral, string, text_of
 from holdfast.statistics.entry import Entry, positive_label, require_all_rows
 from holdfast.statistics.named import Call, What
-from holdfast.statistics.statistic import Measured, Statistic
+from holdfast.statistics.statistic import ROUNDINGS, Measured, Statistic
 from holdfast.statistics.table import Table
 from holdfast.theory.base.concentration import (
     BoundedDifferences,
@@ -30,11 +32,16 @@ from holdfast.theory.base.concentration import (
     TwoSampleU,
 )
 from holdfast.theory.base.dependence import ClusteredDifferences
+from holdfast.theory.base.recorded import gamma_text
+from holdfast.theory.base.unbounded import InUnits
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["WHOLE", "Auc", "TableFunction", "auc", "columns_of", "statistic"]
+
+_FAR = 2.0**28  # scales from 0, as far as a statistic without bounds is read
+_LOG_USUAL = math.log(0.05)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,14 @@ class Auc:
         return 1.0
 
     @property
+    def unbounded(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return ROUNDINGS
+
+    @property
     def row(self) -> RowValue | None:
         return None
 
@@ -72,6 +87,9 @@ class Auc:
 
     def rows(self, n: int) -> int:
         return n
+
+    def unit(self, n: int) -> float:  # noqa: ARG002 - all of the range
+        return 1.0
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:  # noqa: ARG002
         if isinstance(sampling, Independent):
@@ -92,38 +110,55 @@ class Auc:
 
 @dataclass(frozen=True, slots=True)
 class TableFunction:
-    """A Python function of all rows with declared bounds and a declared concentration.
+    """A Python function of all rows with a declared concentration, and perhaps declared bounds.
 
-    `change`: one row changes its value by at most this (McDiarmid). `sigma`, with `b`: it is
-    sub-Gaussian, or sub-exponential, whatever the rows are (typical stability's own case).
+    `change`: one row changes its value by at most this (McDiarmid). `gamma`: how it concentrates,
+    whatever the rows are (typical stability's own case). Without `bounds` it is read as far as
+    2^28 scales from 0, beyond which an interval has no end.
     """
 
     function: Callable[[pl.DataFrame], float]
     columns: tuple[str, ...]
-    bounds: Range
+    bounds: Range | None
     name: str
     version: str
     change: float | None
-    sigma: float | None
-    b: float | None
+    gamma: Concentration | None
 
     @property
     def text(self) -> str:
         columns = ", ".join(identifier(column) for column in self.columns)
-        declared = {"change": self.change, "sigma": self.sigma, "b": self.b}
-        said = ", ".join(f"{k} {numeral(v)}" for k, v in declared.items() if v is not None)
+        said = _declared_text(self.change, self.gamma)
+        limits = ""
+        if self.bounds is not None:
+            limits = f" in [{numeral(self.bounds.low)}, {numeral(self.bounds.high)}]"
         return (
-            f"statistic {string(self.name)} version {string(self.version)} of ({columns}) in "
-            f"[{numeral(self.bounds.low)}, {numeral(self.bounds.high)}], {said}"
+            f"statistic {string(self.name)} version {string(self.version)} of ({columns})"
+            f"{limits}, {said}"
         )
 
     @property
     def low(self) -> float:
-        return self.bounds.low
+        return -self.high if self.bounds is None else self.bounds.low
 
     @property
     def high(self) -> float:
-        return self.bounds.high
+        return _FAR * self._scale if self.bounds is None else self.bounds.high
+
+    @property
+    def _scale(self) -> float:
+        """The sigma of a sub-Gaussian statistic that is as wide at 95 %."""
+        if self.gamma is None:
+            raise TypeError(f"{self.name} has no bounds and no concentration")
+        return self.gamma.radius(_LOG_USUAL) / SubGaussian(1.0).radius(_LOG_USUAL)
+
+    @property
+    def unbounded(self) -> bool:
+        return self.bounds is None
+
+    @property
+    def error(self) -> float:
+        return ROUNDINGS
 
     @property
     def row(self) -> RowValue | None:
@@ -132,12 +167,22 @@ class TableFunction:
     def rows(self, n: int) -> int:
         return n
 
+    def unit(self, n: int) -> float:
+        """Without bounds 2 sqrt(n) scales, as a part of the range: what a row's range would be."""
+        return 1.0 if self.bounds is not None else math.sqrt(n) / _FAR
+
     def concentration(self, n: int, sampling: Sampling) -> Concentration:
-        width = self.bounds.high - self.bounds.low
-        if self.sigma is not None:
-            if self.b is None:
-                return SubGaussian(self.sigma / width)
-            return SubExponential(self.sigma / width, self.b / width)
+        width = self.high - self.low
+        match self.gamma:
+            case SubGaussian(sigma) if self.bounds is not None:
+                return SubGaussian(sigma / width)
+            case SubExponential(sigma, b) if self.bounds is not None:
+                return SubExponential(sigma / width, b / width)
+            case None:
+                return self._by_change(n, sampling, width)
+        return InUnits(self.gamma, width)
+
+    def _by_change(self, n: int, sampling: Sampling, width: float) -> Concentration:
         delta = (self.change or 0.0) / width
         match sampling:
             case Independent():
@@ -160,45 +205,71 @@ class TableFunction:
                 value = float(self.function(table))
         except (Exception, GeneratorExit, SystemExit, pl.exceptions.PanicException):
             value = math.nan  # what it does with these rows may not be told
-        low, high = self.bounds
+        low, high = self.low, self.high
         value = low if math.isnan(value) else min(high, max(low, value))
         part = (Fraction(value) - Fraction(low)) / (Fraction(high) - Fraction(low))
         return Measured(part.numerator, part.denominator, sample.n)
+
+
+def _declared_text(change: float | None, gamma: Concentration | None) -> str:
+    match gamma:
+        case None:
+            return f"change {numeral(change or 0.0)}"
+        case SubGaussian(sigma):
+            return f"sigma {numeral(sigma)}"
+        case SubExponential(sigma, b):
+            return f"sigma {numeral(sigma)}, b {numeral(b)}"
+    return f"gamma {gamma_text(gamma)}"
 
 
 def columns_of(statistic: Statistic) -> tuple[str, ...]:
     """The columns that a statistic reads, where it reads any by itself."""
     if statistic.row is not None:
         return statistic.row.columns
-    return statistic.columns if isinstance(statistic, Auc | TableFunction) else ()
+    return getattr(statistic, "columns", ())
 
 
 def statistic(
     function: Callable[[pl.DataFrame], float],
     *,
     columns: Sequence[str],
-    bounds: tuple[float, float],
     name: str,
+    bounds: tuple[float, float] | None = None,
     version: str = "1",
     change: float | None = None,
     sigma: float | None = None,
     b: float | None = None,
+    gamma: Any = None,
 ) -> TableFunction:
     """Any number computed from all rows together, whose concentration you declare.
 
     `function` gets a Polars frame of these columns, in any order of rows, and returns a number; one
     outside `bounds` counts as the nearest bound, and NaN or a failure as the lower one.
     Declare either `change`, the most that one row can change the number (for independent rows or
-    units), or the scale `sigma` of its deviations (with `b`, sub-exponential ones), in its own
-    unit. The truth is its expectation over samples of this size. It is known by `name` and
-    `version`: change the version whenever its meaning changes.
+    units; with bounds), or the scale `sigma` of its deviations (with `b`, sub-exponential ones), in
+    its own unit, or `gamma`: any family, or a table of (radius, log tail). With a scale or a gamma
+    it needs no bounds. The truth is its expectation over samples of this size. It is known by
+    `name` and `version`: change the version whenever its meaning changes.
     """
-    if (change is None) == (sigma is None) or (b is not None and sigma is None):
-        raise InvalidArgument("statistic() takes change=, or sigma=, or sigma= and b=.")
-    scales = {"change": change, "sigma": sigma, "b": b}
-    known = {k: None if v is None else require.positive(k, v) for k, v in scales.items()}
-    named = row_function(function, columns=columns, bounds=bounds, name=name, version=version)
-    return TableFunction(function, named.columns, named.bounds, name, version, **known)
+    ways = [change is not None, sigma is not None, gamma is not None]
+    if ways.count(True) != 1 or (b is not None and sigma is None):
+        raise InvalidArgument("statistic() takes change=, or sigma=, or sigma= and b=, or gamma=.")
+    if change is not None and bounds is None:
+        raise InvalidArgument("a statistic with change= has bounds=; with sigma= it needs none.")
+    moved = None if change is None else require.positive("change", change)
+    tail = None if gamma is None else gamma_of(gamma)
+    if sigma is not None:
+        tail = gamma_of(Scale(sigma, b))
+    limits = (-1.0, 1.0) if bounds is None else bounds
+    named = row_function(function, columns=columns, bounds=limits, name=name, version=version)
+    own = None if bounds is None else named.bounds
+    found = TableFunction(function, named.columns, own, name, version, moved, tail)
+    if own is None and not 0.0 < found.high < math.inf:
+        raise InvalidArgument(
+            "gamma says nothing at 95 %, or that nothing ever deviates, and there are no bounds; "
+            "declare a tail that has a radius there, or bounds=."
+        )
+    return found
 
 
 def auc(score: What, label: str) -> Call:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Literal, Protocol, get_args
 
 from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
-from holdfast.theory.base.dependence import MDependentMean
+from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean
 from holdfast.theory.base.safeside import largest_integer, smallest_integer
 from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.field import published
@@ -319,7 +319,7 @@ def by_formula(
 def _scale(profile: Concentration) -> float | None:
     """The sub-Gaussian scale, for the profiles that are nothing but one."""
     match profile:
-        case SubGaussian() | BoundedMean() | MDependentMean():
+        case SubGaussian() | BoundedMean() | MDependentMean() | GraphMean() | MarkovMean():
             return profile.sigma
         case _:
             return None

@@ -16,6 +16,7 @@ from holdfast.question import build
 from holdfast.question.expression import Expression, Op, Operation, ValueKind, column_names
 from holdfast.question.row import RowValue
 from holdfast.question.text import numeral, text_of
+from holdfast.statistics.concentrated import ConcentratedMean
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean
@@ -114,6 +115,16 @@ def _average(mean: Mean) -> list[Use]:
     if mean.variance is None:
         return _mean(tree, None)
     return [Use(Part("declared", (tree,), numbers=(mean.variance,), form="variance"))]
+
+
+def _concentrated(mean: ConcentratedMean) -> list[Use]:
+    scale = mean.scale
+    if mean.usual:  # no other event is about the plain mean of this column
+        return [Use(Part("mean", (mean.expression,)))]
+    form, numbers = (
+        ("sigma", (scale.sigma,)) if scale.b is None else ("sigma and b", (scale.sigma, scale.b))
+    )
+    return [Use(Part("declared", (mean.expression,), numbers=numbers, form=form))]
 
 
 def _mean(tree: Expression, where: Expression | None) -> list[Use]:
@@ -235,6 +246,7 @@ def _tree(value: RowValue) -> Expression:
 
 _MAKERS: dict[type, Callable[[Any], Iterable[Use]]] = {
     Mean: _average,
+    ConcentratedMean: _concentrated,
     GroupMean: lambda mean: _mean(_tree(mean.value), mean.condition),
     Conditional: lambda mean: _mean(_tree(mean.value), mean.condition),
     Total: lambda total: parts_of(total.mean),

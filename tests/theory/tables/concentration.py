@@ -35,6 +35,8 @@ GOLDEN = [
     _radius("BinomialMean", {"n": 10_000}, 1e-6, 0.0245581923784929519),
     _radius("TwoSampleU", {"n_pos": 30, "n_neg": 400}, 0.05, 0.24795427851769824),
     _radius("MDependentMean", {"n": 1000, "m": 7}, 0.05, 0.12147229238166103),
+    _radius("GraphMean", {"n": 1000, "degree": 7}, 0.05, 0.12147229238166103),
+    _radius("MarkovMean", {"n": 400, "contraction": 0.5}, 0.05, 0.13581015157406195),
     _radius("ClusteredUnits", {"units": 50}, 0.05, 0.19206455826398415),
     _radius("ClusteredRows", {"rows": 12, "sum_of_squares": 50}, 0.05, 0.80026899276660063),
     _radius(
@@ -70,6 +72,8 @@ DOMAINS = {
     "TwoSampleU": Domain({"n_pos": count, "n_neg": count}, measure=_small),
     "MDependentMean": Domain({"n": count, "m": st.integers(0, 1000)}, measure=_small),
     "ClusteredUnits": Domain({"units": count}, measure=_small),
+    "GraphMean": Domain({"n": count, "degree": st.integers(0, 1000)}, measure=_small),
+    "MarkovMean": Domain({"n": count, "contraction": st.floats(0, 0.99)}, measure=_small),
     "ClusteredRows": Domain(
         {"rows": st.just(1000), "sum_of_squares": st.integers(1000, 10**6)}, measure=_small
     ),

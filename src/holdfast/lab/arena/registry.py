@@ -14,6 +14,7 @@ from holdfast.lab.arena.by_composition import composition
 from holdfast.lab.arena.by_content import twin_models
 from holdfast.lab.arena.by_description import beside_description, parities, written_votes
 from holdfast.lab.arena.by_gate import null_hill_climber
+from holdfast.lab.arena.by_scale import dependent_tails
 from holdfast.lab.arena.comparison import Experiment, Run, run_cells
 from holdfast.lab.arena.experiments import (
     dependent_data,
@@ -139,6 +140,12 @@ _KINDS = (
         "heavy-tails",
         "Means of values without bounds, then their sum with the signs that fit.",
         heavy_tails,
+    ),
+    ExperimentKind(
+        "dependent-tails",
+        "Sub-exponential questions on rows of a dependency graph, by Algorithms 2 and 3.",
+        dependent_tails,
+        asks=False,
     ),
     ExperimentKind(
         "parities",

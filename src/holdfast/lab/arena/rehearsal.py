@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from holdfast.data.sampling import Clustered, Declared, MDependent
+from holdfast.data.sampling import Clustered, Declared, DependencyGraph, MDependent
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
 from holdfast.lab.arena.trial import Analyst
@@ -284,7 +284,7 @@ def _block(sampling: Any, rows: int) -> int:
     match sampling:
         case Clustered(_, float() | int() as size):
             return max(1, math.floor(size))
-        case MDependent(m):
+        case MDependent(m) | DependencyGraph(m):
             return int(m) + 1
         case Declared(SubGaussian(sigma) | SubExponential(sigma)):
             # n different rows have scale 1/(2 sqrt n), which must not exceed what was declared.

@@ -36,7 +36,6 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
-from holdfast.theory.base.dependence import ClusteredUnits
 
 __all__ = [
     "AutoRegressive",
@@ -173,7 +172,7 @@ def _vote_accuracy(weights: tuple[int, ...], agreement: list[float]) -> float:
 class Blocks:
     """Rows of another population, each repeated `size` times: a table of n/size different rows."""
 
-    base: Signs
+    base: Signs | HeavyTails
     size: int
 
     def __post_init__(self) -> None:
@@ -191,7 +190,7 @@ class Blocks:
         return self.base.truth(question)
 
     def concentration(self, n: int) -> Concentration:
-        return ClusteredUnits(self._units(n))
+        return self.base.concentration(self._units(n))
 
     def _units(self, n: int) -> int:
         if n % self.size:

@@ -15,6 +15,7 @@ from typing import Self
 
 from holdfast import require
 from holdfast.theory.base.concentration import sub_gaussian_log_tail, sub_gaussian_radius
+from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
@@ -22,7 +23,9 @@ __all__ = [
     "ClusteredDifferences",
     "ClusteredRows",
     "ClusteredUnits",
+    "GraphMean",
     "MDependentMean",
+    "MarkovMean",
 ]
 
 MOST_ROWS_IN_A_UNIT = 2**20
@@ -63,6 +66,73 @@ class MDependentMean:
     def sigma(self) -> float:
         # More than n dependent neighbours cannot be: the mean of [0, 1] values has sigma <= 1/2.
         return 0.5 * min(1.0, math.sqrt((self.m + 1) / self.n))
+
+
+@theorem(
+    source="Literature",
+    place="Janson 2004, Theorem 2.1, with a greedy colouring",
+    statement="If rows have a dependency graph of degree at most d (each row is independent of all "
+    "rows together that are not its neighbours), the mean of n values in [0, 1] obeys Hoeffding's "
+    "bound with n/(d + 1) in place of n.",
+    domain="n >= 1, 0 <= degree",
+    monotone={"n": "down", "degree": "up"},
+    slack="exact in n for groups of d + 1 copies of the same row",
+)
+@dataclass(frozen=True, slots=True)
+class GraphMean:
+    """The mean of n values in [0, 1] of rows with a dependency graph.
+
+    A graph of degree at most d has a colouring with d + 1 colours, each an independent set; rows of
+    an independent set of a dependency graph are independent of each other.
+    """
+
+    n: int
+    degree: int
+    log_tail = sub_gaussian_log_tail
+    radius = sub_gaussian_radius
+
+    def __post_init__(self) -> None:
+        require.positive_integer("n", self.n)
+        require.integer_at_least("degree", self.degree, 0)
+
+    @property
+    def sigma(self) -> float:
+        return 0.5 * min(1.0, math.sqrt((self.degree + 1) / self.n))
+
+
+@theorem(
+    source="Literature",
+    place="Kontorovich & Ramanan 2008, Theorem 1.2, with the range of each martingale difference",
+    statement="If rows are a Markov chain, homogeneous or not, stationary or not, in which the "
+    "laws of the next row given any two values differ by at most `contraction` < 1 in total "
+    "variation, the mean of n values in [0, 1] is sub-Gaussian with sigma = 1/(2 (1 - contraction) "
+    "sqrt n).",
+    domain="n >= 1, 0 <= contraction < 1",
+    monotone={"n": "down", "contraction": "up"},
+    slack="Hoeffding's for independent rows; for slow chains up to sqrt((1 + c)/(1 - c))(1 - c)",
+)
+@dataclass(frozen=True, slots=True)
+class MarkovMean:
+    """The mean of n values in [0, 1] of a Markov chain that forgets.
+
+    Two chains that differ in row i can be coupled so that they still differ k rows later with
+    probability at most contraction^k. So the expected mean given the first i rows changes by at
+    most (1 + c + c^2 + ...)/n <= 1/((1 - c) n) with row i: each martingale difference has such a
+    range, and Hoeffding's lemma and Azuma's argument give the sum.
+    """
+
+    n: int
+    contraction: float
+    log_tail = sub_gaussian_log_tail
+    radius = sub_gaussian_radius
+
+    def __post_init__(self) -> None:
+        require.positive_integer("n", self.n)
+        require.between("contraction", self.contraction, 0.0, 1.0, open_high=True)
+
+    @property
+    def sigma(self) -> float:
+        return 0.5 * min(1.0, round_up(1.0 / (1.0 - self.contraction) / math.sqrt(self.n)))
 
 
 @theorem(

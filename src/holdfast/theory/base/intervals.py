@@ -67,6 +67,8 @@ class Interval(NamedTuple):
         return self._text(value, ROUND_HALF_EVEN)
 
     def _end(self, end: float, rounding: str) -> str:
+        if math.isinf(end):
+            return "inf" if end > 0 else "-inf"
         fine = self._last_place <= 0 and abs(end) < 10.0**_TRUE_DIGITS
         return f"{end + 0.0:.0f}" if fine and end % 1 == 0.0 else self._text(end, rounding)
 
@@ -82,6 +84,8 @@ class Interval(NamedTuple):
         """The power of ten of the last digit; of a point, that of the fifth."""
         if self.low == self.high:
             return _power_of_ten(self.low) - 4
+        if math.isinf(self.high - self.low):
+            return _power_of_ten(next(filter(math.isfinite, self), 1.0)) - 4
         half = Context(prec=2).create_decimal(Decimal((self.high - self.low) / 2))
         return half.adjusted() - 1
 

@@ -1,0 +1,59 @@
+"""Intervals and the limits of what they are about: ranges, claims, and grids that have an end."""
+
+from __future__ import annotations
+
+import math
+
+from holdfast.statistics.derived import is_single
+from holdfast.statistics.entry import Bound
+from holdfast.theory.base.intervals import Interval
+
+__all__ = [
+    "ROUNDED_ENDS",
+    "interval_between",
+    "lies_in",
+    "limits_of",
+    "open_ended",
+    "plain_interval",
+]
+
+ROUNDED_ENDS = 2.0**-48  # of a range: what a few roundings come to
+
+
+def lies_in(interval: Interval, claim: tuple[float, float], limits: Interval) -> bool:
+    """Whether a part of a range is within a claim; the ends of the range bind nothing.
+
+    The interval was rounded outwards in its own unit, where `limits` is its range, and no more is
+    forgiven: without a range it is a tiny part of that of its grid.
+    """
+    low, high = claim
+    width, largest = limits.high - limits.low, max(map(abs, limits))
+    rounded = ROUNDED_ENDS + (4 * math.ulp(largest) / width if width else 0.0)
+    above = low <= 0.0 or interval.low >= low - rounded
+    return above and (high >= 1.0 or interval.high <= high + rounded)
+
+
+def limits_of(question: Bound) -> tuple[float, float, bool]:
+    """Its least and greatest value, and whether these are only the ends of a grid."""
+    return question.low, question.high, is_single(question) and question.unbounded
+
+
+def open_ended(interval: Interval, low: float, high: float) -> Interval:
+    """The interval of a question without a range: at an end of its grid nothing bounds it."""
+    return Interval(
+        -math.inf if interval.low <= low else interval.low,
+        math.inf if interval.high >= high else interval.high,
+    )
+
+
+def interval_between(low: float | None, high: float | None) -> Interval:
+    """The interval with these ends, as `plain_interval` says them."""
+    return Interval(-math.inf if low is None else low, math.inf if high is None else high)
+
+
+def plain_interval(interval: Interval) -> dict[str, float | None]:
+    """Both ends as JSON can have them: None where nothing bounds it."""
+    return {
+        name: end if math.isfinite(end) else None
+        for name, end in zip(("low", "high"), interval, strict=True)
+    }

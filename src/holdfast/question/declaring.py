@@ -1,0 +1,254 @@
+"""What someone declares of the columns of a table, read: in Python, or from a TOML file.
+
+Bounds are declared once, for the columns that are averaged::
+
+    [bounds]
+    arr_delay = [-60, 180]
+    distance = [0, 5000]
+
+A declaration is a promise about how a column is *counted*, not about the data: where the column's
+number is averaged, values outside are counted as the nearest bound. Conditions, such as
+``arr_delay > 300``, and ``clip(...)``, which names its own bounds, see the column as it is.
+
+A column without bounds may have a scale instead: how far its values deviate from their expectation
+(`question.scale`)::
+
+    [scales]
+    weight_gain = { sigma = 0.4 }
+    waiting = { sigma = 3, b = 1.5 }
+
+What else is declared makes descriptions shorter (docs/bits.md), and changes no value: the
+categories of a text column, the weight of a column beside the others, questions that are likely::
+
+    favourites = ["avg(arr_delay > 15)"]
+    [values]
+    origin = ["EWR", "JFK", "LGA"]
+    [weights]
+    arr_delay = 10
+
+In Python an entry is a pair of bounds, a scale such as `holdfast.sub_gaussian(0.4)`, or a mapping
+with `bounds`, `scale`, `values` and `weight`; beside the columns, `favourites` is a list of
+questions (of a table with such a column, only in a file).
+Nothing of this may be taken from the protected rows: `holdfast.learn_schema` reads other rows.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
+from numbers import Real
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from holdfast.errors import InvalidArgument
+from holdfast.question.bounds import Range
+from holdfast.question.expression import ColumnType
+from holdfast.question.scale import Scale, read_scale
+
+__all__ = [
+    "SECTIONS",
+    "ColumnFacts",
+    "bounds_pair",
+    "declared_types",
+    "listed",
+    "read_declarations",
+    "read_favourites",
+    "read_sections",
+    "shortened",
+]
+
+SECTIONS = ("bounds", "values", "weights", "scales")  # of a file, and of a ledger's schema
+_ENTRY = ("bounds", "values", "weight", "scale")  # the same of one column
+_FAVOURITES = "favourites"
+_LONGEST_WEIGHT = 30  # digits; a weight is a judgement
+
+
+class ColumnFacts(NamedTuple):
+    """What someone said of a table, by column; favourites are about all of it."""
+
+    bounds: dict[str, Range]
+    values: dict[str, tuple[str, ...]]
+    weights: dict[str, Decimal]
+    scales: dict[str, Scale]
+    favourites: tuple[str, ...] = ()
+
+
+def read_declarations(
+    source: Mapping[str, object] | str | Path | None, columns: Iterable[str]
+) -> ColumnFacts:
+    """What a mapping or a TOML file declares; `columns` are those of the table."""
+    match source:
+        case None:
+            return ColumnFacts({}, {}, {}, {})
+        case str() | Path():
+            return _from_toml(Path(source))
+        case Mapping():
+            return _from_mapping(dict(source), columns)
+    raise InvalidArgument(
+        "schema must be a mapping from column names to (low, high), or the path of a TOML file."
+    )
+
+
+def _from_mapping(source: dict[str, Any], columns: Iterable[str]) -> ColumnFacts:
+    favourites = () if _FAVOURITES in columns else read_favourites(source.pop(_FAVOURITES, ()))
+    entries = {
+        str(name): entry if isinstance(entry, Mapping) else {_kind_of(entry): entry}
+        for name, entry in source.items()
+    }
+    for name, entry in entries.items():
+        if not entry or not entry.keys() <= set(_ENTRY):
+            raise InvalidArgument(
+                f"The entry of column {name!r} has {listed(map(str, entry))}; it may have "
+                "'bounds', 'scale', 'values' and 'weight'."
+            )
+    return read_sections(
+        *({name: entry[key] for name, entry in entries.items() if key in entry} for key in _ENTRY)
+    )._replace(favourites=favourites)
+
+
+def _kind_of(entry: object) -> str:
+    """What an entry says that is no mapping: a scale, or bounds."""
+    return "scale" if isinstance(entry, Scale) else "bounds"
+
+
+def declared_types(
+    source: Mapping[str, object] | str | Path | None,
+) -> dict[str, ColumnType | None]:
+    """The columns that a declaration names: bounds and scales are of numbers, values of text; a
+    weight, of whatever the column is."""
+    said = read_declarations(source, ())
+    return {
+        **dict.fromkeys(said.weights),
+        **dict.fromkeys((*said.bounds, *said.scales), ColumnType.FLOAT),
+        **dict.fromkeys(said.values, ColumnType.TEXT),
+    }
+
+
+def read_sections(
+    bounds: Mapping[str, object],
+    values: Mapping[str, object],
+    weights: Mapping[str, object],
+    scales: Mapping[str, object],
+) -> ColumnFacts:
+    """The declarations of each kind, by column, checked."""
+    return ColumnFacts(
+        {
+            name: bounds_pair(each, f"The bounds of column {name!r}")
+            for name, each in bounds.items()
+        },
+        {name: _categories(each, name) for name, each in values.items()},
+        {name: _weight(each, name) for name, each in weights.items()},
+        {name: read_scale(each, f"The scale of column {name!r}") for name, each in scales.items()},
+    )
+
+
+def _categories(values: object, name: str) -> tuple[str, ...]:
+    """The declared values of a text column, sorted: their order says nothing."""
+    if not isinstance(values, list | tuple) or not values:
+        wrong = repr(values)[:60]
+    else:
+        others = [each for each in values if not isinstance(each, str)]
+        twice = [each for each, times in Counter(map(str, values)).items() if times > 1]
+        if not others and not twice:
+            return tuple(sorted(values))
+        wrong = (
+            f"{repr(others[0])[:60]}, which is no text"
+            if others
+            else f"{shortened(twice[0])} more than once"
+        )
+    raise InvalidArgument(
+        f"The values of column {name!r} must be a list of different texts, and have {wrong}."
+    )
+
+
+def _weight(weight: object, name: str) -> Decimal:
+    """A positive decimal; of a float, the one that is written for it."""
+    try:
+        found = Decimal(str(weight)) if not isinstance(weight, bool) else Decimal(0)
+    except InvalidOperation:
+        found = Decimal(0)
+    digits = format(found, "f") if found.is_finite() and abs(found.adjusted()) < 100 else ""
+    if digits and found > 0 and len(digits) <= _LONGEST_WEIGHT:
+        return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
+    raise InvalidArgument(
+        f"The weight of column {name!r} must be a finite number above 0 of at most "
+        f"{_LONGEST_WEIGHT} digits, not {str(weight)[:60]}."
+    )
+
+
+def read_favourites(favourites: object) -> tuple[str, ...]:
+    """Questions that are likely, as a list of texts."""
+    if isinstance(favourites, Iterable) and not isinstance(favourites, str):
+        found = tuple(favourites)
+        if all(isinstance(each, str) for each in found):
+            return found
+    raise InvalidArgument(
+        f"favourites must be a list of questions, each a text, not {repr(favourites)[:60]}."
+    )
+
+
+def bounds_pair(bounds: object, what: str = "bounds") -> Range:
+    """Two finite numbers, the first below the second."""
+    if isinstance(bounds, tuple | list) and len(bounds) == 2:
+        low, high = bounds
+        if all(isinstance(end, Real) and not isinstance(end, bool) for end in (low, high)):
+            with suppress(OverflowError):
+                pair = Range(float(low), float(high))
+                if pair.finite and pair.low < pair.high and math.isfinite(pair.high - pair.low):
+                    return pair
+    raise InvalidArgument(
+        f"{what} must be two finite numbers (low, high) with low below high, not "
+        f"{repr(bounds)[:60]}."
+    )
+
+
+def _from_toml(path: Path) -> ColumnFacts:
+    try:
+        with path.open("rb") as file:
+            content = tomllib.load(file, parse_float=Decimal)  # weights are exactly as written
+    except OSError as error:
+        raise InvalidArgument(
+            f"The schema file {str(path)!r} cannot be read: {error.strerror}."
+        ) from None
+    except (RecursionError, ValueError) as error:
+        raise InvalidArgument(f"The schema file {str(path)!r} is not TOML: {error}.") from None
+    known = {*SECTIONS, _FAVOURITES} & content.keys()
+    tables = [content.get(name, {}) for name in SECTIONS]
+    if not known or not all(isinstance(table, dict) for table in tables):
+        raise InvalidArgument(
+            f"The schema file {str(path)!r} has no table [bounds] with lines like x = [0, 1]; "
+            "there may also be tables [scales], [values] and [weights], and a list of favourites."
+        )
+    favourites = read_favourites(content.get(_FAVOURITES, []))
+    bounds, values, weights, scales = tables
+    bounds = {name: _doubles(each) for name, each in bounds.items()}
+    scales = {name: _doubles(each) for name, each in scales.items()}
+    return read_sections(bounds, values, weights, scales)._replace(favourites=favourites)
+
+
+def _doubles(numbers: object) -> object:
+    """Ends of a range, or a scale, in a file: they are doubles everywhere else."""
+    match numbers:
+        case list():
+            return [float(each) if isinstance(each, Decimal) else each for each in numbers]
+        case dict():
+            return {
+                name: float(each) if isinstance(each, Decimal) else each
+                for name, each in numbers.items()
+            }
+    return numbers
+
+
+def shortened(name: str) -> str:
+    """A name in quotes, cut where it is long."""
+    return repr(name if len(name) <= 60 else name[:57] + "...")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in quotes, in words."""
+    *most, last = [shortened(name) for name in names] or ["none"]
+    return f"{', '.join(most)} or {last}" if most else last

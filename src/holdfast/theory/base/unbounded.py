@@ -1,0 +1,204 @@
+"""Means of values without a range, and the window of a grid that they are read through.
+
+Values of rows are declared to be sub-Gaussian (sigma) or sub-exponential (sigma, b) about their
+expectations. Nothing else is known of them: no range, and their rows may depend on each other.
+
+Symbols: n rows, m_u how many of them are in unit u, theta the mean of the rows' expectations, q the
+sample's mean, L the end of the window.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from holdfast import require
+from holdfast.theory.base.concentration import Concentration, SubExponential, SubGaussian
+from holdfast.theory.base.safeside import log_add, log_down, log_up, round_up
+from holdfast.theory.base.theorem import theorem
+
+__all__ = ["InUnits", "Narrower", "UnboundedMean", "UnboundedUnits", "Windowed", "scaled_tail"]
+
+
+def scaled_tail(sigma: float, b: float | None) -> SubGaussian | SubExponential:
+    """The tail of deviations of scale sigma; with b, sub-exponential ones."""
+    return SubGaussian(sigma) if b is None else SubExponential(sigma, b)
+
+
+@theorem(
+    source="Literature",
+    place="Janson 2004, Theorem 2.1, its proof with the moments of unbounded rows",
+    statement="If n rows are sub-Gaussian with scale sigma (or sub-exponential with sigma and b) "
+    "and can be coloured so that rows of one colour are independent, their mean is sub-Gaussian "
+    "with sigma sqrt(colours/n) (or sub-exponential with that and b colours/n).",
+    domain="n >= 1, sigma > 0, b > 0 or None, 1 <= colours",
+    monotone={"n": "down", "sigma": "up", "colours": "up"},
+    slack="exact for independent Gaussian rows but for the tail's own factor; in `colours` for "
+    "equal rows",
+)
+@dataclass(frozen=True, slots=True)
+class UnboundedMean:
+    """The mean of n values that are only known to be concentrated, each about its expectation.
+
+    With S_c the centred sum of the rows of colour c, q - theta = sum_c S_c / n. By Hoelder's
+    inequality E exp(t (q - theta)) <= prod_c (E exp(t colours S_c / n))^(1/colours), and each of
+    these is a product over independent rows: the exponent is at most (1/colours) sum_c n_c (t
+    colours/n)^2 sigma^2/2 = t^2 sigma^2 colours/(2 n), for |t| colours/n <= 1/b. The colours need
+    not have equal sizes. Independent rows have one colour, rows independent when further than m
+    apart m + 1, rows of a dependency graph of degree at most d d + 1; n colours are always
+    enough.
+    """
+
+    n: int
+    sigma: float
+    b: float | None = None
+    colours: int = 1
+
+    def __post_init__(self) -> None:
+        require.positive_integer("n", self.n)
+        require.positive("sigma", self.sigma)
+        if self.b is not None:
+            require.positive("b", self.b)
+        require.positive_integer("colours", self.colours)
+
+    @property
+    def tail(self) -> SubGaussian | SubExponential:
+        """What the mean itself is."""
+        part = min(1.0, self.colours / self.n)
+        b = None if self.b is None else round_up(self.b * part)
+        return scaled_tail(round_up(self.sigma * math.sqrt(part)), b)
+
+    def log_tail(self, radius: float) -> float:
+        return self.tail.log_tail(radius)
+
+    def radius(self, log_p: float) -> float:
+        return self.tail.radius(log_p)
+
+
+@theorem(
+    source="Holdfast",
+    place="docs/unbounded.md, rows in units",
+    statement="If units are independent, rows inside a unit arbitrary, sum m_u^2 <= "
+    "sum_of_squares and no unit has more than `largest` rows, the pooled mean of sub-Gaussian rows "
+    "is sub-Gaussian with sigma sqrt(sum_of_squares)/rows, of sub-exponential ones sub-exponential "
+    "with that and b largest/rows.",
+    domain="rows >= 1, rows <= sum_of_squares <= rows^2, 1 <= largest <= rows",
+    monotone={"sigma": "up", "sum_of_squares": "up", "largest": "up"},
+    slack="exact when all rows of a unit are equal",
+)
+@dataclass(frozen=True, slots=True)
+class UnboundedUnits:
+    """The pooled mean of unbounded rows in independent units.
+
+    By Hoelder's inequality the centred sum of m_u rows has E exp(s S_u) <= exp(m_u^2 s^2 sigma^2/2)
+    for |s| m_u <= 1/b, whatever their dependence; units are independent; s = t/rows.
+    """
+
+    rows: int
+    sum_of_squares: float
+    largest: float
+    sigma: float
+    b: float | None = None
+
+    def __post_init__(self) -> None:
+        rows = require.positive_integer("rows", self.rows)
+        require.between("sum_of_squares", self.sum_of_squares, rows, rows * rows)
+        require.between("largest", self.largest, 1, rows)
+        require.positive("sigma", self.sigma)
+        if self.b is not None:
+            require.positive("b", self.b)
+
+    @property
+    def tail(self) -> SubGaussian | SubExponential:
+        """What the mean itself is."""
+        b = None if self.b is None else round_up(self.b * self.largest / self.rows)
+        return scaled_tail(round_up(self.sigma * math.sqrt(self.sum_of_squares) / self.rows), b)
+
+    def log_tail(self, radius: float) -> float:
+        return self.tail.log_tail(radius)
+
+    def radius(self, log_p: float) -> float:
+        return self.tail.radius(log_p)
+
+
+@theorem(
+    source="Holdfast",
+    place="docs/unbounded.md, what the window does",
+    statement="Rows are cut at -L and L, their mean at -L/2 and L/2. If every row deviates from "
+    "its expectation by more than L/4 with probability at most e^{log_row}, and all rows have one "
+    "expectation, or each at most 3L/4 away from 0, then the value read is further than a from "
+    "theta, cut at -L/2 and L/2, with probability at most that of the uncut mean's tail at a plus "
+    "n e^{log_row}.",
+    domain="rows >= 1, log_row <= 0",
+    monotone={"rows": "up", "log_row": "up"},
+    slack="n e^{log_row} is below e^-2000 for windows of 2^13 scales and fewer than e^40 rows",
+)
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """A mean without a range, read through a window that is cut at its ends.
+
+    On the event that no row deviates by more than L/4, and |q - theta| <= a: if all expectations
+    are within 3L/4, no row is cut, and to cut q and theta at L/2 brings them no further apart. If
+    the one expectation is above 3L/4, all rows are above L/2: what is read is L/2, and so is theta
+    cut; likewise below. So an interval around what was read holds theta, if an end that reaches
+    L/2 is taken to be infinite.
+    """
+
+    profile: Concentration
+    rows: int
+    log_row: float
+
+    def __post_init__(self) -> None:
+        require.positive_integer("rows", self.rows)
+        require.log_probability("log_row", self.log_row)
+
+    @property
+    def log_beyond(self) -> float:
+        """ln of the probability that some row deviates too far."""
+        return log_up(min(0.0, math.log(self.rows) + self.log_row))
+
+    def log_tail(self, radius: float) -> float:
+        return min(0.0, log_up(log_add(self.profile.log_tail(radius), self.log_beyond)))
+
+    def radius(self, log_p: float) -> float:
+        """Infinite where the window alone fails as often."""
+        log_p = require.log_probability("log_p", log_p)
+        beyond = self.log_beyond - log_p
+        if beyond >= -(2.0**-40):
+            return math.inf
+        return self.profile.radius(log_down(log_p + math.log1p(-math.exp(beyond))))
+
+
+@dataclass(frozen=True, slots=True)
+class InUnits:
+    """The same deviations counted in units of `unit`, of which more than one cannot be."""
+
+    profile: Concentration
+    unit: float
+
+    def __post_init__(self) -> None:
+        require.positive("unit", self.unit)
+
+    def log_tail(self, radius: float) -> float:
+        a = require.non_negative("radius", radius)
+        return -math.inf if a >= 1.0 else self.profile.log_tail(max(0.0, a * self.unit * _LESS))
+
+    def radius(self, log_p: float) -> float:
+        return min(1.0, round_up(self.profile.radius(log_p) / self.unit))
+
+
+@dataclass(frozen=True, slots=True)
+class Narrower:
+    """Two tails of the same question: at every level the one with the smaller radius."""
+
+    first: Concentration
+    second: Concentration
+
+    def log_tail(self, radius: float) -> float:
+        return min(self.first.log_tail(radius), self.second.log_tail(radius))
+
+    def radius(self, log_p: float) -> float:
+        return min(self.first.radius(log_p), self.second.radius(log_p))
+
+
+_LESS = 1.0 - 2.0**-50  # a product rounded up would ask for the tail too far out

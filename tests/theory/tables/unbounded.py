@@ -1,0 +1,103 @@
+"""Rows for `theory.base.unbounded` and `theory.base.gamma`: a profile's number is its radius."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import strategies as st
+
+from holdfast.theory.base.concentration import SubGaussian
+from tests.theory.rows import Domain, Golden
+
+
+def radius_at(log_p: float) -> Any:
+    return lambda profile: profile.radius(log_p)
+
+
+def _radius(theorem: str, inputs: dict[str, Any], p: float, expected: float) -> Golden:
+    return Golden(theorem, inputs, expected, 1e-12, "mpmath", radius_at(math.log(p)))
+
+
+GOLDEN = [
+    _radius("UnboundedMean", {"n": 1000, "sigma": 0.4}, 0.05, 0.034357552667739005),
+    _radius(
+        "UnboundedMean",
+        {"n": 100, "sigma": 1.0, "b": 2.0, "colours": 3},
+        1e-6,
+        1.1205194643114532,
+    ),
+    _radius(
+        "UnboundedUnits",
+        {"rows": 100, "sum_of_squares": 400.0, "largest": 8.0, "sigma": 1.5},
+        0.05,
+        0.8148609094443717,
+    ),
+    _radius(
+        "Windowed",
+        {"profile": SubGaussian(1.0), "rows": 1000, "log_row": -10.0},
+        0.05,
+        3.4856364948567345,
+    ),
+    _radius("SubWeibull", {"scale": 2.0, "shape": 0.5}, 0.01, 56.144333833329045),
+    _radius("PolynomialTail", {"order": 4.0, "moment": 0.1}, 1e-4, 1.0),
+    _radius("TailTable", {"points": ((0.1, -2.0), (0.3, -5.0))}, math.exp(-3), 0.3),
+    Golden(
+        "MedianOfMeans",
+        {"rows": 1100, "blocks": 11, "variance": 4.0},
+        0.44300108368318964,
+        1e-7,
+        "mpmath",
+        radius_at(math.log(0.01)),
+    ),
+    _radius(
+        "CatoniMean", {"rows": 1000, "variance": 4.0, "alpha": 0.05}, 0.01, 0.20703796530793194
+    ),
+]
+
+_small = radius_at(math.log(1e-3))
+_scale, _count = st.floats(1e-3, 1e3), st.integers(1, 10**9)
+DOMAINS = {
+    "UnboundedMean": Domain(
+        {
+            "n": _count,
+            "sigma": _scale,
+            "b": st.one_of(st.none(), _scale),
+            "colours": st.integers(1, 1000),
+        },
+        measure=_small,
+    ),
+    "UnboundedUnits": Domain(
+        {
+            "rows": st.just(1000),
+            "sum_of_squares": st.floats(1000, 1e6),
+            "largest": st.floats(1, 1000),
+            "sigma": _scale,
+            "b": st.one_of(st.none(), _scale),
+        },
+        measure=_small,
+    ),
+    "Windowed": Domain(
+        {
+            "profile": st.just(SubGaussian(1.0)),
+            "rows": st.integers(1, 10**6),
+            "log_row": st.floats(-3000, -25),
+        },
+        measure=_small,
+    ),
+    "SubWeibull": Domain({"scale": _scale, "shape": st.floats(0.1, 5)}, measure=_small),
+    "PolynomialTail": Domain({"order": st.floats(1, 50), "moment": _scale}, measure=_small),
+    "MedianOfMeans": Domain(
+        {
+            "rows": st.integers(100, 10**6),
+            "blocks": st.integers(1, 20).map(lambda k: 2 * k + 1),
+            "variance": _scale,
+        },
+        measure=_small,
+    ),
+    "CatoniMean": Domain(
+        {"rows": st.integers(100, 10**6), "variance": _scale, "alpha": st.just(0.01)},
+        where=lambda rows, variance, alpha: alpha**2 * variance + 16 / rows < 1,
+        measure=_small,
+    ),
+}
