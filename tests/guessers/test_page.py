@@ -18,7 +18,7 @@ def test_its_examples_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     exec("\n".join(blocks), {})
     said = capsys.readouterr().out
     assert said.startswith("confirmed 0.1")

@@ -171,7 +171,7 @@ def turned(noise: int, cells: float, account: Account) -> list[bool]:
         fractions = (signs.mean(axis=0) / math.sqrt(D) + 1) / 2
         answers = fractions + rng.integers(-noise, noise + 1, D) / cells
         agreeing = np.mean(signs @ np.where(answers > 0.5, 1, -1) > 0)
-        wrong.append(abs(agreeing - 0.5) > radius)
+        wrong.append(bool(abs(agreeing - 0.5) > radius))
     return wrong
 
 

@@ -58,7 +58,8 @@ def test_rows_that_are_missing_or_beyond_doubles_count_as_nothing(tmp_path: Path
     wild = [(math.nan, 1.0), (math.inf, 1.0), (1e200, 1e200), (-math.inf, math.inf), (3.0, 4.0)]
     table = pl.DataFrame({"x": [x for x, _ in wild] * 40, "y": [y for _, y in wild] * 40})
     with opened(tmp_path, table, mechanism="exact", tolerance=None) as holdout:
-        first, second = (a.value for _, a in holdout.ask("vector_mean(l2, 1, x, y)"))
+        found = holdout.ask(holdfast.vector_mean(["x", "y"], bound=1))
+        first, second = (answer.value for _, answer in found)
     # Only (3, 4), of length 5, is left: in its direction, 1/5 long.
     assert first == pytest.approx(3 / 25 / 5, abs=1e-8)
     assert second == pytest.approx(4 / 25 / 5, abs=1e-8)

@@ -181,9 +181,11 @@ def as_one_vector(
     charge = joint_log_charge(law, d, ball, grid)
     if charge is None:
         return []
-    made = {"grid": grid, "worst_charge": round_up(charge / d), "log_p": log_p, "radius": radius}
-    extra = {"vector": d, "log_p": log_ball, "radius": ball}
-    return [replace(offer, extra=extra, **made) for offer in apart]
+    each, extra = round_up(charge / d), {"vector": d, "log_p": log_ball, "radius": ball}
+    return [
+        replace(offer, grid=grid, worst_charge=each, log_p=log_p, radius=radius, extra=extra)
+        for offer in apart
+    ]
 
 
 def _cheaper(apart: list[Offer], together: list[Offer]) -> list[Offer]:
