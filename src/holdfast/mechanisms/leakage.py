@@ -161,8 +161,7 @@ def as_one_vector(
     Half of all their levels together is, in equal parts, for the coordinates as if by themselves,
     half for the ball that the sample's vector is in, by which the whole is charged.
     """
-    questions = [wish.question for wish in wishes]
-    shape, tolerance = shape_of(questions), apart[0].tolerance
+    shape, tolerance = shape_of([wish.question for wish in wishes]), apart[0].tolerance
     uneven = any(offer.variance or offer.tolerance != tolerance for offer in apart)
     if shape is None or tolerance is None or uneven:
         return []
@@ -170,10 +169,7 @@ def as_one_vector(
     log_all = log_add(*(log_share_of(terms, account, place) for place in range(1, d + 1)))
     log_ball = round_down(log_all + log_half - account.nats)
     log_p, log_tail = round_down(log_ball - math.log(d)), round_down(log_all - math.log(2 * d))
-    radius = max(
-        round_up(profile_of(each, terms).radius(min(0.0, log_p)) + computing_error(each))
-        for each in questions
-    )
+    radius = max(_alone(terms, wish, log_p) for wish in wishes)
     if radius >= tolerance:
         return []
     grid = grid_within(law, Fraction(tolerance) - Fraction(radius), log_tail)
@@ -186,6 +182,12 @@ def as_one_vector(
         replace(offer, grid=grid, worst_charge=each, log_p=log_p, radius=radius, extra=extra)
         for offer in apart
     ]
+
+
+def _alone(terms: Terms, wish: Wish, log_p: float) -> float:
+    """The radius of a coordinate by itself."""
+    profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
+    return round_up(profile.radius(min(0.0, log_p)) + computing_error(wish.question))
 
 
 def _cheaper(apart: list[Offer], together: list[Offer]) -> list[Offer]:
