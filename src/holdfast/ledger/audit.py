@@ -298,9 +298,9 @@ def _made_again(
 def _wish_of(asked: Asked, statistic: Statistic, terms: Terms) -> Wish:
     """What a reservation says that the analyst wanted."""
     offer, follows = asked.offer, asked.follows
-    tolerance = terms.half_width if offer.tolerance is None else offer.tolerance
+    width = terms.half_width if offer.tolerance is None else offer.tolerance
     moment = None if offer.prior is None else (offer.extra or {}).get("moment")
-    return Wish(statistic, tolerance, offer.claim, offer.guess, follows=follows, moment=moment)
+    return Wish(statistic, width, offer.claim, offer.guess, follows=follows, moment=moment)
 
 
 def difference_of(offer: Offer, again: Offer) -> str | None:

@@ -75,15 +75,17 @@ class CountedTree:
         """The cells of an answer: its value is rounded to the nearest."""
         return Grid(self.cells - 1, 0, 0)
 
-    def radius(self, terms: Terms, question: Statistic) -> float:
-        profile = profile_of(question, terms)
-        return round_up(
-            profile.radius(min(0.0, self.log_level(terms.log_beta))) + computing_error(question)
-        )
+    def radius(self, terms: Terms, wish: Wish) -> float:
+        log_p = min(0.0, self.log_level(terms.log_beta))
+        return round_up(_profile(terms, wish).radius(log_p) + computing_error(wish.question))
 
     def half_width(self, radius: float) -> float:
         """Of a question with this radius, answered by a cell."""
         return round_up(radius + 0.5 / (self.cells - 1))
+
+
+def _profile(terms: Terms, wish: Wish) -> Concentration:
+    return profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ class CountedAnswers:
         ]
 
     def _offer(self, terms: Terms, number: int, wish: Wish, *, due: bool) -> Offer:
-        radius = self.tree.radius(terms, wish.question)
+        radius = self.tree.radius(terms, wish)
         width = self.tree.half_width(radius)
         if wish.tolerance < width:
             raise too_tight(wish.tolerance, width)
@@ -155,7 +157,7 @@ class CountedAnswers:
             log_share=terms.log_share(1),
             log_p=self.tree.log_level(terms.log_beta),
             radius=radius,
-            profile=recorded_profile(profile_of(wish.question, terms), terms),
+            profile=recorded_profile(_profile(terms, wish), terms),
             extra={"due": due},
         )
 
@@ -225,11 +227,11 @@ class CountedChecks:
             grid=None,
             worst_charge=surprise_log_charge(self._prior, 0.0),
             log_p=self.tree.log_level(terms.log_beta),
-            radius=self.tree.radius(terms, wish.question),
+            radius=self.tree.radius(terms, wish),
             claim=wish.claim,
             guess=wish.guess,
             prior=self._prior,
-            profile=recorded_profile(profile_of(wish.question, terms), terms),
+            profile=recorded_profile(_profile(terms, wish), terms),
             extra={"mistakes": mistakes},
         )
 
