@@ -49,6 +49,11 @@ def require_claims(transcript: Transcript, *, gated: bool = False) -> Checker:
     found = transcript.gate if gated else transcript.checker
     if found is None:
         kind = kind_of(transcript.opening.mechanism["name"])
+        if kind.refuses_checks is None:
+            raise InvalidArgument(
+                f"this ledger answers by {kind.name}, which counts guesses and has no gates. Use "
+                "check, or another ledger."
+            )
         raise InvalidArgument(
             f"this ledger answers by {kind.name} and checks no guesses: {kind.refuses_checks} "
             "Use ask, or another ledger."

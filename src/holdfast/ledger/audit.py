@@ -282,7 +282,7 @@ def _made_again(
 ) -> list[Offer]:
     terms, account = transcript.terms, transcript.account
     wishes = [
-        informed(transcript, _wish_of(asked.offer, statistic, terms))
+        informed(transcript, _wish_of(asked, statistic, terms))
         for asked, statistic in zip(pending.asked, statistics, strict=True)
     ]
     late = transcript.dictionaries.of(pending.mechanism.name)
@@ -296,11 +296,12 @@ def _made_again(
         return pending.mechanism.offer(terms, account, wider)
 
 
-def _wish_of(offer: Offer, statistic: Statistic, terms: Terms) -> Wish:
-    """What an offer says that the analyst wanted."""
-    tolerance = terms.half_width if offer.tolerance is None else offer.tolerance
+def _wish_of(asked: Asked, statistic: Statistic, terms: Terms) -> Wish:
+    """What a reservation says that the analyst wanted."""
+    offer, follows = asked.offer, asked.follows
+    width = terms.half_width if offer.tolerance is None else offer.tolerance
     moment = None if offer.prior is None else (offer.extra or {}).get("moment")
-    return Wish(statistic, tolerance, offer.claim, offer.guess, moment=moment)
+    return Wish(statistic, width, offer.claim, offer.guess, follows=follows, moment=moment)
 
 
 def difference_of(offer: Offer, again: Offer) -> str | None:

@@ -169,8 +169,7 @@ def as_one_vector(
     Half of all their levels together is, in equal parts, for the coordinates as if by themselves,
     half for the ball that the sample's vector is in, by which the whole is charged.
     """
-    questions = [wish.question for wish in wishes]
-    shape, tolerance = shape_of(questions), apart[0].tolerance
+    shape, tolerance = shape_of([wish.question for wish in wishes]), apart[0].tolerance
     uneven = any(offer.variance or offer.tolerance != tolerance for offer in apart)
     if shape is None or tolerance is None or uneven:
         return []
