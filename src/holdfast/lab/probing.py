@@ -36,7 +36,7 @@ from holdfast.theory.typical.generalisation import generalisation
 
 __all__ = ["Estimated", "Probe", "probe"]
 
-Learner = Callable[[Any, np.random.Generator], Any]
+_Learner = Callable[[Any, np.random.Generator], Any]
 
 _ETAS = (0.0, *(0.05 * 1.25**step for step in range(26)))  # to 13.2
 _WRONG = 0.01  # the probability that one pair is judged wrongly
@@ -124,7 +124,7 @@ class Probe:
 
 
 def probe(
-    learner: Learner,
+    learner: _Learner,
     table: Any,
     *,
     score: Callable[[Any, Any], float] | None = None,
@@ -209,7 +209,7 @@ def _mean(values: Sequence[float], beta: float, *, only_low: bool = False) -> Es
 class _Trying:
     """The learner, the rows, and all coins."""
 
-    learner: Learner
+    learner: _Learner
     table: Any
     view: Callable[[Any], Any] | None
     rng: np.random.Generator

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from holdfast.lab.arena.by_composition import Composed, composition, measured_eta
+from holdfast.lab.arena.by_composition import ComposedRun, composition, measured_eta
 from holdfast.lab.arena.comparison import Run
 from holdfast.theory.typical.noise import gaussian_scale
 
@@ -34,7 +34,7 @@ def test_what_is_proved_holds_and_its_twin_is_broken() -> None:
 
 def test_the_log_ratio_is_that_of_the_noise() -> None:
     """Gaussian answers a radius off: normal, with mean k mu^2/2 and variance k mu^2."""
-    ratios = [Composed("gaussian", 4, 1.0).log_ratio(3, number) for number in range(150)]
+    ratios = [ComposedRun("gaussian", 4, 1.0).log_ratio(3, number) for number in range(150)]
     mu = 1 / gaussian_scale(1.0, 3.0, math.log(1e-6))
     spread = math.sqrt(4) * mu
     assert np.mean(ratios) == pytest.approx(2 * mu * mu, abs=5 * spread / math.sqrt(150))

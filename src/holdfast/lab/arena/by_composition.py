@@ -29,9 +29,9 @@ from holdfast.theory.base.concentration import SubGaussian
 from holdfast.theory.base.safeside import smallest_true
 from holdfast.theory.typical.notion import TypicalStability
 
-__all__ = ["Composed", "composition", "measured_eta"]
+__all__ = ["ComposedRun", "composition", "measured_eta"]
 
-ComposedNoise = Literal["laplace", "gaussian", "printed gaussian"]
+_ComposedNoise = Literal["laplace", "gaussian", "printed gaussian"]
 
 _PROFILE = SubGaussian(1.0)
 _NU, _TAU = 1e-24, 1e-6
@@ -41,7 +41,7 @@ _SABOTAGE = 10.0
 
 
 @cache
-def _step(noise: ComposedNoise, sign: float) -> NoisyStep:
+def _step(noise: _ComposedNoise, sign: float) -> NoisyStep:
     """The statistic of a sample, or its negative, with the noise of one of the Algorithms."""
 
     def value(sample: float) -> float:
@@ -56,7 +56,7 @@ def _step(noise: ComposedNoise, sign: float) -> NoisyStep:
 class _Follower:
     """Asks for the statistic, or for its negative after an answer below the truth."""
 
-    noise: ComposedNoise
+    noise: _ComposedNoise
 
     def sign(self, answers: Sequence[Any]) -> float:
         return -1.0 if answers and answers[-1] < 0 else 1.0
@@ -66,10 +66,10 @@ class _Follower:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ComposedRun:
     """k steps against the adversary, and the eta that is claimed of them together."""
 
-    noise: ComposedNoise
+    noise: _ComposedNoise
     steps: int
     claimed: float
 
@@ -115,9 +115,9 @@ def composition(steps: int = 10, *, run: Run | None = None) -> Experiment:
     steps = require.integer_between("questions", steps, 1, 1_000)
     run = run or Run(trials=200)
     entrants = []
-    noises: tuple[ComposedNoise, ...] = ("laplace", "gaussian", "printed gaussian")
+    noises: tuple[_ComposedNoise, ...] = ("laplace", "gaussian", "printed gaussian")
     for noise in noises:
-        apart = Composed(noise, steps, math.inf)
+        apart = ComposedRun(noise, steps, math.inf)
         ratios = [apart.log_ratio(run.seed + 1, number) for number in range(_MEASURED // steps)]
         measured = measured_eta(ratios, _LEVEL)
         stability = _step(noise, 1.0).stability
@@ -140,12 +140,12 @@ def composition(steps: int = 10, *, run: Run | None = None) -> Experiment:
 
 
 def _entrant(
-    noise: ComposedNoise, by: str, steps: int, claimed: TypicalStability, measured: float
+    noise: _ComposedNoise, by: str, steps: int, claimed: TypicalStability, measured: float
 ) -> Entrant:
     return Entrant(
         f"{noise}, {by}: eta {claimed.eta:.3g}, measured {measured:.3g}",
         by != "too low",
-        Composed(noise, steps, claimed.eta),
+        ComposedRun(noise, steps, claimed.eta),
         3 * claimed.tau + claimed.nu,
         reported="broken",
         note=f"tau {claimed.tau:.2g}, nu {claimed.nu:.2g}",
