@@ -22,6 +22,7 @@ from holdfast.data.ranking import ranked_pairs
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import clustered
 from holdfast.data.spark import SparkSample
+from holdfast.data.spark_table import MOST_IN_BIGINT, WatchedTable
 from holdfast.data.values import distinct_unit_values
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, parse_row, row_function, row_value
@@ -193,9 +194,12 @@ def test_text_is_compared_as_it_is_whatever_a_backslash_means(
     assert counts(sample, *texts) == [1, 2, 1, 1, 2]
 
 
+@pytest.mark.parametrize("most", [0, MOST_IN_BIGINT])
 def test_groups_bins_and_ranks_are_counted_by_spark_as_from_batches(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
+    """With sums in decimals, as those of more rows are, and in 64 bits."""
+    monkeypatch.setattr("holdfast.data.spark_table.MOST_IN_BIGINT", most)
     odd = [None, float("nan"), -0.0, 0.0, 0.5, float("inf"), -float("inf"), 0.25]
     frame = pl.DataFrame(
         {
@@ -213,6 +217,7 @@ def test_groups_bins_and_ranks_are_counted_by_spark_as_from_batches(
     counted = value_counts(other, ["t", "k"]).sort("v0", "v1")
     steps = distinct_unit_values(other, [clipped, label], condition)
     pairs = ranked_pairs(other, x, b)
+    assert sample.moments([clipped, label]) == other.moments([clipped, label])
     # Counted where the rows are: none of them comes here.
     monkeypatch.setattr(SparkSample, "frames", lambda *_: pytest.fail("rows were fetched"))
     for found, wanted in zip(sample.histograms(asked), expected, strict=True):
@@ -293,7 +298,8 @@ def test_what_changed_gives_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     frame = pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": [True, False, True], "z": [1, 2, 3]})
     frame.write_parquet(path)
-    sample = open_sample(session().read.parquet(str(path)))
+    spark = session().read.parquet(str(path))
+    sample = open_sample(spark)
     for _ in range(2):  # the first time all columns are looked at, then those of the question
         assert counts(sample, "y") == [2]
     # Only a column that the question does not read, then only one that it does; of the same size.
@@ -314,6 +320,19 @@ def test_what_changed_gives_no_answer(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(DataChanged, match="is gone"):
         counts(sample, "y")
+    with pytest.raises(InvalidArgument, match="is gone or cannot be read"):
+        open_sample(spark)
+
+
+def test_where_a_null_stands_is_part_of_the_hash() -> None:
+    def hashes(a: list[int | None], b: list[int | None]) -> list[int]:
+        table = WatchedTable(spark_frame(pl.DataFrame({"a": a, "b": b})))
+        found = table.rows.selectExpr(*table.watch(table.types).selected).collect()
+        return [row[0] for row in found]
+
+    different = hashes([None, 1, None, 1], [1, None, None, 1])
+    assert len(set(different)) == 4
+    assert hashes([None, 1], [1, 1]) == [different[0], different[3]]
 
 
 def test_what_changes_by_itself_is_noticed() -> None:

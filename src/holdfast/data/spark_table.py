@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import DataFrame
 
-__all__ = ["EPOCH", "Watch", "WatchedTable", "asking_spark"]
+__all__ = ["EPOCH", "MOST_IN_BIGINT", "Watch", "WatchedTable", "asking_spark"]
 
 EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
@@ -54,7 +54,7 @@ _PLAIN = {
 }
 _INSTANT = f"timestampadd(MICROSECOND, unix_micros({{}}), {EPOCH})"
 _LOW_BITS = (1 << 32) - 1
-_MOST_IN_BIGINT = 1 << 30  # rows of which a sum of 32 bits each surely fits
+MOST_IN_BIGINT = 1 << 30  # rows of which a sum of 32 bits each surely fits
 # What Spark calls its errors where the table or a file of it is no longer there.
 _GONE = ("FAILED_READ_FILE", "PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND")
 _LOGGER = "SQLQueryContextLogger"  # of pyspark: what it writes can quote rows
@@ -79,7 +79,7 @@ def asking_spark() -> Iterator[None]:
         raise
     except Exception as error:
         if any(f"[{name}" in str(error) for name in _GONE):
-            raise _changed("it, or a file of it, is gone") from None
+            raise _changed("it, or a file of it, is gone or cannot be read") from None
         raise
     finally:
         _asking.reset(before)
@@ -104,6 +104,15 @@ class WatchedTable:
                 "data is a stream of Spark, whose rows keep coming; save it as a table, and open "
                 "that."
             )
+        try:
+            self._open(frame)
+        except DataChanged:
+            raise InvalidArgument(
+                "data is a table of Spark that, or a file of which, is gone or cannot be read; see "
+                "that Spark itself can count its rows."
+            ) from None
+
+    def _open(self, frame: DataFrame) -> None:
         with reading(), asking_spark():
             dtypes = frame.dtypes
             check_names([name for name, _ in dtypes])
@@ -125,7 +134,7 @@ class WatchedTable:
             (found,) = self.rows.selectExpr(*watch.selected).selectExpr(*sums).collect()
             self.n, *parts = (int(each or 0) for each in found)  # a sum of no rows is NULL
             watch.require(self.n, parts)
-            self._few = self.n < _MOST_IN_BIGINT
+            self._few = self.n < MOST_IN_BIGINT
 
     def watch(self, columns: Iterable[str]) -> Watch:
         """What a scan of these columns looks at beside them."""
@@ -169,11 +178,15 @@ class Watch:
 
     @property
     def selected(self) -> list[str]:
-        """What is selected beside the columns: the hashes."""
+        """What is selected beside the columns: the hashes.
+
+        Spark's hash passes over NULL, so that where one stands is hashed beside each value.
+        """
         names = self.table.names
+        hashed = (sorted(names[each] for each in columns) for columns in self.sets)
+        values = (", ".join(f"{each}, {each} IS NULL" for each in columns) for columns in hashed)
         return [
-            f"xxhash64({', '.join(sorted(names[each] for each in columns))}) AS {name}"
-            for columns, name in zip(self.sets, self.hashes, strict=True)
+            f"xxhash64({each}) AS {name}" for each, name in zip(values, self.hashes, strict=True)
         ]
 
     @property
