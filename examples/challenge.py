@@ -14,16 +14,14 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 import holdfast
-
-if TYPE_CHECKING:
-    import altair
+from holdfast.holdout.charts import drawing_library, save
 
 Answers: TypeAlias = NDArray[np.bool_]
 # What the attacker is told of a submission: whether to keep it, or to turn it around.
@@ -127,10 +125,9 @@ def session(items: int = ITEMS, submissions: int = SUBMISSIONS, seed: int = 0) -
     return Story(plain, held, leader, end)
 
 
-def picture(story: Story) -> altair.LayerChart:
+def picture(story: Story) -> Any:
     """The attacker's vote on both boards, beside what it is worth."""
-    import altair as alt
-
+    alt = drawing_library()
     shown = {
         "a plain board shows": story.plain.seen,
         "the same on fresh labels": story.plain.true,
@@ -156,13 +153,10 @@ def picture(story: Story) -> altair.LayerChart:
     honest = alt.Chart(alt.Data(values=[ada]))
     rule = honest.mark_rule(strokeDash=[5, 3]).encode(y="score:Q")
     name = honest.mark_text(align="right", dy=-7, x=596).encode(y="score:Q", text="who:N")
-    chart: altair.LayerChart = alt.layer(lines, rule, name).properties(width=600, height=320)
-    return chart
+    return alt.layer(lines, rule, name).properties(width=600, height=320)
 
 
 if __name__ == "__main__":
     found = session()
     for file in sys.argv[1:]:
-        from holdfast.holdout.charts import save
-
         save(picture(found), file)

@@ -110,10 +110,12 @@ def test_a_right_claim_gives_an_interval_and_a_wrong_one_is_told(tmp_path: Path)
         assert right.claim == 0.7
         wrong = found.submit(answers(0.5, 2), team="eve", claim=0.9)
         assert (wrong.low or 0.0) < 0.5 < (wrong.high or 1.0)  # it is answered, if it can be
-        assert wrong.status.endswith("; its claim was not confirmed")
+        assert (right.confirmed, wrong.confirmed) == (True, False)
+        assert "; its claim was not confirmed" in str(wrong)
         # One wrong claim was allowed: the next one is not looked at, and costs nothing.
         checks = found.holdout.budget.account.checks
-        assert found.submit(answers(0.5, 3), team="eve", claim=0.9).claim is None
+        ignored = found.submit(answers(0.5, 3), team="eve", claim=0.9)
+        assert (ignored.claim, ignored.confirmed) == (None, None)
         assert found.holdout.budget.account.checks == checks
         low = found.submit(answers(0.7, 1), team="host", claim=0.6)
         assert low.claim == 0.7  # a claim is looked at once

@@ -2,50 +2,36 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
 import holdfast
 from holdfast.service.folder import Folder
 from holdfast.service.service import Service
+from tests.service.boarding import (
+    BASE,
+    BETTER,
+    ITEMS,
+    LABEL,
+    answers,
+    csv_of_answers,
+    with_board,
+)
 from tests.service.serving import bearer, client_of_service, entries
 
 BOARD, PAGE = "/api/v1/datasets/digits/board", "/data/digits/board"
-ITEMS = 1_000
-RNG = np.random.default_rng(4)
-LABEL = RNG.random(ITEMS) < 0.5
 SCRIPT = "<script>alert(1)</script>"
-
-
-def answers(right: float) -> list[bool]:
-    return [bool(each) for each in np.where(RNG.random(ITEMS) < right, LABEL, ~LABEL)]
-
-
-BASE, BETTER = answers(0.6), answers(0.85)
 
 
 @pytest.fixture
 def service(service: Service) -> Service:
     """The service of the folder, with a board beside the flights."""
-    path = service.folder.path.parent / "canaryfolder" / "digits.parquet"
-    pl.DataFrame({"item": range(ITEMS), "label": LABEL}).write_parquet(path)
-    ledger = service.folder.ledger("digits")
-    with holdfast.Leaderboard(path, key="item", ledger=ledger) as board:
-        board.submit(BASE, team="host", claim=0.6)
-    return service
-
-
-def csv(values: list[bool]) -> bytes:
-    text = io.BytesIO()
-    pl.DataFrame({"item": range(len(values)), "says": values}).write_csv(text)
-    return text.getvalue()
+    return with_board(service)
 
 
 def test_a_submission_leads_when_it_is_shown(client: TestClient, service: Service) -> None:
@@ -56,7 +42,7 @@ def test_a_submission_leads_when_it_is_shown(client: TestClient, service: Servic
     before = len(entries(service, "digits"))
     again = client.post(
         f"{BOARD}/file",
-        files={"file": ("mine.csv", csv(BETTER))},
+        files={"file": ("mine.csv", csv_of_answers(BETTER))},
         data={"value": "says"},
         headers=bob,
     )
@@ -142,7 +128,7 @@ def signed(service: Service) -> Iterator[TestClient]:
 
 def submitted(client: TestClient, values: list[bool], **said: Any) -> str:
     mark = client.get(PAGE).text.partition('name="mark" value="')[2].partition('"')[0]
-    files = {"file": ("mine.csv", csv(values))}
+    files = {"file": ("mine.csv", csv_of_answers(values))}
     return client.post(PAGE, data={"mark": mark, **said}, files=files).text
 
 

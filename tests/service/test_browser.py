@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.service.boarding import BETTER, csv_of_answers, with_board
 from tests.service.serving import LATE, listening, made_service, require_clean
 
 CHROMIUM = shutil.which("chromium")
@@ -100,3 +101,38 @@ def test_questions_an_error_a_refusal_and_a_token(
     assert all(address.startswith((url, "data:")) for address in strange)
     refused = [text for text in trouble if "Content Security Policy" in text]
     assert refused == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
+def test_a_submission_by_a_team_whose_name_is_a_script(
+    browser: Any, tmp_path: Path, width: int, scheme: str
+) -> None:
+    service = with_board(made_service(tmp_path))
+    hostile = "<img src=x onerror=alert(1)>"
+    analyst = service.tokens.create(hostile, "analyst", dataset="digits").text
+    said = {"name": "mine.csv", "mimeType": "text/csv", "buffer": csv_of_answers(BETTER)}
+    broken = {"name": "mine.csv", "mimeType": "text/csv", "buffer": csv_of_answers(BETTER[1:])}
+    with listening(service) as url:
+        context = browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, java_script_enabled=True
+        )
+        page = context.new_page()
+        run: list[str] = []
+        page.on("dialog", lambda dialog: run.append(dialog.message))
+        page.goto(url)
+        page.fill("#token", analyst)
+        page.keyboard.press("Enter")
+        page.click("text=The leaderboard")
+        for file, called, told in ((broken, "<script>", "no prediction"), (said, "net", "leads")):
+            page.set_input_files("#file", [file])
+            page.fill("#name", called)
+            page.click("main button")
+            assert told in page.inner_text("main")
+        page.wait_for_load_state()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        rows = [row.split("\t")[:2] for row in page.inner_text("tbody").splitlines() if "\t" in row]
+        assert [row[0] for row in rows] == ["1", "2"]
+        assert rows[0][1] == f"{hostile}/net"
+        assert page.locator("main img").count() == 0
+        context.close()
+    assert run == []

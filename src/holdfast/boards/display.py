@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import require
 from holdfast.boards.standings import Standing, Standings
+from holdfast.holdout.charts import new_axes
 
 if TYPE_CHECKING:
     from holdfast.boards.leaderboard import Leaderboard
 
 __all__ = ["StandingsDisplay"]
 
-_OF_A_ROW = 0.35  # inches
+_WIDE, _LEAST_HIGH, _OF_A_ROW = 7.0, 1.2, 0.35  # inches
 _LEADS, _OTHERS = "#0b6e4f", "#5c6570"
 
 
@@ -34,9 +35,7 @@ class StandingsDisplay:
         """Draw the first `most` of them, on axes of one's own or on new ones."""
         rows = self.standings.rows[: require.positive_integer("most", most)]
         if ax is None:
-            with require.installed("displays", "plots"):
-                from matplotlib import pyplot
-            _, ax = pyplot.subplots(figsize=(7.0, 1.2 + _OF_A_ROW * max(1, len(rows))))
+            ax = new_axes(_WIDE, _LEAST_HIGH + _OF_A_ROW * len(rows))
         self.ax_, self.figure_ = ax, ax.figure
         ends = [end for row in rows for end in (row.low, row.high, row.value) if end is not None]
         edges = (min(ends), max(ends)) if ends else (0.0, 1.0)

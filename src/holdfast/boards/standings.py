@@ -31,7 +31,8 @@ class Standing:
 
     `rank` is None where nothing places it: it was not shown to be better than the leader, and
     nothing is known of its score. `low` and `high` are what is known of that; `value` is what a
-    claim that was confirmed said, or the exact score after a last look.
+    claim that was confirmed said, or the exact score after a last look. Whether a claim was
+    `confirmed` is None where none was looked at.
     """
 
     rank: int | None
@@ -42,6 +43,7 @@ class Standing:
     low: float | None
     high: float | None
     claim: float | None
+    confirmed: bool | None
     at: str
     also: tuple[str, ...] = ()
 
@@ -49,6 +51,12 @@ class Standing:
     def leads(self) -> bool:
         """Whether it is the one to beat."""
         return self.status == _LEADS
+
+    @property
+    def told(self) -> str:
+        """The status, and that a claim was wrong."""
+        wrong = "; its claim was not confirmed" if self.confirmed is False else ""
+        return self.status + wrong
 
     @property
     def interval(self) -> str:
@@ -61,11 +69,15 @@ class Standing:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self) | {"also": list(self.also), "interval": self.interval}
+        return asdict(self) | {
+            "also": list(self.also),
+            "interval": self.interval,
+            "told": self.told,
+        }
 
     def __str__(self) -> str:
         place = "no rank" if self.rank is None else f"rank {self.rank}"
-        facts = [f"{self.submission}: {place}", self.status]
+        facts = [f"{self.submission}: {place}", self.told]
         if self.interval != "-":
             facts.append(f"score {self.interval}")
         return " · ".join(facts)
@@ -152,7 +164,7 @@ class Standings:
         also = f" (also {', '.join(row.also)})" if row.also else ""
         value = "-" if row.value is None else f"{row.value:.4g}"
         rank = "-" if row.rank is None else str(row.rank)
-        return rank, row.submission + also, value, row.interval, row.status
+        return rank, row.submission + also, value, row.interval, row.told
 
     def __str__(self) -> str:
         if not self.rows:
@@ -211,6 +223,7 @@ def standings_of(
                 low=low if low > metric.bounds.low else None,
                 high=high if high < metric.bounds.high else None,
                 claim=history.claimed.get(name),
+                confirmed=name not in history.refuted if name in history.claimed else None,
                 at=first.at,
                 also=tuple(also),
             )
@@ -237,8 +250,7 @@ def _status(history: BoardHistory, name: str) -> str:
     if name in history.leaders:
         return "led before"
     compared = any(one == name for one, _ in history.compared)
-    told = "not shown to be better than the leader" if compared else "not compared yet"
-    return f"{told}; its claim was not confirmed" if name in history.refuted else told
+    return "not shown to be better than the leader" if compared else "not compared yet"
 
 
 def _ends(history: BoardHistory, metric: Metric) -> dict[str, tuple[float, float]]:

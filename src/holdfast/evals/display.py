@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from holdfast import require
+from holdfast.holdout.charts import new_axes
 from holdfast.ledger.entries import Recorded
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ __all__ = ["GateDisplay"]
 
 _SHOWN, _NOT_SHOWN = "#0b6e4f", "#a0a8b0"
 _SHOWN_NAMES = 40  # characters
+_WIDE, _HIGH = 7.0, 3.2  # inches
 
 
 class GateDisplay:
@@ -31,9 +32,7 @@ class GateDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw it, on axes of one's own or on new ones."""
         if ax is None:
-            with require.installed("displays", "plots"):
-                from matplotlib import pyplot
-            _, ax = pyplot.subplots(figsize=(7.0, 3.2))
+            ax = new_axes(_WIDE, _HIGH)
         self.ax_, self.figure_ = ax, ax.figure
         places = range(1, len(self.history) + 1)
         shown = [line.status == "shown" for line in self.history]

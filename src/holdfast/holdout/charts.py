@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from itertools import cycle
@@ -29,6 +30,7 @@ __all__ = [
     "distribution_chart",
     "drawing_library",
     "ledger_chart",
+    "new_axes",
     "plan_chart",
     "require_file",
     "save",
@@ -243,6 +245,14 @@ def distribution_chart(value: str, points: list[dict[str, Any]]) -> altair.Layer
         base.mark_errorbar(thickness=2).encode(y=share, y2="high:Q"),
         base.mark_point(filled=True, size=25).encode(y="share:Q"),
     ).properties(width=560, height=320, title=f"Distribution of {value}")
+
+
+def new_axes(width: float, height: float) -> Any:
+    """Axes of matplotlib on a figure of their own, so many inches wide and high."""
+    with require.installed("displays", "plots"):
+        pyplot = importlib.import_module("matplotlib.pyplot")
+    _, axes = pyplot.subplots(figsize=(width, height))
+    return axes
 
 
 def drawing_library() -> Any:

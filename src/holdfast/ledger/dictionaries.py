@@ -285,7 +285,7 @@ class _Columns:
 
     @classmethod
     def of(cls, schema: Schema) -> _Columns:
-        return cls(canonical([schema.to_dict(), dict(schema.aliases)]), schema)
+        return cls(canonical({**schema.to_dict(), "aliases": dict(schema.aliases)}), schema)
 
 
 @lru_cache(maxsize=4)

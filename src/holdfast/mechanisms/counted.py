@@ -37,7 +37,7 @@ from holdfast.mechanisms.room import declared_or_least, too_tight
 from holdfast.mechanisms.showing import claimable
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.statistic import Statistic, computing_error, measure
+from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import (
@@ -77,7 +77,7 @@ class CountedTree:
 
     def radius(self, terms: Terms, wish: Wish) -> float:
         log_p = min(0.0, self.log_level(terms.log_beta))
-        return round_up(_profile(terms, wish).radius(log_p) + computing_error(wish.question))
+        return round_up(_profile(terms, wish).radius(log_p) + wish.question.error)
 
     def half_width(self, radius: float) -> float:
         """Of a question with this radius, answered by a cell."""

@@ -105,8 +105,12 @@ def board_shown(told: Mapping[str, Any]) -> dict[str, Any]:
             return None
         first = 0.0 if row["low"] is None else share(row["low"])
         last = 1.0 if row["high"] is None else share(row["high"])  # an open end reaches the edge
-        drawn = _bar(Interval(first, last), None)
-        return drawn and {**drawn, "at": row["value"] and round(_WIDE * share(row["value"]), 1)}
+        value = row["value"]
+        return {
+            "x": round(_WIDE * first, 1),
+            "width": round(_WIDE * (last - first), 1),
+            "at": None if value is None else round(_WIDE * share(value), 1),
+        }
 
     return {
         "rows": [{**row, "bar": bar(row)} for row in rows],

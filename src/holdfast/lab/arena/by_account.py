@@ -75,7 +75,7 @@ def board_gate(rows: int, submissions: int) -> Gated:
         key="item",
         candidates=submissions,
     )
-    return Gated(terms, _DIFFERING)
+    return Gated(terms, _DIFFERING, submitted=True)
 
 
 def many_accounts(
@@ -102,5 +102,5 @@ def many_accounts(
             )
             for board in boards
         ],
-        run or Run(trials=200),
+        run or Run(trials=240),
     )

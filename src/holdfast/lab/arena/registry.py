@@ -191,7 +191,7 @@ _KINDS = (
         "many-accounts",
         "A leaderboard with 200 accounts: one ledger for all of them, and one for each.",
         many_accounts,
-        trials=200,
+        trials=240,
         questions="submissions",
         extra=0,
         asks=False,
