@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.cli import COMMANDS, whole_app
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.theorem import SOURCES, registry
 from tests.theory.tables import DOMAINS, GOLDEN
@@ -184,8 +185,6 @@ def test_public_names_are_documented() -> None:
 
 
 def test_commands_are_documented() -> None:
-    from holdfast.cli import whole_app
-
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     for command in whole_app().registered_commands:
         assert command.callback is not None
@@ -251,6 +250,41 @@ def loaded(code: str, heavy: set[str]) -> str:
 def test_import_is_light() -> None:
     heavy = {"numpy", "scipy", "polars", "sqlglot", "altair", "typer", "rich", "duckdb"}
     assert loaded("import holdfast", heavy) == ""
+
+
+def test_help_loads_nothing_that_answers() -> None:
+    heavy = {"numpy", "scipy", "polars", "sqlglot", "rich", "holdfast.question", "holdfast.ledger"}
+    for words in (["--help"], ["ask", "--help"], ["token", "create", "--help"], ["--version"]):
+        assert loaded(_command(words), heavy) == "", words
+
+
+def test_a_command_loads_no_other_one() -> None:
+    others = {f"holdfast.cli.{name}" for name in ("holdout", "records", "service", "listing")}
+    assert loaded(_command(["gate", "nowhere", "avg(x)", "--at-least", "0"]), others) == ""
+    assert loaded(_command(["--secret", "list", "plan", "--gate"]), others) == ""
+
+
+def _command(words: list[str]) -> str:
+    """Code that runs the command line and goes on, whatever came out."""
+    return (
+        f"import contextlib, io; sys.argv = ['holdfast', *{words!r}]\n"
+        "from holdfast.cli import main\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stderr(io.StringIO()): main()"
+    )
+
+
+def test_every_command_is_found_where_it_is() -> None:
+    app, homes = whole_app(), {name: f"holdfast.cli.{home}" for name, home in COMMANDS.items()}
+    for command in app.registered_commands:
+        assert command.callback is not None
+        assert homes.pop(command.callback.__name__) == command.callback.__module__
+    for group in app.registered_groups:
+        assert any(
+            command.callback is not None and command.callback.__module__ == homes[str(group.name)]
+            for command in homes and group.typer_instance.registered_commands
+        )
+        del homes[str(group.name)]
+    assert homes == {}
 
 
 def test_a_plan_loads_no_engine() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, LedgerTampered, Refused
@@ -17,38 +18,76 @@ from holdfast.errors import HoldfastError, LedgerTampered, Refused
 if TYPE_CHECKING:
     from typer import Typer
 
-__all__ = ["main", "whole_app"]
+__all__ = ["COMMANDS", "main", "whole_app"]
 
 _USAGE, _REFUSED, _TAMPERED = 2, 3, 4
+
+# Which module has which command, in the order of `holdfast --help`: to start, one is enough.
+COMMANDS = {
+    "plan": "app",
+    "init": "holdout",
+    "ask": "verbs",
+    "check": "verbs",
+    "gate": "verbs",
+    "attach": "columns",
+    "promote": "columns",
+    "columns": "columns",
+    "final": "last_looks",
+    "reveal": "last_looks",
+    "board": "board",
+    "serve": "service",
+    "publish": "service",
+    "token": "service",
+    "retire": "service",
+    "budget": "records",
+    "ledger": "records",
+    "stability": "records",
+    "audit": "records",
+    "certificate": "records",
+    "mcp": "mcp",
+    "list": "listing",
+    "demo": "demo",
+    "attack": "attack",
+    "mechanisms": "mechanisms",
+    "theorems": "theorems",
+}
 
 
 def whole_app() -> Typer:
     """The app with all its commands, in the order of `holdfast --help`."""
     from holdfast.cli.app import app
 
-    for module in (
-        "holdout",
-        "verbs",
-        "columns",
-        "last_looks",
-        "board",
-        "service",
-        "records",
-        "mcp",
-        "listing",
-        "demo",
-        "attack",
-        "mechanisms",
-        "theorems",
-    ):
+    for module in dict.fromkeys(COMMANDS.values()):
         importlib.import_module(f"holdfast.cli.{module}")  # its commands enter themselves
     return app
+
+
+def _app_for(words: Sequence[str]) -> Typer:
+    """The app with the one command that is wanted; whole, if it is not known which one."""
+    from holdfast.cli.app import app
+
+    home = COMMANDS.get(_command_of(words))
+    if home is None:
+        return whole_app()
+    importlib.import_module(f"holdfast.cli.{home}")
+    return app
+
+
+def _command_of(words: Sequence[str]) -> str:
+    """The first word that is no option, nor the file that `--secret` names."""
+    rest = iter(words)
+    for word in rest:
+        if word == "--secret":
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word
+    return ""
 
 
 def main() -> None:
     """Run the command line; errors become one sentence and an exit code."""
     try:
-        whole_app()()
+        _app_for(sys.argv[1:])()
     except HoldfastError as error:
         if "--json" in sys.argv:
             print(json.dumps({"error": type(error).__name__, "message": str(error)}))

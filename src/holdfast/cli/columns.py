@@ -10,7 +10,6 @@ import typer
 from holdfast.cli.app import Json, app, read_bounds, show_json
 from holdfast.cli.elsewhere import again, anywhere, require_here, served, with_rows
 from holdfast.cli.ledgers import Data, Name, TableName, looked_at, resumed
-from holdfast.question.text import identifier
 
 __all__ = ["attach", "columns", "promote"]
 
@@ -55,6 +54,8 @@ def attach(
     columns, such as scores of labels, have a --digest of what made them and --bounds: they are
     known by it, and never by their content.
     """
+    from holdfast.question.text import identifier
+
     require_here({"--digest": digest, "--by": by})
     said: dict[str, Any] = {"key": key, "value": value, "bounds": read_bounds(bounds)}
     said |= (

@@ -13,7 +13,6 @@ import typer
 
 from holdfast import require
 from holdfast.cli.app import secret_file
-from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -63,6 +62,8 @@ TableName = Annotated[
 
 def ledger_path(name: str) -> str | Path:
     """The ledger of a name, the file itself or its address; refused if there is no such file."""
+    from holdfast.data.database import is_database_url
+
     if is_database_url(name):
         return without_password("name", name)
     for path in (require.file("name", name), require.file("name", f"{name}.ledger")):
@@ -78,6 +79,7 @@ def ledger_path(name: str) -> str | Path:
 
 def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | Path, str]:
     """Where a new ledger will be, and what commands call it; refused if there is one."""
+    from holdfast.data.database import is_database_url
     from holdfast.ledger.homes import home_of
 
     if is_database_url(data):
@@ -99,6 +101,8 @@ def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | 
 
 def without_password(what: str, address: str) -> str:
     """The address of a database; refused with a password, which everybody on the machine sees."""
+    from holdfast.data.database import DatabaseUrl
+
     if DatabaseUrl.read(what, address).open_secret:
         raise InvalidArgument(
             f"{what} holds a password, and others can read what is typed here; leave it out, and "
@@ -143,6 +147,7 @@ def opened(
     guesser: str | None = None,
 ) -> Holdout:
     """The holdout with its rows, from `data` or from where they were at first."""
+    from holdfast.data.database import is_database_url
     from holdfast.holdout.open import open as open_holdout
     from holdfast.ledger.reader import look
 

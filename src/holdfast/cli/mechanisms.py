@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from holdfast.cli.app import Json, app, show_json
 from holdfast.cli.paragraphs import field, indented
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.kind import MechanismKind
+
+if TYPE_CHECKING:
+    from holdfast.mechanisms.kind import MechanismKind
 
 __all__ = ["mechanisms", "options_of_text"]
 

@@ -25,7 +25,6 @@ from holdfast.cli.ledgers import (
     without_password,
 )
 from holdfast.cli.progress import progress
-from holdfast.data.database import is_database_url
 from holdfast.errors import InvalidArgument, LedgerTampered
 
 if TYPE_CHECKING:
@@ -111,6 +110,7 @@ def ledger(
 
 
 def _move(word: str, places: Sequence[str], as_json: bool) -> None:
+    from holdfast.data.database import is_database_url
     from holdfast.ledger.moving import move
 
     if word != "move" or len(places) != 2:
