@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -19,6 +22,20 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 settings.load_profile("holdfast")
+
+# Hundreds of processes are started, and none is to compile all modules again: where nothing may be
+# written beside the source, what is compiled is shared in a folder of this run.
+_COMPILED = tempfile.mkdtemp(prefix="holdfast-compiled-") if sys.dont_write_bytecode else None
+if _COMPILED is not None:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # it may have been said by -B
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = _COMPILED
+    sys.dont_write_bytecode = False
+
+
+def pytest_unconfigure() -> None:
+    """The run is over: nothing that was compiled for it is left."""
+    if _COMPILED is not None:
+        shutil.rmtree(_COMPILED, ignore_errors=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
