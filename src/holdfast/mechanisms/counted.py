@@ -37,7 +37,8 @@ from holdfast.mechanisms.room import declared_or_least, too_tight
 from holdfast.mechanisms.showing import claimable
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.statistic import Statistic, measure
+from holdfast.statistics.measuring import measure
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import (
@@ -147,7 +148,7 @@ class CountedAnswers:
         radius = self.tree.radius(terms, wish)
         width = self.tree.half_width(radius)
         if wish.tolerance < width:
-            raise too_tight(wish.tolerance, width)
+            raise too_tight(wish.tolerance, width, wish.question)
         return Offer(
             number=number,
             question=wish.question.text,
@@ -157,7 +158,7 @@ class CountedAnswers:
             log_share=terms.log_share(1),
             log_p=self.tree.log_level(terms.log_beta),
             radius=radius,
-            profile=recorded_profile(_profile(terms, wish), terms),
+            profile=recorded_profile(_profile(terms, wish), terms, wish.question),
             extra={"due": due},
         )
 
@@ -231,7 +232,7 @@ class CountedChecks:
             claim=wish.claim,
             guess=wish.guess,
             prior=self._prior,
-            profile=recorded_profile(_profile(terms, wish), terms),
+            profile=recorded_profile(_profile(terms, wish), terms, wish.question),
             extra={"mistakes": mistakes},
         )
 
