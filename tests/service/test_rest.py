@@ -84,6 +84,31 @@ def test_groups_and_distributions_are_tables(client: TestClient, ada: dict[str, 
     assert [each["threshold"] for each in found["thresholds"]] == [0, 50, 100]
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "avg(amount, sigma = 0.001)",
+        "avg(x, variance <= 0.0001)",
+        "catoni(amount, 0.001)",
+        "difference(avg(x, variance <= 0.0001), avg(x))",
+    ],
+)
+def test_nobody_but_the_custodian_assumes_anything_of_the_rows(
+    service: Service, client: TestClient, ada: dict[str, str], question: str
+) -> None:
+    before = entries(service)
+    for verb, body in (
+        ("ask", {"question": question}),
+        ("check", {"question": question, "guess": 1.0}),
+        ("cost", {"question": question}),
+        ("batch", {"questions": [LATE, question]}),
+    ):
+        reply = client.post(f"{TABLE}/{verb}", json=body, headers=ada)
+        assert reply.status_code == 422
+        assert "for the custodian to declare" in reply.json()["detail"], reply.text
+    assert entries(service) == before
+
+
 def test_a_batch_is_one_look_for_all(
     service: Service, client: TestClient, ada: dict[str, str]
 ) -> None:

@@ -169,7 +169,7 @@ class _Verbs:
     ) -> Annotated[CallToolResult, CostTold]:
         """What a question, or a check of it, would cost now, at most. Free; touches no data."""
         found = self._caller(context).holdout.cost(
-            question_of(question, where=where, by=by, bounds=bounds),
+            question_of(question, where=where, by=by, bounds=bounds, trusted=False),
             guess,
             at_least=at_least,
             at_most=at_most,
@@ -198,7 +198,7 @@ class _Verbs:
         """
         caller = self._caller(context)
         found = caller.holdout.check(
-            question_of(question, where=where, by=by, bounds=bounds),
+            question_of(question, where=where, by=by, bounds=bounds, trusted=False),
             guess,
             at_least=at_least,
             at_most=at_most,
@@ -224,7 +224,7 @@ class _Verbs:
         Anything else, or with `half_width`, takes of what is left. Prefer `check` with a guess.
         """
         caller = self._caller(context)
-        asked = question_of(question, where=where, by=by, bounds=bounds)
+        asked = question_of(question, where=where, by=by, bounds=bounds, trusted=False)
         found = caller.holdout.ask(asked, half_width=half_width, **_said(caller, why, key))
         return _result(answers_told(found))
 
@@ -246,7 +246,7 @@ class _Verbs:
         """
         caller = self._caller(context)
         found = caller.holdout.gate(
-            question_of(question, where=where, bounds=bounds),
+            question_of(question, where=where, bounds=bounds, trusted=False),
             at_least=at_least,
             at_most=at_most,
             **_said(caller, why, key),

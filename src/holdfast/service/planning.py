@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter
@@ -57,5 +58,8 @@ async def sliders() -> Response:
 
 def _plan(rows: str, questions: str, tolerance: str) -> Plan:
     typed = {"rows": rows, "questions": questions, "tolerance": tolerance}
-    given = {name: number_of(name, text[:20]) for name, text in typed.items() if text.strip()}
-    return make_plan(**given)  # type: ignore[arg-type, return-value]
+    given: dict[str, Any] = {
+        name: number_of(name, text[:20]) for name, text in typed.items() if text.strip()
+    }
+    made: Plan = make_plan(**given)
+    return made

@@ -29,6 +29,7 @@ from holdfast.service.wire import (
     ledger_told,
     told,
 )
+from holdfast.statistics.asked import question_of
 
 __all__ = ["rest"]
 
@@ -102,10 +103,12 @@ async def batch(
         "half_width": body.half_width,
     }
 
+    questions: Any = [question_of(each, trusted=False) for each in body.questions]
+
     def put(holdout: Holdout) -> list[Answer]:
         if body.guesses is None:
-            return holdout.ask_many(body.questions, **said)
-        return holdout.check_many(body.questions, body.guesses, **said)
+            return holdout.ask_many(questions, **said)
+        return holdout.check_many(questions, body.guesses, **said)
 
     found = await caller.answers(put, len(body.questions), said["key"])
     return JsonReply(told(found, details=details))

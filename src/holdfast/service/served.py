@@ -81,6 +81,7 @@ class Asking:
             by=self.groups or None,
             bounds=self.bounds,
             better=self.better,
+            trusted=False,
         )
 
     @property

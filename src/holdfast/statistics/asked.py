@@ -22,9 +22,18 @@ def question_of(
     by: Sequence[str] | None = None,
     bounds: Bounds = None,
     better: Better | None = None,
+    trusted: bool = True,
 ) -> Call | TableCall:
-    """The statistic that the text names, with what the options say of it."""
+    """The statistic that the text names, with what the options say of it.
+
+    Whoever is not `trusted` assumes nothing of the rows: everybody's intervals would rest on it.
+    """
     call = read_question(text)
+    if not trusted and _assumes(call):
+        raise InvalidArgument(
+            "the question assumes something of the rows (sigma, b or a variance), and that is for "
+            "the custodian to declare of a column; ask without it."
+        )
     said = {"where": where, "by": by, "bounds": bounds, "better": better}
     for option, value in said.items():
         if value:
@@ -46,6 +55,14 @@ def question_of(
     if by:
         return grouped(call, by)
     return call if better is None else replace(call, better=better)
+
+
+def _assumes(call: Call | TableCall) -> bool:
+    """Whether a question says more of the rows than is declared."""
+    inner = any(isinstance(each, Call) and _assumes(each) for each in call.arguments)
+    if isinstance(call, TableCall):
+        return inner
+    return inner or call.name == "catoni" or not (call.variance is call.scale is None)
 
 
 def _require_taken(name: str, option: str) -> None:
