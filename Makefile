@@ -37,7 +37,7 @@ widths: $(STAMP)
 	$(BIN)/python -m benchmarks.widths
 
 # The locks name versions and hashes, and no registry.
-EXTRAS := charts data docs duckdb evals lab mcp mlflow optuna postgres serve sklearn dev
+EXTRAS := charts data docs duckdb evals lab mcp mlflow optuna plots postgres serve sklearn dev
 COMPILE := $(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes \
   --no-annotate --no-header
 lock:
