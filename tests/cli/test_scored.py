@@ -99,7 +99,11 @@ def test_logs_and_how_they_are_read(tmp_path: Path) -> None:
     assert done.returncode == 5
     assert re.match(r"not shown: that \w{22} is better than main", done.stdout)
     assert holdfast("gate", "sums", epochs, cwd=tmp_path).returncode == 2
-    assert holdfast("gate", "sums", epochs, "--score", "exact", cwd=tmp_path).returncode == 5
+    done = holdfast("gate", "sums", epochs, "--score", "exact", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "neither 0 nor 1, right nor wrong" in done.stderr
+    graded = ["--score", "exact", "--bounds", "0", "1"]
+    assert holdfast("gate", "sums", epochs, *graded, cwd=tmp_path).returncode == 5
     stopped = str(FILES / "inspect-stopped.eval")
     assert "--partial" in holdfast("gate", "sums", stopped, cwd=tmp_path).stderr
     said = ["--partial", "--missing", "wrong"]
