@@ -79,8 +79,15 @@ def _method() -> Method:
     def rows_needed(rows: KnownRows, k: int, t: float, log_beta: float) -> int | None:
         return smallest_integer(lambda n: _fits(rows.profile(n), log_beta, t, k), most=MOST_ROWS)
 
-    by = "halting guess and check", "promise", "guess_and_check_width", False
-    return Method(*by, half_width, questions, rows_needed)
+    return Method(
+        "halting guess and check",
+        "promise",
+        "guess_and_check_width",
+        False,
+        half_width,
+        questions,
+        rows_needed,
+    )
 
 
 def _fits(profile: Concentration, log_beta: float, t: float, k: int) -> bool:
