@@ -16,12 +16,8 @@ from holdfast.guessers import MedianMechanism
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.counted import (
-    GUESS_AND_CHECK,
-    CountedAnswers,
-    CountedChecks,
-    CountedTree,
-)
+from holdfast.mechanisms.counted import CountedAnswers, CountedChecks, CountedTree
+from holdfast.mechanisms.counted_plan import GUESS_AND_CHECK
 from holdfast.mechanisms.mechanism import Refuted, Wish, about
 from holdfast.theory.leakage.checks import log_nodes
 from tests.mechanisms.fake import CONDITION, NUMBER, independent, of_count, settled
@@ -86,7 +82,7 @@ def test_of_a_batch_nothing_is_told_after_it_has_halted() -> None:
         checks.offer(terms, after, wishes[:1])
     with pytest.raises(BudgetExhausted, match="halted"):
         CountedAnswers(tree).offer(terms, after, [Wish(CONDITION, 0.4)])
-    assert checks.surprises_left(terms, after) == 0
+    assert checks.surprises_left(terms, after, terms.concentration) == 0
 
 
 def test_an_answer_that_a_refuted_guess_left_open_is_counted_once() -> None:

@@ -46,7 +46,7 @@ class DistributionSpace:
 
     @property
     def is_empty(self) -> bool:
-        return self.points.shape[0] == 0
+        return len(self.points) == 0
 
     def middle(self, face: Face) -> float:
         """The median of a question over the points."""

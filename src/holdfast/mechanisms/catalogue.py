@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
 from holdfast.mechanisms.claims import Claims
-from holdfast.mechanisms.counted import GUESS_AND_CHECK
+from holdfast.mechanisms.counted_plan import GUESS_AND_CHECK
 from holdfast.mechanisms.described_only import DESCRIBED_ONLY
 from holdfast.mechanisms.exact import EXACT
 from holdfast.mechanisms.gaussian import GAUSSIAN
