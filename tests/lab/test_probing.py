@@ -140,6 +140,9 @@ def test_an_estimate_repeats_itself() -> None:
         (blind, {"tau": 0.0}, "tau is 0"),
         (blind, {"outcomes": 1}, "outcomes is 1"),
         (blind, {"score": lambda output, rows: 7.0}, "score is 7"),
+        (blind, {"score": lambda output: 0.5}, "score failed"),
+        (blind, {"view": lambda: 0.5}, "view failed"),
+        (blind, {"seed": -1}, "seed is -1"),
     ],
 )
 def test_bad_input_is_one_sentence(learner: Any, options: dict[str, Any], said: str) -> None:

@@ -141,15 +141,16 @@ def probe(
 
     `table` is a data frame, an array or a list of rows that no ledger protects. What comes out is
     looked at as it is if it is a number or a word, or by `view(output)`; numbers are put into so
-    many `outcomes`. `score(output, rows)` says in [0, 1] how well an output does on some rows. It
-    takes 3 pairs runs of the learner, and as many to see what comes out.
+    many `outcomes`. `score(output, rows)` says in [0, 1] how well an output does on some rows. The
+    learner is run 3 x pairs x runs times, and a few times more to see what comes out.
     """
     pairs = require.integer_between("pairs", pairs, 2, 10_000)
     runs = require.integer_between("runs", runs, 4, 100_000)
     tau, nu = require.probability("tau", tau), require.probability("nu", nu)
     outcomes = require.integer_between("outcomes", outcomes, 2, _MOST_OUTCOMES)
     level = require.confidence_level(confidence_level)
-    trying = _Trying(learner, table, view, np.random.default_rng(seed))
+    rng = np.random.default_rng(require.integer_at_least("seed", seed, 0))
+    trying = _Trying(learner, table, view, rng)
     sorted_into = _outcomes(trying.pilot(runs), outcomes)
     independent, neighbours, gaps = [], [], []
     for _ in range(pairs):
@@ -160,7 +161,7 @@ def probe(
         if score is not None:
             gaps.append(trying.overfit(score, first))
     eta = _eta(independent, tau, nu, 1 - level)
-    tv = _mean(neighbours, 1 - level, only_low=True)
+    tv = _distance(neighbours, 1 - level)
     n, (half_width, failure) = trying.rows, _consequence(trying.rows, eta.value, tau, nu)
     return Probe(
         n,
@@ -193,13 +194,16 @@ def _consequence(
     return half_width, math.exp(log_failure)
 
 
-def _mean(values: Sequence[float], beta: float, *, only_low: bool = False) -> Estimated:
+def _mean(values: Sequence[float], beta: float) -> Estimated:
     """Of values in [-1, 1]: their mean, and the interval by bets."""
     low, high = bounded_mean_interval([(1 + each) / 2 for each in values], math.log(beta))
-    return Estimated(
-        float(np.mean(values)), max(0.0, 2 * low - 1) if only_low else 2 * low - 1,
-        None if only_low else 2 * high - 1,
-    )  # fmt: skip
+    return Estimated(float(np.mean(values)), 2 * low - 1, 2 * high - 1)
+
+
+def _distance(gaps: Sequence[float], beta: float) -> Estimated:
+    """Of total variation: no event shows more than there is, and who knows what others show."""
+    found = _mean(gaps, beta)
+    return Estimated(found.value, max(0.0, found.low or 0.0), None)
 
 
 # Running the learner ------------------------------------------------------------------------------
@@ -232,20 +236,12 @@ class _Trying:
         return _taken(self.table, first), _taken(self.table, second), _taken(self.table, changed)
 
     def output(self, rows: Any) -> Any:
-        try:
-            return self.learner(rows, self.rng)
-        except HoldfastError:
-            raise
-        except Exception as error:
-            raise InvalidArgument(
-                f"the learner failed on a sample ({type(error).__name__}: {error}); it is called "
-                "as learner(sample, rng)."
-            ) from error
+        return _called("learner", "(sample, rng)", self.learner, rows, self.rng)
 
     def seen(self, rows: Any) -> Any:
         found = self.output(rows)
         if self.view is not None:
-            found = self.view(found)
+            found = _called("view", "(output)", self.view, found)
         if isinstance(found, np.generic):
             found = found.item()
         if isinstance(found, float) and not math.isfinite(found):
@@ -270,10 +266,24 @@ class _Trying:
         """How much better an output does on its own sample than on the population."""
         found = self.output(rows)
         own, all_rows = (
-            require.between("score", float(score(found, each)), 0.0, 1.0)
+            require.between(
+                "score", _called("score", "(output, rows)", score, found, each), 0.0, 1.0
+            )
             for each in (rows, self.table)
         )
         return own - all_rows
+
+
+def _called(name: str, form: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What somebody's function gives; what goes wrong in it is said in one sentence."""
+    try:
+        return function(*arguments)
+    except HoldfastError:
+        raise
+    except Exception as error:
+        raise InvalidArgument(
+            f"the {name} failed ({type(error).__name__}: {error}); it is called as {name}{form}."
+        ) from error
 
 
 def _taken(table: Any, places: np.ndarray) -> Any:
