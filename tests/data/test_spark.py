@@ -22,6 +22,7 @@ from holdfast.data.ranking import ranked_pairs
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import clustered
 from holdfast.data.spark import SparkSample
+from holdfast.data.spark_table import MOST_IN_BIGINT
 from holdfast.data.values import distinct_unit_values
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, parse_row, row_function, row_value
@@ -193,9 +194,12 @@ def test_text_is_compared_as_it_is_whatever_a_backslash_means(
     assert counts(sample, *texts) == [1, 2, 1, 1, 2]
 
 
+@pytest.mark.parametrize("most", [0, MOST_IN_BIGINT])
 def test_groups_bins_and_ranks_are_counted_by_spark_as_from_batches(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
+    """With sums in decimals, as those of more rows are, and in 64 bits."""
+    monkeypatch.setattr("holdfast.data.spark_table.MOST_IN_BIGINT", most)
     odd = [None, float("nan"), -0.0, 0.0, 0.5, float("inf"), -float("inf"), 0.25]
     frame = pl.DataFrame(
         {
@@ -213,6 +217,7 @@ def test_groups_bins_and_ranks_are_counted_by_spark_as_from_batches(
     counted = value_counts(other, ["t", "k"]).sort("v0", "v1")
     steps = distinct_unit_values(other, [clipped, label], condition)
     pairs = ranked_pairs(other, x, b)
+    assert sample.moments([clipped, label]) == other.moments([clipped, label])
     # Counted where the rows are: none of them comes here.
     monkeypatch.setattr(SparkSample, "frames", lambda *_: pytest.fail("rows were fetched"))
     for found, wanted in zip(sample.histograms(asked), expected, strict=True):

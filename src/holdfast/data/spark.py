@@ -71,9 +71,6 @@ class SparkSample:
         """The columns and their types."""
         return self._types
 
-    def require_unchanged(self) -> None:
-        """Nothing to see without a scan: whether rows changed, a scan tells."""
-
     def prepare(self, rows: Sequence[RowValue]) -> None:
         """Refuse what Spark cannot take, or Polars, which computes functions of batches."""
         prepare(self._prepared, rows)
@@ -115,7 +112,7 @@ class SparkSample:
 
     def value_counts(self, columns: Sequence[str]) -> pl.DataFrame:
         """Each combination v0, v1, ... of values once, and how many rows have it."""
-        keys = [f"{self._names[name]} AS v{place}" for place, name in enumerate(columns)]
+        keys = {f"v{place}": self._names[name] for place, name in enumerate(columns)}
         with reading(), asking_spark():
             table, watch = self._rows(columns)
             return CountedGroups(table, watch, keys).collected("rows")
@@ -126,13 +123,11 @@ class SparkSample:
         """Each combination of steps k0, k1, ... once, of the rows in the condition."""
         wanted = [*rows, *([] if inside is None else [(condition_row(inside), inside)])]
         condition = "TRUE" if inside is None else f"k{len(rows)} = 1"
-        keys = [
-            f"CASE WHEN {condition} THEN k{place} END AS k{place}" for place in range(len(rows))
-        ]
+        steps = (f"k{place}" for place in range(len(rows)))
+        keys = {name: f"CASE WHEN {condition} THEN {name} END" for name in steps}
         with reading(), asking_spark():
             table, watch = self._steps(wanted)
-            groups = CountedGroups(table, watch, [*keys, f"{condition} AS inside"])
-            counted = groups.collected("times")
+            counted = CountedGroups(table, watch, keys | {"inside": condition}).collected("times")
         return counted.filter("inside").drop("inside")
 
     def class_counts(self, score: Expression, positive: Expression) -> Iterator[pl.DataFrame]:
@@ -143,9 +138,9 @@ class SparkSample:
             table, (value, label), watch = self._written([score, positive])
             lowest, zero = SPARK.double(float("-inf")), SPARK.double(0.0)
             # Adding 0 turns -0 into 0: they are equal scores.
-            key = f"coalesce(CAST({value} AS DOUBLE), {lowest}) + {zero} AS score"
+            key = {"score": f"coalesce(CAST({value} AS DOUBLE), {lowest}) + {zero}"}
             positives = {"positives": f"coalesce(CAST({label} AS BIGINT), 0)"}
-            groups = CountedGroups(table, watch, [key], positives)
+            groups = CountedGroups(table, watch, key, positives)
         with reading():
             for batch in groups.ascending("rows"):
                 yield batch.with_columns(negatives=pl.col("rows") - pl.col("positives"))

@@ -20,11 +20,11 @@ __all__ = ["CountedGroups", "binned", "bins_of"]
 
 @dataclass(frozen=True, slots=True)
 class CountedGroups:
-    """The rows of a table by keys, each `code AS name`; and the sums of some whole numbers."""
+    """The rows of a table by keys, and the sums of some whole numbers; both have names."""
 
     table: DataFrame
     watch: Watch
-    keys: Sequence[str]
+    keys: Mapping[str, str]
     summed: Mapping[str, str] = field(default_factory=dict)
 
     def collected(self, rows: str) -> pl.DataFrame:
@@ -38,7 +38,7 @@ class CountedGroups:
     def ascending(self, rows: str) -> Iterator[pl.DataFrame]:
         """The same in the order of the keys, in batches."""
         count, parts = 0, [0] * len(self._parts)
-        for batch in arrow_batches(self._counted(rows).orderBy(*self._names)):
+        for batch in arrow_batches(self._counted(rows).orderBy(*self.keys)):
             count += int(batch[rows].sum())
             sums = (int(batch[name].sum()) for name in self._parts)
             parts = [a + b for a, b in zip(parts, sums, strict=True)]
@@ -46,20 +46,16 @@ class CountedGroups:
         self.watch.require(count, parts)
 
     @property
-    def _names(self) -> list[str]:
-        return [key.rpartition(" AS ")[2] for key in self.keys]
-
-    @property
     def _parts(self) -> list[str]:
         return [f"t{place}" for place in range(len(self.watch.parts))]
 
     def _counted(self, rows: str) -> DataFrame:
         exact = self.watch.table.exact
-        sums = {rows: exact("1"), **{name: exact(code) for name, code in self.summed.items()}}
+        sums = {rows: exact("1L"), **{name: exact(code) for name, code in self.summed.items()}}
         sums |= dict(zip(self._parts, self.watch.parts, strict=True))
-        wanted = (f"{code} AS {name}" for name, code in sums.items())
-        grouped = self.table.selectExpr(*self.keys, *wanted).groupBy(*self._names)
-        return grouped.sum(*sums).toDF(*self._names, *sums)
+        wanted = (f"{code} AS {name}" for name, code in {**self.keys, **sums}.items())
+        grouped = self.table.selectExpr(*wanted).groupBy(*self.keys)
+        return grouped.sum(*sums).toDF(*self.keys, *sums)
 
     def _plain(self, found: pl.DataFrame, rows: str) -> pl.DataFrame:
         import polars as pl
@@ -75,7 +71,7 @@ def binned(steps: DataFrame, watch: Watch, bins: Sequence[tuple[int, str, str]])
     """
     import polars as pl
 
-    parts = watch.parts
+    parts, none = watch.parts, watch.table.exact("0L")
     structs = []
     for place, (shift, code, inside) in enumerate(bins):
         fields = {
@@ -83,7 +79,7 @@ def binned(steps: DataFrame, watch: Watch, bins: Sequence[tuple[int, str, str]])
             "bin": f"CASE WHEN {inside} THEN shiftright({code}, {shift}) ELSE -1L END",
             "total": watch.table.exact(f"(CASE WHEN {inside} THEN {code} ELSE 0L END)"),
             "times": watch.table.exact("1L"),
-            **{f"t{n}": code if place == 0 else f"({code}) * 0" for n, code in enumerate(parts)},
+            **{f"t{n}": part if place == 0 else none for n, part in enumerate(parts)},
         }
         structs.append(
             f"named_struct({', '.join(f'{name!r}, {code}' for name, code in fields.items())})"

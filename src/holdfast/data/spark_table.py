@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import DataFrame
 
-__all__ = ["EPOCH", "Watch", "WatchedTable", "asking_spark"]
+__all__ = ["EPOCH", "MOST_IN_BIGINT", "Watch", "WatchedTable", "asking_spark"]
 
 EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
@@ -54,7 +54,7 @@ _PLAIN = {
 }
 _INSTANT = f"timestampadd(MICROSECOND, unix_micros({{}}), {EPOCH})"
 _LOW_BITS = (1 << 32) - 1
-_MOST_IN_BIGINT = 1 << 30  # rows of which a sum of 32 bits each surely fits
+MOST_IN_BIGINT = 1 << 30  # rows of which a sum of 32 bits each surely fits
 # What Spark calls its errors where the table or a file of it is no longer there.
 _GONE = ("FAILED_READ_FILE", "PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND")
 _LOGGER = "SQLQueryContextLogger"  # of pyspark: what it writes can quote rows
@@ -125,7 +125,7 @@ class WatchedTable:
             (found,) = self.rows.selectExpr(*watch.selected).selectExpr(*sums).collect()
             self.n, *parts = (int(each or 0) for each in found)  # a sum of no rows is NULL
             watch.require(self.n, parts)
-            self._few = self.n < _MOST_IN_BIGINT
+            self._few = self.n < MOST_IN_BIGINT
 
     def watch(self, columns: Iterable[str]) -> Watch:
         """What a scan of these columns looks at beside them."""
