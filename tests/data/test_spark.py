@@ -22,7 +22,7 @@ from holdfast.data.ranking import ranked_pairs
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import clustered
 from holdfast.data.spark import SparkSample
-from holdfast.data.spark_table import MOST_IN_BIGINT
+from holdfast.data.spark_table import MOST_IN_BIGINT, WatchedTable
 from holdfast.data.values import distinct_unit_values
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, parse_row, row_function, row_value
@@ -298,7 +298,8 @@ def test_what_changed_gives_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     frame = pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": [True, False, True], "z": [1, 2, 3]})
     frame.write_parquet(path)
-    sample = open_sample(session().read.parquet(str(path)))
+    spark = session().read.parquet(str(path))
+    sample = open_sample(spark)
     for _ in range(2):  # the first time all columns are looked at, then those of the question
         assert counts(sample, "y") == [2]
     # Only a column that the question does not read, then only one that it does; of the same size.
@@ -319,6 +320,19 @@ def test_what_changed_gives_no_answer(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(DataChanged, match="is gone"):
         counts(sample, "y")
+    with pytest.raises(InvalidArgument, match="is gone or cannot be read"):
+        open_sample(spark)
+
+
+def test_where_a_null_stands_is_part_of_the_hash() -> None:
+    def hashes(a: list[int | None], b: list[int | None]) -> list[int]:
+        table = WatchedTable(spark_frame(pl.DataFrame({"a": a, "b": b})))
+        found = table.rows.selectExpr(*table.watch(table.types).selected).collect()
+        return [row[0] for row in found]
+
+    different = hashes([None, 1, None, 1], [1, None, None, 1])
+    assert len(set(different)) == 4
+    assert hashes([None, 1], [1, 1]) == [different[0], different[3]]
 
 
 def test_what_changes_by_itself_is_noticed() -> None:

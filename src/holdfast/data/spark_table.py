@@ -79,7 +79,7 @@ def asking_spark() -> Iterator[None]:
         raise
     except Exception as error:
         if any(f"[{name}" in str(error) for name in _GONE):
-            raise _changed("it, or a file of it, is gone") from None
+            raise _changed("it, or a file of it, is gone or cannot be read") from None
         raise
     finally:
         _asking.reset(before)
@@ -104,6 +104,15 @@ class WatchedTable:
                 "data is a stream of Spark, whose rows keep coming; save it as a table, and open "
                 "that."
             )
+        try:
+            self._open(frame)
+        except DataChanged:
+            raise InvalidArgument(
+                "data is a table of Spark that, or a file of which, is gone or cannot be read; see "
+                "that Spark itself can count its rows."
+            ) from None
+
+    def _open(self, frame: DataFrame) -> None:
         with reading(), asking_spark():
             dtypes = frame.dtypes
             check_names([name for name, _ in dtypes])
@@ -169,11 +178,15 @@ class Watch:
 
     @property
     def selected(self) -> list[str]:
-        """What is selected beside the columns: the hashes."""
+        """What is selected beside the columns: the hashes.
+
+        Spark's hash passes over NULL, so that where one stands is hashed beside each value.
+        """
         names = self.table.names
+        hashed = (sorted(names[each] for each in columns) for columns in self.sets)
+        values = (", ".join(f"{each}, {each} IS NULL" for each in columns) for columns in hashed)
         return [
-            f"xxhash64({', '.join(sorted(names[each] for each in columns))}) AS {name}"
-            for columns, name in zip(self.sets, self.hashes, strict=True)
+            f"xxhash64({each}) AS {name}" for each, name in zip(values, self.hashes, strict=True)
         ]
 
     @property
