@@ -17,6 +17,7 @@ from holdfast.data.spark import SparkSample
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 _MISSING = [
     what
@@ -91,7 +92,7 @@ def spark_sample(frame: pl.DataFrame) -> SparkSample:
 
 
 @cache
-def connect_session() -> SparkSession:
+def connect_session() -> ConnectSession:
     """A session of Spark Connect, with the same server."""
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 

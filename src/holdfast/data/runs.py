@@ -31,7 +31,8 @@ class ScoreCounts(NamedTuple):
 
     def part(self, start: int, end: int) -> ScoreCounts:
         """Those from one place to another."""
-        return ScoreCounts(*(each[start:end] for each in self))
+        place = slice(start, end)
+        return ScoreCounts(self.scores[place], self.negatives[place], self.positives[place])
 
 
 _NOTHING = ScoreCounts(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -77,13 +78,17 @@ def _written(file: IO[bytes], run: ScoreCounts) -> int:
 
 def _read(file: IO[bytes], before: int, size: int, piece: int) -> Iterator[ScoreCounts]:
     """A run of so many scores, behind the runs of those before it."""
+
+    def column(place: int, start: int) -> bytes:
+        file.seek(8 * (3 * before + place * size + start))
+        return file.read(8 * min(piece, size - start))
+
     for start in range(0, size, piece):
-        columns = []
-        for place, empty in enumerate(_NOTHING):
-            file.seek(8 * (3 * before + place * size + start))
-            content = file.read(8 * min(piece, size - start))
-            columns.append(np.frombuffer(content, empty.dtype))
-        yield ScoreCounts(*columns)
+        yield ScoreCounts(
+            np.frombuffer(column(0, start), np.float64),
+            np.frombuffer(column(1, start), np.int64),
+            np.frombuffer(column(2, start), np.int64),
+        )
 
 
 def _merged(runs: Sequence[Iterator[ScoreCounts]]) -> Iterator[ScoreCounts]:
