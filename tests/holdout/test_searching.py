@@ -180,6 +180,15 @@ def test_scores_of_what_is_computed_inside_the_door(holdout: Holdout, tmp_path: 
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 
 
+@pytest.mark.parametrize("values", [X, X > 0.5, (X > 0.5).astype(int)], ids=["x", "bool", "int"])
+def test_what_is_declared_is_what_is_asked_whatever_values_are(
+    holdout: Holdout, values: Any
+) -> None:
+    """Of a condition "model > 0.5" is "model", whose mean for numbers is no share."""
+    search = holdout.search("model", size=10, question="avg(model > 0.5)")
+    assert search.score(1, values).value == (X > 0.5).mean()
+
+
 def test_a_score_of_values_that_were_not_there_is_found(holdout: Holdout, tmp_path: Path) -> None:
     search = holdout.search("loss", size=100, question="avg(loss)")
     search.score(7, holdfast.computed(lambda rows: rows["x"], columns=["x"], bounds=(0, 1)))

@@ -11,10 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 from sklearn.metrics import get_scorer  # type: ignore[import-untyped]
+from sklearn.model_selection import GridSearchCV  # type: ignore[import-untyped]
 from sklearn.svm import LinearSVC  # type: ignore[import-untyped]
 
 from holdfast.errors import InvalidArgument
-from holdfast.sklearn import ReusableHoldout
+from holdfast.ledger.audit import audit
+from holdfast.sklearn import HoldoutSearchCV, ReusableHoldout
 from tests.sklearn.models import Copying, fitted, rare, table
 
 Open = Callable[..., ReusableHoldout]
@@ -134,3 +136,31 @@ def test_a_ledger_without_public_sizes_tells_no_area(opened: Open) -> None:
     with pytest.raises(InvalidArgument, match="design is"):
         opened("roc_auc")
     opened("f1").ask(fitted())  # which needs none
+
+
+@pytest.mark.parametrize("scoring", WHOLE)
+def test_a_search_has_exact_scores(opened: Open, scoring: str, tmp_path: Path) -> None:
+    holdout = opened(scoring, rare(3_000))
+    search = HoldoutSearchCV(LogisticRegression(), {"C": [1e-3, 1.0]}, holdout=holdout)
+    results = search.fit(*rare(400, 7)).cv_results_
+    for params, score, low, high in zip(
+        *(results[name] for name in ("params", "mean_test_score", "low", "high")), strict=True
+    ):
+        model = LogisticRegression(**params).fit(*rare(400, 7))
+        assert score == pytest.approx(get_scorer(scoring)(model, *rare(3_000)), abs=5e-4)
+        truth = get_scorer(scoring)(model, *rare(200_000, 99))
+        assert low <= truth <= high
+        assert high - low < 0.15
+    assert "f1_interval" in str(holdout.holdout.certificate().to_dict()) or scoring != "f1"
+    holdout.close()
+    assert all(finding.fine for finding in audit(tmp_path / "whole.ledger"))
+
+
+@pytest.mark.parametrize("scoring", WHOLE)
+def test_cross_validation_is_by_the_same_score(opened: Open, scoring: str) -> None:
+    search = HoldoutSearchCV(
+        LogisticRegression(), {"C": [0.1, 1.0]}, holdout=opened(scoring), strategy="cv", cv=3
+    ).fit(*rare(600, 7))
+    grid = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, scoring=scoring, cv=3)
+    found = grid.fit(*rare(600, 7)).cv_results_["mean_test_score"]
+    assert search.cv_results_["mean_test_score"] == pytest.approx(found)

@@ -18,6 +18,7 @@ from holdfast.data.units import unit_sums
 from holdfast.data.values import distinct_unit_values, unit_values_of
 from holdfast.described.rounded import RoundedSize
 from holdfast.described.rule import UNKNOWN, Evidence, Look, Symbols, Told, within
+from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID_ERROR, RowValue, condition_row
 from holdfast.theory.base.bets import level_share
@@ -255,7 +256,8 @@ def auc_look(score: Expression, positive: Expression, rule: Gridded) -> Look:
         )
         return rule.seen(n1, area, auc_interval(area, n1, n0, few, many, rule.log_p))
 
-    return Look(rule, symbols_of, others=(condition_row(positive),))
+    ranked = build.is_null(score)  # which reads what the score reads
+    return Look(rule, symbols_of, others=(condition_row(positive), condition_row(ranked)))
 
 
 def unit_look(

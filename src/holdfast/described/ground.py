@@ -65,6 +65,17 @@ class Ground:
         unlike = self.for_these_items or bool(self.design)
         return isinstance(self.sampling, Independent) and not unlike
 
+    def alike_within(self, condition: Expression) -> bool:
+        """Whether the rows with it, and those without it, are draws from one population each.
+
+        So they are where all rows are, and where that condition is all that the design tells.
+        """
+        design = self.design
+        if self.alike or not design.covers(condition) or len(design.cells) != 2:
+            return self.alike
+        known = replace(self, design=NO_DESIGN)
+        return known.alike and 0 < design.group(condition).size < self.rows
+
     @property
     def points(self) -> int:
         return _ROUNDED_POINTS if self.rounded else POINTS

@@ -338,9 +338,9 @@ def _relation(question: Any, part: Part, free: tuple[float, ...], ground: Ground
 
 
 def _auc(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
-    if not ground.alike:
-        return None
     score, positive = part.trees
+    if not ground.alike_within(positive):
+        return None
     rule = Gridded(
         "auc",
         ground.rows,

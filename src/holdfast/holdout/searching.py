@@ -55,9 +55,11 @@ __all__ = [
     "require_late",
 ]
 
-_TYPES = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.TEXT)
-_COMPUTED = (ColumnType.BOOLEAN, ColumnType.FLOAT)
-_NUMBERS = (ColumnType.INTEGER, ColumnType.FLOAT)
+# What is said of a number is read rightly of a condition, too; "model > 0.5" of a condition is
+# "model", which is another thing of numbers.
+_NUMBERS = (ColumnType.FLOAT, ColumnType.INTEGER)
+_TYPES = (*_NUMBERS, ColumnType.TEXT, ColumnType.BOOLEAN)
+_COMPUTED = (ColumnType.FLOAT, ColumnType.BOOLEAN)
 _SHARE = 0.5
 
 

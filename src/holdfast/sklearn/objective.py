@@ -144,6 +144,7 @@ class HoldoutObjective:
             size=self.places.size,
             question=scoring.asked(name),
             bounds=scoring.bounds,
+            computed=True,
             share=self.share,
             train=training,
             code=code,
