@@ -279,11 +279,10 @@ def test_every_command_is_found_where_it_is() -> None:
         assert command.callback is not None
         assert homes.pop(command.callback.__name__) == command.callback.__module__
     for group in app.registered_groups:
-        assert any(
-            command.callback is not None and command.callback.__module__ == homes[str(group.name)]
-            for command in homes and group.typer_instance.registered_commands
-        )
-        del homes[str(group.name)]
+        assert group.typer_instance is not None
+        inside = [each.callback for each in group.typer_instance.registered_commands]
+        (home,) = {callback.__module__ for callback in inside if callback is not None}
+        assert homes.pop(str(group.name)) == home
     assert homes == {}
 
 
