@@ -32,7 +32,7 @@ from holdfast.ledger.entries import Asked, Opening, Recorded, Request
 from holdfast.ledger.filing import FiledPlace, Kept, place_of
 from holdfast.ledger.identity import has_shape, keyed_print
 from holdfast.ledger.informed import informed
-from holdfast.ledger.limits import limits_of
+from holdfast.ledger.limits import stated_range
 from holdfast.ledger.past import checkpoint_of
 from holdfast.ledger.reader import Reader, look
 from holdfast.ledger.recording import Pending, reading_entry
@@ -185,7 +185,7 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
 
 def _is_in_range(request: Request, question: Bound) -> bool:
     """Whether a request says the range of its question."""
-    return (request.low, request.high, request.unbounded) == limits_of(question)
+    return (request.low, request.high, request.unbounded) == stated_range(question)
 
 
 def _look(transcript: Transcript, number: int) -> Recorded:
@@ -250,7 +250,7 @@ def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) 
     if not all(each.ready for each in transcript.attached.among(columns_read(statistic))):
         return "it is about a column that had no values"
     own = asked.is_part or _is_in_range(asked.request, statistic)
-    if not own or (asked.low, asked.high, asked.unbounded) != limits_of(statistic):
+    if not own or (asked.low, asked.high, asked.unbounded) != stated_range(statistic):
         return "its range is not that of its question"
     if offer.variance is not None:
         known = known_variance(statistic, transcript.by_question)

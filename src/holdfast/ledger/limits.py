@@ -12,9 +12,9 @@ __all__ = [
     "ROUNDED_ENDS",
     "interval_between",
     "lies_in",
-    "limits_of",
     "open_ended",
     "plain_interval",
+    "stated_range",
 ]
 
 ROUNDED_ENDS = 2.0**-48  # of a range: what a few roundings come to
@@ -33,7 +33,7 @@ def lies_in(interval: Interval, claim: tuple[float, float], limits: Interval) ->
     return above and (high >= 1.0 or interval.high <= high + rounded)
 
 
-def limits_of(question: Bound) -> tuple[float, float, bool]:
+def stated_range(question: Bound) -> tuple[float, float, bool]:
     """Its least and greatest value, and whether these are only the ends of a grid."""
     return question.low, question.high, is_single(question) and question.unbounded
 
