@@ -285,9 +285,9 @@ def _made_again(
         informed(transcript, _wish_of(asked, statistic, terms))
         for asked, statistic in zip(pending.asked, statistics, strict=True)
     ]
-    late = transcript.dictionaries.of(pending.mechanism.name)
-    ended = pending.mechanism.name not in (DESCRIBED.name, REVEAL)
-    if ended and (late is None or not late.is_last):
+    name = pending.mechanism.name
+    late = transcript.dictionaries.of(name)
+    if name not in (DESCRIBED.name, REVEAL) and (late is None or not late.is_last):
         account.require_open()
     try:
         return pending.mechanism.offer(terms, account, wishes)
@@ -298,10 +298,10 @@ def _made_again(
 
 def _wish_of(asked: Asked, statistic: Statistic, terms: Terms) -> Wish:
     """What a reservation says that the analyst wanted."""
-    offer, follows = asked.offer, asked.follows
+    offer = asked.offer
     width = terms.half_width if offer.tolerance is None else offer.tolerance
     moment = None if offer.prior is None else (offer.extra or {}).get("moment")
-    return Wish(statistic, width, offer.claim, offer.guess, follows=follows, moment=moment)
+    return Wish(statistic, width, offer.claim, offer.guess, follows=asked.follows, moment=moment)
 
 
 def difference_of(offer: Offer, again: Offer) -> str | None:
@@ -325,10 +325,8 @@ def _failure_probability(transcript: Transcript) -> Finding:
 def _unfinished(transcript: Transcript) -> Finding:
     if transcript.pending is None:
         return Finding("unfinished", True, "no question is waiting for its answer")
-    count = len(transcript.pending.asked)
-    return Finding(
-        "unfinished", True, f"{count} reserved, to be finished with the next question (charged)"
-    )
+    waiting = f"{len(transcript.pending.asked)} reserved, to be finished with the next question"
+    return Finding("unfinished", True, f"{waiting} (charged)")
 
 
 def _closed(transcript: Transcript) -> list[Finding]:
