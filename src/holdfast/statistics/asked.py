@@ -62,7 +62,7 @@ def _assumes(call: Call | TableCall) -> bool:
     inner = any(isinstance(each, Call) and _assumes(each) for each in call.arguments)
     if isinstance(call, TableCall):
         return inner
-    return inner or call.name == "catoni" or not (call.variance is call.scale is None)
+    return inner or call.name == "catoni" or bool(call.variance or call.scale)
 
 
 def _require_taken(name: str, option: str) -> None:
