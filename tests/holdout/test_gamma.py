@@ -118,14 +118,14 @@ def test_the_papers_setting_runs_as_written(
         sampling=holdfast.dependency_graph(COPIES - 1),
         schema=dict.fromkeys(data.columns, scale),
     ) as holdout:
-        width = {"tolerance": 400.0} if options else {}
+        width = 400.0 if options else None
         signs = []
         for name in data.columns:
-            answer = holdout.ask(f"mean({name})", **width)
+            answer = holdout.ask(f"mean({name})", tolerance=width)
             assert 0.0 in answer.interval
             signs.append("+" if answer.value > 0 else "-")
         total = " ".join(f"{sign} {name}" for sign, name in zip(signs, data.columns, strict=True))
-        last = holdout.ask(f"mean((0 {total}) / 2, {scale.text})", **width)
+        last = holdout.ask(f"mean((0 {total}) / 2, {scale.text})", tolerance=width)
         assert 0.0 in last.interval
         assert holdout.budget.asked == k
     assert all(finding.fine for finding in audit(path, lambda: PolarsSample(data)))

@@ -188,12 +188,7 @@ def test_a_function_of_the_table_is_known_by_all_that_was_declared() -> None:
     for each in every:
         again = recorded_statistic(each.text, PUBLIC)
         assert isinstance(again, TableFunction)
-        assert (again.bounds, again.change, again.sigma, again.b) == (
-            each.bounds,
-            each.change,
-            each.sigma,
-            each.b,
-        )
+        assert (again.bounds, again.change, again.gamma) == (each.bounds, each.change, each.gamma)
     for wrong in ({}, {"change": 1.0, "sigma": 1.0}, {"b": 1.0}, {"change": 0.0}, {"sigma": -1.0}):
         with pytest.raises(InvalidArgument):
             made(**wrong)

@@ -240,7 +240,7 @@ def sampling_of_text(text: str) -> Any:
     if kind == "declared" and argument:
         return _declared(argument)
     if kind in by_number and argument:
-        return by_number[kind](read_number("sampling", argument))  # type: ignore[operator]
+        return by_number[kind](read_number("sampling", argument))  # type: ignore[arg-type]
     raise InvalidArgument(
         f"sampling is {text!r}; it must be independent, clustered:SIZE (rows in a unit), "
         "clustered:COLUMN or clustered:COLUMN:LARGEST, m-dependent:M, dependency-graph:DEGREE, "
