@@ -16,6 +16,7 @@ from benchmarks import (
     logs,
     planner,
     searching,
+    serving,
 )
 
 RESULTS = Path("benchmarks/results")
@@ -35,6 +36,7 @@ def main() -> None:
         logs,
         asking,
         databases,
+        serving,
         evidence,
     ):
         for row in group.rows():

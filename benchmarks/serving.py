@@ -1,0 +1,193 @@
+"""The service beside a bare FastAPI endpoint that does one durable commit for each request.
+
+Requests per second and the slowest of a hundred, with 16 clients and with one; both services run in
+processes of their own at the same time, and are asked in turns. Answers are released at once, and
+once more on the steps of time that a service has by default.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+import holdfast
+from benchmarks.measure import Row
+from holdfast.service.folder import Folder
+from holdfast.service.tokens import TokenStore
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+__all__ = ["bare", "rows"]
+
+_FILE = "HOLDFAST_BENCH_FILE"
+CLIENTS, REQUESTS, ROUNDS = 16, 400, 3
+
+
+def bare() -> FastAPI:
+    """One endpoint, which writes down what it is asked before it answers."""
+    from fastapi import FastAPI
+
+    app = FastAPI()
+    written = sqlite3.connect(os.environ[_FILE], isolation_level=None, check_same_thread=False)
+    written.execute("PRAGMA journal_mode = WAL")
+    written.execute("PRAGMA synchronous = FULL")
+    written.execute("CREATE TABLE asked (question TEXT)")
+
+    @app.post("/check")
+    async def check(body: dict[str, Any]) -> dict[str, Any]:
+        written.execute("INSERT INTO asked VALUES (?)", (body["question"],))
+        return {"value": body["guess"]}
+
+    return app
+
+
+@contextmanager
+def _running(words: list[str], port: int, **environment: str) -> Iterator[float]:
+    """A service in a process of its own; how long it took until it listened."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", *words],
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                if process.poll() is not None:
+                    raise RuntimeError(f"{words} ended") from None
+                time.sleep(0.01)
+        yield time.perf_counter() - start
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+def _asked(
+    port: int, path: str, token: str, question: Callable[[], str], clients: int, count: int
+) -> tuple[float, float]:
+    """Requests a second, and the time that 99 of 100 take at most."""
+
+    def client(_: int) -> list[float]:
+        times = []
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        for _ in range(count // clients):
+            body = json.dumps({"question": question(), "guess": 0.5, "tolerance": 0.25})
+            start = time.perf_counter()
+            connection.request("POST", path, body, headers)
+            reply = connection.getresponse()
+            reply.read()
+            times.append(time.perf_counter() - start)
+            if reply.status != 200:
+                raise RuntimeError(f"{path} replied {reply.status}")
+        connection.close()
+        return times
+
+    start = time.perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        taken = sorted(itertools.chain(*pool.map(client, range(clients))))
+    return len(taken) / (time.perf_counter() - start), taken[int(0.99 * len(taken))]
+
+
+def _published(folder: Path, step: float) -> str:
+    """A folder with a table of 1,000 rows, and a token."""
+    made = Folder.made(folder)
+    (folder / "holdfast.toml").write_text(f"[service]\nrelease_step = {step}\n")
+    frame = pl.DataFrame({"x": np.random.default_rng(1).random(1_000)})
+    frame.write_parquet(folder / "t.parquet")
+    with holdfast.open(folder / "t.parquet", ledger=made.ledger("t"), tolerance=0.25):
+        pass
+    store = TokenStore(made.tokens, made.secret)
+    try:
+        return store.create("bench", "analyst").text
+    finally:
+        store.close()
+
+
+def rows() -> Iterator[Row]:
+    numbers = itertools.count()
+
+    def question() -> str:
+        return f"avg(x > 0.5 + {next(numbers)}e-9)"
+
+    with tempfile.TemporaryDirectory() as place:
+        plain_port, own_port, padded_port = _free_port(), _free_port(), _free_port()
+        token = _published(Path(place, "served"), 0.0)
+        padded_token = _published(Path(place, "padded"), 0.05)
+        bare_words = ["uvicorn", "--factory", "benchmarks.serving:bare", "--log-level", "warning"]
+        serve = ["holdfast", "serve", f"{place}/served", "--port", str(own_port)]
+        padded = ["holdfast", "serve", f"{place}/padded", "--port", str(padded_port)]
+        with (
+            _running([*bare_words, "--port", str(plain_port)], plain_port, **{_FILE: f"{place}/f"}),
+            _running(serve, own_port) as started,
+            _running(padded, padded_port),
+        ):
+            yield Row("holdfast serve, until it listens", "one second", started, started, 2.0)
+            path = "/api/v1/datasets/t/check"
+            for clients, least in ((CLIENTS, 2.0), (1, 3.0)):
+                count = REQUESTS if clients > 1 else REQUESTS // 4
+                pairs = [
+                    (
+                        _asked(own_port, path, token, question, clients, count),
+                        _asked(plain_port, "/check", token, question, clients, count),
+                    )
+                    for _ in range(ROUNDS)
+                ]
+                ours = [a for a, _ in pairs]
+                speed = median(b[0] / a[0] for a, b in pairs)
+                slowest = median(a[1] / b[1] for a, b in pairs)
+                many = f"{clients} clients" if clients > 1 else "one client"
+                against = "a bare endpoint with one durable commit"
+                yield Row(
+                    f"a check by HTTP, {many}",
+                    against,
+                    1 / median(a[0] for a in ours),
+                    speed,
+                    least,
+                )
+                yield Row(
+                    f"the slowest of 100 checks, {many}",
+                    against,
+                    median(a[1] for a in ours),
+                    slowest,
+                    5.0,
+                )
+            stepped = _asked(padded_port, path, padded_token, question, CLIENTS, REQUESTS // 4)
+            yield Row(
+                f"a check by HTTP on steps of 50 ms, {CLIENTS} clients",
+                "one step for 16 clients",
+                1 / stepped[0],
+                1 / stepped[0] / (0.05 / CLIENTS),
+                10.0,
+            )
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(row, flush=True)
