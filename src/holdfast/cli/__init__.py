@@ -29,6 +29,7 @@ _GARBAGE = 50_000
 # Which module has which command, in the order of `holdfast --help`: to start, one is enough.
 COMMANDS = {
     "plan": "app",
+    "split": "tables",
     "init": "holdout",
     "ask": "verbs",
     "check": "verbs",
@@ -45,6 +46,7 @@ COMMANDS = {
     "retire": "service",
     "budget": "records",
     "ledger": "records",
+    "chart": "records",
     "audit": "records",
     "stability": "records",
     "certificate": "records",

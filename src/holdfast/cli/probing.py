@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from holdfast.cli.app import Json, app, read_number, show_json
+from holdfast.cli.tables import read_table
 from holdfast.errors import InvalidArgument
 
 __all__ = ["probe"]
@@ -64,7 +65,7 @@ def probe(
     }
     found = probed(
         _function("learner", learner),
-        _table(data),
+        read_table(data),
         score=None if score is None else _function("score", score),
         view=None if view is None else _function("view", view),
         **numbers,
@@ -98,20 +99,3 @@ def _function(name: str, text: str) -> Callable[..., Any]:
     if not callable(found):
         raise InvalidArgument(f"{name} is {text!r}, and {file} has no function {function!r}.")
     return found  # type: ignore[no-any-return]
-
-
-def _table(data: str) -> Any:
-    import polars as pl
-
-    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
-        ".csv": pl.read_csv,
-        ".parquet": pl.read_parquet,
-    }
-    path = Path(data)
-    read = readers.get(path.suffix.lower())
-    try:
-        if read is not None and path.is_file():
-            return read(path)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InvalidArgument(f"data is {data!r}, which cannot be read ({error}).") from error
-    raise InvalidArgument(f"data is {data!r}; it must be a .csv or .parquet file that is there.")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from holdfast.ledger.retraced import Finding
     from holdfast.service.client import ServedHoldout
 
-__all__ = ["AUDIT_FAILED", "audit", "budget", "certificate", "ledger", "stability"]
+__all__ = ["AUDIT_FAILED", "audit", "budget", "certificate", "chart", "ledger", "stability"]
 
 AUDIT_FAILED = 4
 
@@ -184,6 +184,22 @@ def stability(
     typer.echo(str(found))
     drawn = f"Chart written to {chart}." if chart else f"Next: holdfast ledger {quote(name)}"
     typer.echo(f"\n{drawn}")
+
+
+@app.command(epilog="Example: holdfast chart flights answers.png")
+def chart(
+    name: Name,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Where to: a .png, .svg, .pdf or .html file.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Draw everything that was answered, with its interval."""
+    from holdfast.holdout.charts import ledger_chart
+
+    with looked_at(name) as transcript:
+        ledger_chart(transcript, file)
+    show_json({"chart": file}) if as_json else typer.echo(f"Chart written to {file}.")
 
 
 @app.command(epilog="Example: holdfast audit flights")

@@ -37,7 +37,7 @@ from holdfast.service.shown import group_rows, line_shown, overview_shown
 from holdfast.service.tokens import ROLES, TokenRole, expiry_of
 from holdfast.service.wire import csv_of, dataset_told, ledger_told
 
-__all__ = ["Signed", "dashboard", "number_of", "problem_page", "rendered"]
+__all__ = ["Signed", "dashboard", "typed_number", "problem_page", "rendered"]
 
 dashboard = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _HERE = Path(__file__).parent
@@ -336,12 +336,12 @@ def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> A
     claim = {"check": "guess", "at most": "at_most", "at least": "at_least"}.get(said)
     if claim is not None and not form["number"].strip():
         raise InvalidArgument("a claim needs a number: what you think it is.")
-    number = number_of("number", form["number"]) if claim is not None else None
+    number = typed_number("number", form["number"]) if claim is not None else None
     width = form["half_width"].strip()
     return Asking(
         question=form["question"],
         groups=tuple(each.strip() for each in form["by"].split(",") if each.strip()),
-        half_width=number_of("half_width", width) if width else None,
+        half_width=typed_number("half_width", width) if width else None,
         why=form["why"].strip()[:1_000] or None,
         by=session.token.name,
         key=key,
@@ -350,7 +350,7 @@ def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> A
     )
 
 
-def number_of(name: str, text: str) -> float | int:
+def typed_number(name: str, text: str) -> float | int:
     """A number as people type it into a field."""
     cleaned = text.strip().replace(",", "").replace("_", "")
     for kind in (int, float):
@@ -362,7 +362,7 @@ def number_of(name: str, text: str) -> float | int:
 
 
 def _whole(name: str, text: str) -> int | None:
-    found = number_of(name, text) if text.strip() else None
+    found = typed_number(name, text) if text.strip() else None
     if found is not None and not isinstance(found, int):
         raise InvalidArgument(f"{name} is {text[:20]!r}; it must be a whole number.")
     return found

@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError
 from holdfast.holdout.charts import plan_chart
 from holdfast.planner.plan import plan as make_plan
 from holdfast.planner.table import Plan
-from holdfast.service.dashboard import Signed, number_of, rendered
+from holdfast.service.dashboard import Signed, typed_number, rendered
 from holdfast.service.edge import CONTENT_POLICY
 from holdfast.service.pictures import can_draw, drawn
 from holdfast.service.problems import problem_of
@@ -59,7 +59,7 @@ async def sliders() -> Response:
 def _plan(rows: str, questions: str, tolerance: str) -> Plan:
     typed = {"rows": rows, "questions": questions, "tolerance": tolerance}
     given: dict[str, Any] = {
-        name: number_of(name, text[:20]) for name, text in typed.items() if text.strip()
+        name: typed_number(name, text[:20]) for name, text in typed.items() if text.strip()
     }
     made: Plan = make_plan(**given)
     return made

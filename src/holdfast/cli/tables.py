@@ -1,0 +1,86 @@
+"""Tables that commands read whole, and the command that divides one: split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast import require
+from holdfast.cli.app import Json, app, read_number, show_json
+from holdfast.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["read_table", "split"]
+
+
+@app.command(
+    epilog="Example: holdfast split flights.csv --train explore.parquet --hold protect.parquet"
+)
+def split(
+    data: Annotated[str, typer.Argument(help="A CSV or Parquet file.")],
+    test_size: Annotated[
+        str, typer.Option(metavar="X", help="The part that is held out, of the rows or values.")
+    ] = "0.5",
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Rows with the same value stay together: a patient."),
+    ] = None,
+    random_state: Annotated[
+        str, typer.Option(metavar="N", help="Which random division; the same is always the same.")
+    ] = "0",
+    train: Annotated[
+        str, typer.Option(metavar="FILE", help="Where the rows to explore go.")
+    ] = "train.parquet",
+    hold: Annotated[
+        str, typer.Option(metavar="FILE", help="Where the rows to protect go.")
+    ] = "hold.parquet",
+    as_json: Json = False,
+) -> None:
+    """Divide a table into rows to explore freely and rows to protect.
+
+    Do it before anybody has looked at the table: what was seen cannot be held out.
+    """
+    from holdfast.data.split import split as divided
+
+    targets = [require.file("train", train), require.file("hold", hold)]
+    for target in targets:
+        if target.suffix.lower() != ".parquet" or target.exists():
+            raise InvalidArgument(
+                f"the file is {str(target)!r}; its name must end in .parquet, and nothing may be "
+                "there yet."
+            )
+    share: Any = read_number("test_size", test_size)
+    seed: Any = read_number("random_state", random_state)
+    parts = divided(read_table(data), share, seed, by=by)
+    for part, target in zip(parts, targets, strict=True):
+        part.write_parquet(target)
+    if as_json:
+        show_json({"train": train, "hold": hold, "rows": [part.height for part in parts]})
+        return
+    for part, target, what in zip(parts, targets, ("explore", "protect"), strict=True):
+        typer.echo(f"{target!s}: {part.height:,} rows to {what}")
+    typer.echo(f"\nNext: holdfast init {quote(hold)} --train {quote(train)}")
+
+
+def read_table(data: str) -> pl.DataFrame:
+    """A table in a CSV or Parquet file; it is nobody's protected one."""
+    import polars as pl
+
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        ".csv": pl.read_csv,
+        ".parquet": pl.read_parquet,
+    }
+    path = Path(data)
+    read = readers.get(path.suffix.lower())
+    try:
+        if read is not None and path.is_file():
+            return read(path)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InvalidArgument(f"data is {data!r}, which cannot be read ({error}).") from error
+    raise InvalidArgument(f"data is {data!r}; it must be a .csv or .parquet file that is there.")
