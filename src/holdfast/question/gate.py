@@ -73,7 +73,7 @@ def read_sql(text: str, columns: Collection[str]) -> exp.Expression:
     parser = _dialect().parser(error_level=ErrorLevel.IMMEDIATE)
     try:
         (found,) = parser.parse_into(exp.Where, tokens, before + text)
-        expression: exp.Expression = found.this
+        expression: exp.Expression = found.this  # type: ignore[union-attr]  # None fails, too
     except Exception:  # the reader may fail in many ways; its words are about SQL, not about us
         raise InvalidQuestion(
             "The question cannot be read as one expression, such as avg(delay > 15)."
