@@ -14,7 +14,7 @@ import holdfast
 
 PACKAGE = Path(holdfast.__file__).parent
 # A command has the name of the function that it runs; nothing else is said twice.
-COMMANDS = {"audit", "plan", "probe", "retire"}
+COMMANDS = {"audit", "plan", "probe", "retire", "split"}
 
 
 def _name(path: Path) -> str:

@@ -6,7 +6,7 @@ They need the extra `charts`; where it is missing, the pages say the same in the
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -21,12 +21,12 @@ def can_draw() -> bool:
     return find_spec("altair") is not None and find_spec("vl_convert") is not None
 
 
-async def drawn(chart: Callable[[], Any]) -> Response:
+def drawn(chart: Callable[[], Any]) -> Awaitable[Response]:
     """The picture of a chart, made beside the event loop."""
-    return Response(await run_in_threadpool(lambda: _svg(chart())), media_type="image/svg+xml")
 
+    def picture() -> Response:
+        written = io.StringIO()
+        chart().properties(background="white").save(written, format="svg")
+        return Response(written.getvalue(), media_type="image/svg+xml")
 
-def _svg(chart: Any) -> str:
-    written = io.StringIO()
-    chart.properties(background="white").save(written, format="svg")
-    return written.getvalue()
+    return run_in_threadpool(picture)
