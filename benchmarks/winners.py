@@ -101,7 +101,8 @@ def won(run: int, truth: Truth, folder: Path) -> Winner:
         raise RuntimeError(f"run {run} has no winner: {found.error}")
     wald = NORMAL_95 * math.sqrt(found.score * (1.0 - found.score) / ROWS)
     usual = (found.score - wald, found.score + wald)
-    return Winner(truth(found.estimator, run), usual, tuple(found.answer.interval))
+    low, high = found.answer.interval
+    return Winner(truth(found.estimator, run), usual, (low, high))
 
 
 def winners(runs: int, truth: Truth) -> Iterator[Winner]:

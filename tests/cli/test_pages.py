@@ -53,6 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
     flights(1).write_parquet(folder / "hold.parquet")
     flights(2).write_parquet(folder / "train.parquet")
+    flights(3).write_csv(folder / "flights.csv")
     visits = pl.DataFrame({"patient_id": [i // 3 for i in range(3_000)], "x": [0.5] * 3_000})
     visits.write_csv(folder / "visits.csv")
     rng = np.random.default_rng(3)
@@ -61,6 +62,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     said = reviews.with_columns(predicted="label", v6=~pl.col("label")).drop("label")
     said.write_csv(folder / "predictions.csv")
     said.rename({"v6": "right"}).write_csv(folder / "scores.csv")
+    pl.DataFrame({"x": rng.random(300).round(3)}).write_csv(folder / "rows.csv")
+    (folder / "train.py").write_text(
+        "def learner(rows, rng):\n    return round(float(rows['x'].mean()), 1)\n\n\n"
+        "def accuracy(said, rows):\n    return float((rows['x'] > said).mean())\n",
+        encoding="utf-8",
+    )
     (folder / "bounds.toml").write_text("[bounds]\nx = [0, 1]\n", encoding="utf-8")
     return folder
 

@@ -21,6 +21,7 @@ from holdfast.guessers.median import (
     VersionSpace,
     weighted_median,
 )
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.mean import Mean
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.field.median_mechanism import histogram_mistakes, sequence_mistakes
@@ -110,14 +111,22 @@ def test_a_removal_that_is_too_eager_loses_the_sample() -> None:
     sample = np.array([1, 2, 4]) * (ROWS // 7)
     nearest = []
     for alpha in (None, 0.0):
-        state = guesser.start(grounds(TERMS))
+        state = started(guesser, TERMS)
         if alpha is not None:
             state = VersionSpace(state.domain, state.histograms, state.weights, alpha)
         for values in ROWS_OF_QUARTERS:
             q = float(np.array(values) @ sample / sample.sum())
-            state = guesser.learn(state, exactly(QUESTION_OF[values], q))
+            learnt = guesser.learn(state, exactly(QUESTION_OF[values], q))
+            assert isinstance(learnt, VersionSpace)
+            state = learnt
         nearest.append(bool(state.weights.size))
     assert nearest == [True, False]
+
+
+def started(guesser: MedianMechanism, terms: Terms) -> VersionSpace:
+    state = guesser.start(grounds(terms))
+    assert isinstance(state, VersionSpace)
+    return state
 
 
 def exactly(question: Mean, q: float) -> Lesson:
@@ -126,10 +135,12 @@ def exactly(question: Mean, q: float) -> Lesson:
 
 def test_an_empty_space_guesses_nothing_and_learns_nothing() -> None:
     guesser, question = MedianMechanism(cells(CELLS)), mean_of([0.0, 0.0, 1.0])
-    state = guesser.start(grounds(TERMS))
+    state = started(guesser, TERMS)
     assert guesser.covers(state, question)
     for q in (0.0, 1.0):
-        state = guesser.learn(state, exactly(question, q))
+        learnt = guesser.learn(state, exactly(question, q))
+        assert isinstance(learnt, VersionSpace)
+        state = learnt
     assert not state.weights.size
     assert not guesser.covers(state, question)
     assert guesser.learn(state, exactly(question, 0.5)) is state
@@ -156,7 +167,7 @@ def test_every_histogram_is_there_once_and_weighs_its_sequences(points: int, cou
     eta = math.sqrt(math.log(2) / (2 * points)) * 1.000001  # so many points for one question
     for weights in ("histograms", "sequences"):
         guesser = MedianMechanism(cells(count), min(1.0, eta), weights)
-        state = guesser.start(grounds(terms))
+        state = started(guesser, terms)
         size = int(state.histograms[0].sum())
         found = {tuple(row) for row in state.histograms.tolist()}
         assert all(sum(row) == size for row in found)
@@ -175,7 +186,7 @@ def test_the_printed_parameters_are_the_lectures() -> None:
     eta = (math.log(120) / 800) ** 0.25
     assert (found.eta, found.alpha) == pytest.approx((eta, eta / 4))
     assert found.points == math.ceil(8 * math.log(120) / eta**2)
-    state = guesser.start(grounds(terms))
+    state = started(guesser, terms)
     assert state.alpha == found.alpha
     assert len(state.histograms) == math.comb(found.points + 2, 2)
 

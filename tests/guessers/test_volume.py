@@ -38,13 +38,20 @@ ASKED = list(_EACH_ONCE)
 QUESTION_OF = {values: mean_of(values) for values in ASKED}
 
 
+def started() -> DistributionSpace:
+    state = GUESSER.start(grounds(TERMS))
+    assert isinstance(state, DistributionSpace)
+    return state
+
+
 def spread(kind: str) -> NDArray[np.int64]:
     parts = np.ones(CELLS) if kind == "even" else np.zeros(CELLS)
     if kind == "one cell":
         parts[3] = 1
     if kind == "two":
         parts[[0, 7]] = 0.3, 0.7
-    return np.rint(parts / parts.sum() * ROWS).astype(np.int64)
+    counts: NDArray[np.int64] = np.rint(parts / parts.sum() * ROWS).astype(np.int64)
+    return counts
 
 
 def wrong(play: Play, sample: NDArray[np.int64]) -> Mean | None:
@@ -83,7 +90,7 @@ def test_points_are_uniform_in_what_is_left() -> None:
 
     There the rest is uniform again: 2 (1 - first) is Beta(N - 1, 1).
     """
-    state = told(GUESSER.start(grounds(TERMS)), ASKED[0], 0.5 + TOLERANCE / 2, 1.0)
+    state = told(started(), ASKED[0], 0.5 + TOLERANCE / 2, 1.0)
     first = np.asarray(state.points[:, 0])
     assert first.min() >= 0.5 - 1e-12
     levels = (2 * (1 - first)) ** (CELLS - 1)
@@ -96,7 +103,7 @@ def test_points_are_uniform_in_what_is_left() -> None:
 
 
 def test_the_same_answers_make_the_same_points_and_another_secret_others() -> None:
-    start = GUESSER.start(grounds(TERMS))
+    start = started()
     one, other = (told(start, ASKED[5], 0.4, 0.5).points for _ in range(2))
     assert np.array_equal(one, other)
     assert len(one) == median_samples(QUESTIONS, math.log(0.01), 0.1)

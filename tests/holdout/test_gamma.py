@@ -123,6 +123,7 @@ def test_the_papers_setting_runs_as_written(
         for name in data.columns:
             answer = holdout.ask(f"mean({name})", tolerance=width)
             assert 0.0 in answer.interval
+            assert answer.value is not None
             signs.append("+" if answer.value > 0 else "-")
         total = " ".join(f"{sign} {name}" for sign, name in zip(signs, data.columns, strict=True))
         last = holdout.ask(f"mean((0 {total}) / 2, {scale.text})", tolerance=width)

@@ -106,9 +106,9 @@ def test_guesses_out_of_range_touch_no_data(holdout: Holdout, question: str, gue
 @pytest.mark.parametrize(
     ("question", "why"),
     [
-        (f"variance(arm = '{'a' * (MAX_LENGTH * 11 // 20)}')", "characters; at most"),
+        (f"variance(arm = '{'a' * (MAX_LENGTH * 11 // 20)}')", "cannot be read again.*characters; at most"),
         (f"avg({'abs(' * 19}x{')' * 19}) where k > 4", "nested more than"),
-        (holdfast.mean("new", by="odd"), "invisible character"),
+        (holdfast.mean("new", by="odd"), "cannot be read again.*invisible character"),
     ],
 )
 def test_what_a_ledger_could_not_read_again_is_not_asked(
@@ -119,7 +119,7 @@ def test_what_a_ledger_could_not_read_again_is_not_asked(
     with opened(tmp_path, data, **{**FACTS, "design": ["odd"]}) as found:
         watch(found, untouchable)
         for put in (found.ask, found.cost):
-            with pytest.raises(InvalidQuestion, match=f"cannot be read again.*{why}"):
+            with pytest.raises(InvalidQuestion, match=why):
                 put(question)
         assert len(found.ledger) == 0
 

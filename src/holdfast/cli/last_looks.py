@@ -49,7 +49,7 @@ def final(
     typer.echo(f"\nNext: holdfast audit {quote(name)}")
 
 
-@app.command(epilog='Example: holdfast reveal flights "avg(arr_delay > 15)" --dry-run')
+@app.command(epilog='Example: holdfast reveal study "avg(arr_delay > 15)" --dry-run')
 def reveal(
     name: Name,
     statistic: Annotated[

@@ -21,7 +21,7 @@ from holdfast.ledger.audit import audit as run_audit
 from holdfast.ledger.entries import Recorded
 from holdfast.service.access import Serving, client_of
 from holdfast.service.caller import Caller
-from holdfast.service.pictures import can_draw, drawn
+from holdfast.service.pictures import can_draw, svg_reply
 from holdfast.service.problems import Problem, Rejected, problem_of, rejection
 from holdfast.service.replies import certificate_file
 from holdfast.service.served import Asking, Reply
@@ -37,7 +37,7 @@ from holdfast.service.shown import group_rows, line_shown, overview_shown
 from holdfast.service.tokens import ROLES, TokenRole, expiry_of
 from holdfast.service.wire import csv_of, dataset_told, ledger_told
 
-__all__ = ["Signed", "dashboard", "typed_number", "problem_page", "rendered"]
+__all__ = ["Signed", "dashboard", "problem_page", "rendered", "typed_number"]
 
 dashboard = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _HERE = Path(__file__).parent
@@ -214,7 +214,7 @@ async def answers_picture(dataset: str, service: Serving, session: Signed) -> Re
         return list(holdout.ledger), terms.confidence_level if terms.simultaneous else None
 
     lines, level = await service.served(dataset, session.token).read(read)
-    return await drawn(lambda: answers_chart(dataset, lines[-_DRAWN:], level))
+    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], level))
 
 
 @dashboard.get("/data/{dataset}/promise")

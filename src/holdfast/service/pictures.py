@@ -1,4 +1,4 @@
-"""Pictures on the pages: drawn here as SVG, so that they need neither scripts nor other sites.
+"""Pictures on the pages: svg_reply here as SVG, so that they need neither scripts nor other sites.
 
 They need the extra `charts`; where it is missing, the pages say the same in their tables.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-__all__ = ["can_draw", "drawn"]
+__all__ = ["can_draw", "svg_reply"]
 
 
 def can_draw() -> bool:
@@ -21,7 +21,7 @@ def can_draw() -> bool:
     return find_spec("altair") is not None and find_spec("vl_convert") is not None
 
 
-def drawn(chart: Callable[[], Any]) -> Awaitable[Response]:
+def svg_reply(chart: Callable[[], Any]) -> Awaitable[Response]:
     """The picture of a chart, made beside the event loop."""
 
     def picture() -> Response:

@@ -14,9 +14,9 @@ from holdfast.errors import HoldfastError
 from holdfast.holdout.charts import plan_chart
 from holdfast.planner.plan import plan as make_plan
 from holdfast.planner.table import Plan
-from holdfast.service.dashboard import Signed, typed_number, rendered
+from holdfast.service.dashboard import Signed, rendered, typed_number
 from holdfast.service.edge import CONTENT_POLICY
-from holdfast.service.pictures import can_draw, drawn
+from holdfast.service.pictures import can_draw, svg_reply
 from holdfast.service.problems import problem_of
 
 __all__ = ["planning"]
@@ -48,7 +48,7 @@ async def picture(
     session: Signed, rows: str = "", questions: str = "", tolerance: str = ""
 ) -> Response:
     del session  # anyone who is signed in may plan
-    return await drawn(lambda: plan_chart(_plan(rows, questions, tolerance)))
+    return await svg_reply(lambda: plan_chart(_plan(rows, questions, tolerance)))
 
 
 @planning.get("/static/planner.js")

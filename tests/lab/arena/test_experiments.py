@@ -130,7 +130,7 @@ def test_progress_runs_through_all_holders() -> None:
 
 
 def test_every_experiment_and_attack_has_a_name_of_its_own_and_a_line() -> None:
-    assert len(EXPERIMENTS) == 15
+    assert len(EXPERIMENTS) == 16
     assert not EXPERIMENTS.keys() & ATTACKS.keys()
     said = {name: kind.description for name, kind in EXPERIMENTS.items()}
     said |= {name: kind.description for name, kind in ATTACKS.items()}

@@ -157,7 +157,7 @@ def test_too_few_questions_cannot_be_attacked(tmp_path: Path) -> None:
 
 
 def test_no_rows_can_rehearse_what_is_too_good(tmp_path: Path) -> None:
-    terms: dict[str, Any] = {"questions": 20, "sampling": holdfast.declared(sigma=1e-4)}
+    terms: dict[str, Any] = {"questions": 20, "sampling": holdfast.declared(sigma=0.015)}
     with opened(tmp_path, **terms) as holdout, pytest.raises(InvalidArgument, match="was declared"):
         holdout.rehearse()
 
