@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint spark bench attacks docs widths lock clean
+.PHONY: demo test lint spark bench load attacks docs widths lock clean
 
 demo: $(STAMP)
 	$(BIN)/python -m examples.demo
@@ -23,6 +23,10 @@ spark: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.run
+
+# A service under load, with workers killed: what it spent, what it told, and its audit.
+load: $(STAMP)
+	$(BIN)/python -m benchmarks.load
 
 # Everything of the laboratory: it fails if a promise is broken, and writes attack-report/.
 attacks: $(STAMP)

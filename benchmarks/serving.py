@@ -35,7 +35,7 @@ from holdfast.service.tokens import TokenStore
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["bare", "rows"]
+__all__ = ["bare", "free_port", "rows", "running"]
 
 _FILE = "HOLDFAST_BENCH_FILE"
 CLIENTS, REQUESTS, ROUNDS = 16, 400, 3
@@ -60,9 +60,8 @@ def bare() -> FastAPI:
 
 
 @contextmanager
-def _running(words: list[str], port: int, **environment: str) -> Iterator[float]:
-    """A service in a process of its own; how long it took until it listened."""
-    start = time.perf_counter()
+def running(words: list[str], port: int, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A service in a process of its own, as soon as it listens."""
     process = subprocess.Popen(
         [sys.executable, "-m", *words],
         env={**os.environ, **environment},
@@ -77,13 +76,13 @@ def _running(words: list[str], port: int, **environment: str) -> Iterator[float]
                 if process.poll() is not None:
                     raise RuntimeError(f"{words} ended") from None
                 time.sleep(0.01)
-        yield time.perf_counter() - start
+        yield process
     finally:
         process.terminate()
         process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
@@ -137,16 +136,19 @@ def rows() -> Iterator[Row]:
         return f"avg(x > 0.5 + {next(numbers)}e-9)"
 
     with tempfile.TemporaryDirectory() as place:
-        plain_port, own_port, padded_port = _free_port(), _free_port(), _free_port()
+        plain_port, own_port, padded_port = free_port(), free_port(), free_port()
         token = _published(Path(place, "served"), 0.0)
         padded_token = _published(Path(place, "padded"), 0.05)
         bare_words = ["uvicorn", "--factory", "benchmarks.serving:bare", "--log-level", "warning"]
         serve = ["holdfast", "serve", f"{place}/served", "--port", str(own_port)]
         padded = ["holdfast", "serve", f"{place}/padded", "--port", str(padded_port)]
+        start = time.perf_counter()
+        with running(serve, own_port):
+            started = time.perf_counter() - start
         with (
-            _running([*bare_words, "--port", str(plain_port)], plain_port, **{_FILE: f"{place}/f"}),
-            _running(serve, own_port) as started,
-            _running(padded, padded_port),
+            running([*bare_words, "--port", str(plain_port)], plain_port, **{_FILE: f"{place}/f"}),
+            running(serve, own_port),
+            running(padded, padded_port),
         ):
             yield Row("holdfast serve, until it listens", "one second", started, started, 2.0)
             path = "/api/v1/datasets/t/check"

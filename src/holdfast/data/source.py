@@ -162,7 +162,8 @@ def _spark_table(data: object) -> Sample | None:
         return None
     from holdfast.data.spark import SparkSample
 
-    return SparkSample(data)  # type: ignore[arg-type]  # told by its name, not to import Spark
+    frame: Any = data  # told by its name, not to import Spark
+    return SparkSample(frame)
 
 
 def _in_memory(data: object) -> Sample:

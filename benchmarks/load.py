@@ -1,0 +1,193 @@
+"""`make load`: a service under load, and what must be true of it afterwards.
+
+16 clients send 1,000 mixed requests each to two workers, while workers are killed. No reply is a
+5xx, every token spends exactly what it may, every retry is told the same bytes, and the audit is
+clean. Then free reads are timed while a long scan runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import holdfast
+from benchmarks.serving import free_port, running
+from holdfast.ledger.audit import audit
+from holdfast.service.folder import Folder
+from holdfast.service.tokens import TokenStore
+
+CLIENTS, REQUESTS, CAP, KILLS = 16, 1_000, 150, 20
+SCANNED = 2_000_000  # rows whose correlations are asked for
+DATA = "/api/v1/datasets/t"
+READS = (f"{DATA}/budget", f"{DATA}/ledger?limit=20", DATA, "/api/v1/me")
+
+
+Body = dict[str, Any]
+
+
+class Client:
+    """Somebody with a token, who sends again what was lost."""
+
+    def __init__(self, port: int, token: str, number: int) -> None:
+        self._port, self._token, self._number = port, token, number
+        self.statuses: Counter[int] = Counter()
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def run(self) -> Counter[int]:
+        for n in range(REQUESTS):
+            if n % 5:
+                self.sent("GET", READS[n % len(READS)])
+                continue
+            question = f"avg(x > {self._number / 100 + n / 1e6})"
+            verb, body = "ask", Body(question=question)
+            if n % 2:
+                verb, body = "check", Body(question=question, guess=0.5, tolerance=0.3)
+            key = f"client-{self._number}-call-{n}"
+            told = self.sent("POST", f"{DATA}/{verb}", body, key)
+            if n % 50 == 0 and self.sent("POST", f"{DATA}/{verb}", body, key) != told:
+                raise SystemExit(f"the call {key} was told two things")
+        self._connection.close()
+        return self.statuses
+
+    def sent(self, method: str, path: str, body: Body | None = None, key: str = "") -> bytes:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        if key:
+            headers["Idempotency-Key"] = key
+        content = None if body is None else json.dumps(body)
+        while True:
+            try:
+                self._connection.request(method, path, content, headers)
+                reply = self._connection.getresponse()
+                text = reply.read()
+            except (OSError, HTTPException):  # its worker is gone
+                self._connection.close()
+                time.sleep(0.05)
+                continue
+            if reply.status in (429, 503) and reply.headers.get("Retry-After"):
+                time.sleep(0.2)
+                continue
+            self.statuses[reply.status] += 1
+            return text
+
+
+def served(folder: Path, frame: pl.DataFrame) -> tuple[Folder, list[str]]:
+    """A folder with a table, and a capped token for every client."""
+    made = Folder.made(folder)
+    (folder / "holdfast.toml").write_text("[service]\nrelease_step = 0.0\nworkers = 2\n")
+    frame.write_parquet(folder / "t.parquet")
+    with holdfast.open(folder / "t.parquet", ledger=made.ledger("t"), tolerance=0.3):
+        pass
+    store = TokenStore(made.tokens, made.secret)
+    try:
+        people = [
+            store.create(f"client {n}", "analyst", questions=CAP).text for n in range(CLIENTS)
+        ]
+        return made, people
+    finally:
+        store.close()
+
+
+def workers(parent: int) -> list[int]:
+    """The processes that answer: those that the first one started."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            facts = place.read_text().rpartition(")")[2].split()
+            words = place.with_name("cmdline").read_bytes()
+        except OSError:
+            continue
+        if int(facts[1]) == parent and b"spawn_main" in words and facts[0] != "Z":
+            found.append(int(place.parent.name))
+    return found
+
+
+def under_load(place: Path) -> None:
+    frame = pl.DataFrame({"x": np.random.default_rng(1).random(2_000)})
+    made, people = served(place / "served", frame)
+    port = free_port()
+    words = ["holdfast", "serve", str(made.path), "--port", str(port)]
+    with running(words, port) as process, ThreadPoolExecutor(CLIENTS) as pool:
+        start, done = time.perf_counter(), threading.Event()
+        sent = [pool.submit(Client(port, token, n).run) for n, token in enumerate(people)]
+        killed = 0
+
+        def kill() -> None:
+            nonlocal killed
+            while killed < KILLS and not done.wait(1.0):
+                for worker in workers(process.pid)[:1]:
+                    os.kill(worker, signal.SIGKILL)
+                    killed += 1
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        statuses = sum((each.result() for each in sent), Counter[int]())
+        done.set()
+        killer.join()
+        took = time.perf_counter() - start
+    store = TokenStore(made.tokens, made.secret)
+    spent = [store.spent(token) for token in store.all() if token.questions == CAP]
+    store.close()
+    findings = audit(made.ledger("t"))
+    total = sum(statuses.values())
+    print(f"{total:,} replies in {took:.0f} s, {killed} workers killed: {dict(statuses)}")
+    print(f"spent by each token: {sorted(set(spent))} of {CAP}")
+    print(f"audit: {'clean' if all(each.fine for each in findings) else 'NOT CLEAN'}")
+    if any(status >= 500 for status in statuses) or set(spent) != {CAP}:
+        raise SystemExit("a reply was a 5xx, or a token spent other than it may")
+    if not all(each.fine for each in findings):
+        raise SystemExit("the audit is not clean")
+
+
+def while_scanning(place: Path) -> None:
+    """Free reads while a long scan runs."""
+    frame = pl.DataFrame({f"x{i}": np.random.default_rng(i).random(SCANNED) for i in range(4)})
+    made, people = served(place / "scanned", frame)
+    port = free_port()
+    words = ["holdfast", "serve", str(made.path), "--port", str(port), "--workers", "1"]
+    with running(words, port):
+        client = Client(port, people[0], 0)
+        client.sent("GET", f"{DATA}/budget")  # which opens the ledger
+        ended = threading.Event()
+
+        def scan() -> None:
+            questions = [f"correlation(x{i}, x{j})" for i in range(4) for j in range(i)]
+            Client(port, people[1], 1).sent("POST", f"{DATA}/batch", Body(questions=questions))
+            ended.set()
+
+        start = time.perf_counter()
+        scanning = threading.Thread(target=scan)
+        scanning.start()
+        times = []
+        while not ended.is_set():
+            before = time.perf_counter()
+            client.sent("GET", f"{DATA}/budget")
+            times.append(time.perf_counter() - before)
+            time.sleep(0.01)
+        scanning.join()
+    slowest = sorted(times)[int(0.99 * len(times))]
+    print(
+        f"a scan of {time.perf_counter() - start:.1f} s, {len(times)} free reads meanwhile: "
+        f"99 of 100 within {1000 * slowest:.0f} ms (aim 50)"
+    )
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        under_load(Path(folder))
+        while_scanning(Path(folder))
+
+
+if __name__ == "__main__":
+    main()
