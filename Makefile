@@ -35,6 +35,7 @@ attacks: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 	$(BIN)/holdfast demo --chart docs/reuse.svg > /dev/null
+	$(BIN)/zensical build
 
 # Half-widths of described answers beside those of one look: the table of docs/statistics.md.
 widths: $(STAMP)

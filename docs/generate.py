@@ -63,7 +63,7 @@ def errata_page() -> str:
         for slip, name, printed in sorted(slips[source], key=lambda s: (s[0].place, s[1])):
             kept = f", printed form `{printed}`" if printed else ""
             lines += [
-                f"**{slip.place}** (`{name}`{kept})",
+                f"**{slip.place}** (`{name}`{kept})\n",
                 f"- printed: {slip.printed}",
                 f"- right: {slip.right}",
                 f"- why: {slip.why}\n",
