@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 # What `monkeypatch.setattr` replaces, and `real` looks up ----------------------------------------
 
-CHART_COLOURS = "holdfast.holdout.charts._COLOURS"
+CHART_COLOURS = "holdfast.holdout.charts.plans._COLOURS"
 CHECKPOINT_EVERY = "holdfast.ledger.transcript._CHECKPOINT_EVERY"
 DIVIDED = "holdfast.data.polars_code._divided"
 FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"
@@ -54,6 +54,11 @@ WRITE_SECRET = "holdfast.ledger.sqlite.write_new"
 def real(name: str) -> Any:
     """What has this name now."""
     return pkgutil.resolve_name(name)
+
+
+def shown_in_notebooks(picture: Any) -> dict[str, str]:
+    """What a chart gives a notebook to show, by the kind of its content."""
+    return cast(dict[str, str], picture._repr_mimebundle_())
 
 
 # A holdout and its rows --------------------------------------------------------------------------

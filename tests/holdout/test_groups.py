@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -362,7 +362,15 @@ def test_a_distribution_is_the_share_up_to_each_threshold(flights: holdfast.Hold
     assert found[15].question == "avg(delay <= 15)"
     assert "share" in str(found)
     assert found._repr_html_().count("<tr>") == 33
-    assert found.chart().to_dict()["title"] == "Distribution of delay"
+    drawn = found.chart().to_dict()
+    assert drawn["title"]["text"] == "Distribution of delay"
+    assert drawn["title"]["subtitle"][0] == "simultaneous 95 %"
+    band, *_ = (layer["data"]["values"] for layer in drawn["layer"])
+    assert len(band) == len(found) - 1
+    for place, ((here, before), (there, after)) in zip(band, pairwise(found), strict=True):
+        # Between two thresholds a share is at least that of the first, at most that of the second.
+        assert (place["threshold"], place["next"]) == (here, there)
+        assert (place["low"], place["high"]) == (before.interval.low, after.interval.high)
     again: Any = flights.ask(holdfast.distribution("delay", [-1, 15]))
     assert [answer.status for _, answer in again] == ["answered", "repeated"]
     with pytest.raises(InvalidArgument, match="there is no threshold 16"):

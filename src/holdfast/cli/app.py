@@ -142,6 +142,10 @@ def plan(
             metavar="FILE", help="Also draw half-width against questions: PNG, SVG, PDF, HTML."
         ),
     ] = None,
+    every: Annotated[
+        bool,
+        typer.Option("--every", help="With --chart: a line for every mechanism, not for four."),
+    ] = False,
     question: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="What this question would get on --rows rows."),
@@ -172,6 +176,8 @@ def plan(
 
     if gate != (candidates is not None or disagreement is not None):
         raise InvalidArgument("--gate goes with --candidates and --disagreement; give all three.")
+    if every and chart is None:
+        raise InvalidArgument("--every is about the picture; give --chart too.")
     given: dict[str, Any] = {
         "rows": read_number("rows", rows),
         "questions": read_number("questions", questions),
@@ -193,7 +199,7 @@ def plan(
         show_json(made.to_dict()) if as_json else typer.echo(str(made))
         return
     if chart is not None:
-        made.chart(chart)
+        made.chart(chart, every=every)
     if as_json:
         show_json(made.to_dict() | ({"chart": chart} if chart else {}))
         return

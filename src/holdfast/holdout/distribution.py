@@ -71,12 +71,13 @@ class Distribution:
         return frame_of_kind(self.to_polars(), self.frame_kind)
 
     def chart(self, path: str | None = None) -> altair.LayerChart:
-        """The shares as steps with their band; saved if a path is given."""
+        """The shares as steps, with the band that holds for all; saved if a path is given."""
         from holdfast.holdout.charts import distribution_chart, require_file, save
 
         if path is not None:
             require_file(path)
-        picture = distribution_chart(self.value, self.to_dicts())
+        holding = self.answers[0][1].left.together
+        picture = distribution_chart(self.value, self.to_dicts(), holding)
         if path is not None:
             save(picture, path)
         return picture

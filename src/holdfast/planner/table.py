@@ -256,13 +256,16 @@ class Plan:
             "options": [option.to_dict() for option in self.options],
         }
 
-    def chart(self, path: str | None = None) -> altair.LayerChart:
-        """Half-width against questions, a line for each mechanism; saved if a path is given."""
+    def chart(self, path: str | None = None, *, every: bool = False) -> altair.LayerChart:
+        """Half-width against questions; saved if a path is given.
+
+        Four lines: described, checked, asked, and the best published; with `every` all mechanisms.
+        """
         from holdfast.holdout.charts import plan_chart, require_file, save
 
         if path is not None:
             require_file(path)  # before it is drawn, not after
-        picture = plan_chart(self)
+        picture = plan_chart(self, every=every)
         if path is not None:
             save(picture, path)
         return picture

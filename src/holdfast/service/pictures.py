@@ -1,17 +1,18 @@
-"""Pictures on the pages: svg_reply here as SVG, so that they need neither scripts nor other sites.
+"""Pictures on the pages: drawn here as SVG, so that they need neither scripts nor other sites.
 
 They need the extra `charts`; where it is missing, the pages say the same in their tables.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
+
+from holdfast.holdout.charts import svg_of
 
 __all__ = ["can_draw", "svg_reply"]
 
@@ -23,10 +24,4 @@ def can_draw() -> bool:
 
 def svg_reply(chart: Callable[[], Any]) -> Awaitable[Response]:
     """The picture of a chart, made beside the event loop."""
-
-    def picture() -> Response:
-        written = io.StringIO()
-        chart().properties(background="white").save(written, format="svg")
-        return Response(written.getvalue(), media_type="image/svg+xml")
-
-    return run_in_threadpool(picture)
+    return run_in_threadpool(lambda: Response(svg_of(chart()), media_type="image/svg+xml"))

@@ -1,0 +1,200 @@
+"""What was asked, each line by its own name with its interval; a panel for each range of values."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.errors import InvalidArgument
+from holdfast.holdout.charts import canvas
+from holdfast.wording import percent, plural
+
+if TYPE_CHECKING:
+    import altair
+
+    from holdfast.ledger.entries import Recorded
+    from holdfast.ledger.transcript import Transcript
+    from holdfast.ledger.verdicts import Judgement
+    from holdfast.mechanisms.mechanism import Status
+
+__all__ = ["answers_chart", "ledger_chart"]
+
+_GOOD, _BAD, _OPEN = "#0b6e4f", "#d62728", "#808080"
+_STATUS_COLOURS: dict[Status | Judgement, str] = {
+    "answered": "#1f77b4",
+    "better": _GOOD,
+    "worse": _BAD,
+    "cannot tell": "#b8860b",
+    "confirmed": _GOOD,
+    "not confirmed": _BAD,
+    "shown": _GOOD,
+    "not shown": _OPEN,
+    "no promise": _OPEN,
+    "says nothing": "#a9a9a9",
+}
+_WIDTH, _STEP = 460, 24  # pixels: of an axis, and from line to line
+_ROOM = 0.08  # of what an axis shows, on both sides of it
+
+
+def ledger_chart(transcript: Transcript, path: str | None) -> altair.VConcatChart:
+    """Everything that a ledger has answered; saved if a path is given."""
+    if path is not None:
+        canvas.require_file(path)  # before it is drawn, not after
+    terms = transcript.terms
+    level = terms.confidence_level if terms.simultaneous else None
+    picture = answers_chart(transcript.opening.name, transcript.lines, level)
+    if path is not None:
+        canvas.save(picture, path)
+    return picture
+
+
+def answers_chart(
+    name: str, lines: Sequence[Recorded], confidence_level: float | None
+) -> altair.VConcatChart:
+    """What was asked with its interval, line by line; without a level nothing is promised.
+
+    There is a panel for each range of values. What an interval leaves open is an arrow.
+    """
+    alt = canvas.drawing_library()
+    if not lines:
+        raise InvalidArgument("no question has been answered yet, so there is nothing to draw.")
+    names = dict(zip(map(id, lines), _names(lines), strict=True))
+    panels: dict[str, list[Recorded]] = {}
+    for line in lines:
+        limits = f"between {line.range.low:,g} and {line.range.high:,g}"
+        title = f"a value {'without limits' if line.request.unbounded else limits}"
+        panels.setdefault(title, []).append(line)
+    outcomes = {_outcome(line) for line in lines}
+    colours = {name: colour for name, colour in _STATUS_COLOURS.items() if name in outcomes}
+    picture = alt.vconcat(
+        *(
+            _panel(alt, title, [(names[id(line)], line) for line in shown], colours)
+            for title, shown in panels.items()
+        ),
+        title=alt.Title(
+            f"{name}: {plural(len(lines), 'answer')}",
+            subtitle="no promise: every interval is the whole range"
+            if confidence_level is None
+            else f"simultaneous {percent(confidence_level)}: all intervals together",
+        ),
+    )
+    return canvas.shown_offline(picture)  # type: ignore[no-any-return]
+
+
+def _names(lines: Sequence[Recorded]) -> list[str]:
+    """What each is called: a candidate as its gate does, all else by its question.
+
+    What was asked more than once has the number of its line beside it.
+    """
+    found = [line.why if line.is_gate and line.why else line.question for line in lines]
+    times = Counter(found)
+    return [
+        name if times[name] == 1 else f"{name} (line {line.number})"
+        for name, line in zip(found, lines, strict=True)
+    ]
+
+
+def _outcome(line: Recorded) -> str:
+    """The verdict of a difference, or what became of the question."""
+    return line.status if line.value is None else line.verdict or line.status
+
+
+class _Ends(NamedTuple):
+    """Where an interval ends, on either side; None where it is left open."""
+
+    low: float | None
+    high: float | None
+
+
+def _ends(line: Recorded) -> _Ends:
+    if line.value is None:
+        return _Ends(None, None)
+    low, high = (end if math.isfinite(end) else None for end in line.interval)
+    if line.side is None or line.guess is None:
+        return _Ends(low, high)
+    # Of a one-sided claim the other end is the range's, of which nothing was claimed.
+    at_least = abs(line.interval.low - line.guess) <= abs(line.interval.high - line.guess)
+    return _Ends(low, None) if at_least else _Ends(None, high)
+
+
+def _panel(alt: Any, title: str, shown: list[tuple[str, Recorded]], colours: dict[Any, str]) -> Any:
+    left, right = domain = _domain([line for _, line in shown])
+    points = [
+        {
+            "name": name,
+            "question": line.question,
+            "value": line.value,
+            "low": left if ends.low is None else ends.low,
+            "high": right if ends.high is None else ends.high,
+            "open low": ends.low is None,
+            "open high": ends.high is None,
+            "claimed": _claimed_in_vain(line),
+            "outcome": _outcome(line),
+            "said": _said(line),
+        }
+        for name, line in shown
+        for ends in [_ends(line)]
+    ]
+    x = alt.X("low:Q", title=title).axis(titleLimit=_WIDTH, tickCount=6, labelOverlap=True)
+    base = alt.Chart(alt.Data(values=points)).encode(
+        y=alt.Y("name:N", sort=None, title=None).axis(
+            labelLimit=360, ticks=False, domain=False, labelPadding=10
+        ),
+        color=alt.Color("outcome:N", title=None)
+        .scale(domain=list(colours), range=list(colours.values()))
+        .legend(orient="top", symbolType="square"),
+        tooltip=["question:N", "outcome:N", "said:N"],
+    )
+    layers = [
+        base.mark_rule(strokeWidth=3).encode(
+            x=x.scale(domain=domain, nice=False, zero=False), x2="high:Q"
+        ),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x="value:Q"),
+        base.mark_text(align="left", fontSize=10).encode(x=alt.value(_WIDTH + 14), text="said:N"),
+    ]
+    for side, place, shape in (("low", left, "triangle-left"), ("high", right, "triangle-right")):
+        if any(point[f"open {side}"] for point in points):
+            arrows = base.transform_filter(f"datum['open {side}']")
+            layers.append(
+                arrows.mark_point(filled=True, size=90, opacity=1, shape=shape).encode(
+                    x=alt.datum(place)
+                )
+            )
+    if any(point["claimed"] is not None for point in points):
+        layers.append(base.mark_tick(thickness=2, size=14).encode(x="claimed:Q"))
+    if left < 0 < right:
+        zero = alt.Chart(alt.Data(values=[{"value": 0}])).encode(x="value:Q")
+        layers.insert(0, zero.mark_rule(strokeDash=[4, 3], color="#555555"))
+    return alt.layer(*layers).properties(width=_WIDTH, height=alt.Step(_STEP))
+
+
+def _claimed_in_vain(line: Recorded) -> float | None:
+    """The bound of a one-sided claim of which nothing is known."""
+    return line.request.guess if line.value is None and line.request.side is not None else None
+
+
+def _said(line: Recorded) -> str:
+    """What an answer says in figures, to stand beside its line."""
+    if line.value is None:
+        return f"{line.status}: {line.claimed}" if line.claimed else line.status
+    return line.shown if line.side is not None else f"{line.shown} {line.interval}"
+
+
+def _domain(shown: list[Recorded]) -> list[float]:
+    """What an axis shows: all ends that are known, with room, and 0 where it separates signs.
+
+    What says nothing has none, so that it makes no axis too long to read the others.
+    """
+    known = [end for line in shown for end in _ends(line) if end is not None]
+    known += [bound for line in shown if (bound := _claimed_in_vain(line)) is not None]
+    least, most = min(line.range.low for line in shown), max(line.range.high for line in shown)
+    if least < 0 < most:
+        known.append(0.0)
+    if not known or min(known) == max(known):
+        return [least, most]
+    room = _ROOM * (max(known) - min(known))
+    # What has no declared range may be beyond that of its grid.
+    low = max(min(known) - room, min(least, *known))
+    return [low, min(max(known) + room, max(most, *known))]

@@ -1,0 +1,86 @@
+"""What all charts are drawn with, where they are written, and how a notebook shows them."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+
+__all__ = ["drawing_library", "new_axes", "require_file", "save", "shown_offline", "svg_of"]
+
+_FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
+
+
+def save(chart: Any, path: str | Path) -> Path:
+    """Write a chart; the ending of the name says the format. No network is used."""
+    target = require_file(path)
+    options: dict[str, Any] = {}
+    match target.suffix.lower():
+        case ".html":
+            options["inline"] = True
+        case ".png":
+            options["scale_factor"] = 2
+    chart.save(str(target), **options)
+    return target
+
+
+def require_file(path: str | Path) -> Path:
+    """Where a chart can be written: a folder that is there, a name that says the format."""
+    target = require.file("the chart's file", path)
+    if target.suffix.lower() not in _FORMATS:
+        raise InvalidArgument(
+            f"the chart's file is {str(path)!r}; its name must end in {', '.join(_FORMATS)}."
+        )
+    if not target.parent.is_dir():
+        raise InvalidArgument(
+            f"the chart's file is {str(path)!r}, and there is no folder {str(target.parent)!r}; "
+            "create it first."
+        )
+    return target
+
+
+def svg_of(chart: Any) -> str:
+    """The picture itself, on white: readable on a light page and on a dark one."""
+    written = io.StringIO()
+    chart.properties(background="white").save(written, format="svg")
+    return written.getvalue()
+
+
+def shown_offline(chart: Any) -> Any:
+    """The same chart, which a notebook shows as its picture.
+
+    Altair's own way to show it loads scripts from another host.
+    """
+    object.__setattr__(chart, "__class__", _pictured(type(chart)))  # its own would be a property
+    return chart
+
+
+@cache
+def _pictured(kind: type) -> type:
+    """Charts of this kind that are shown as SVG, whichever renderer is enabled."""
+
+    def picture(self: Any, *_: object, **__: object) -> dict[str, str]:
+        return {"image/svg+xml": svg_of(self)}
+
+    return type(kind.__name__, (kind,), {"_repr_mimebundle_": picture})
+
+
+def new_axes(width: float, height: float) -> Any:
+    """Axes of matplotlib on a figure of their own, so many inches wide and high."""
+    with require.installed("displays", "plots"):
+        pyplot = importlib.import_module("matplotlib.pyplot")
+    _, axes = pyplot.subplots(figsize=(width, height))
+    return axes
+
+
+def drawing_library() -> Any:
+    """Altair, with what it needs to write pictures; or which extra brings them."""
+    with require.installed("charts", "charts"):
+        import altair
+        import vl_convert  # noqa: F401 - Altair needs it to write pictures
+    return altair
