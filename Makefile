@@ -59,4 +59,4 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .hypothesis demo-output attack-report
+	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .hypothesis demo-output attack-report site .cache
