@@ -12,8 +12,6 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from holdfast.holdout.charts.canvas import svg_of
-
 from holdfast.holdout.charts import svg_of
 
 __all__ = ["can_draw", "svg_reply"]
