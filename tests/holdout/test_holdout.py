@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 
 import polars as pl
@@ -19,6 +20,23 @@ from holdfast.errors import (
 from holdfast.holdout.holdout import Holdout
 from tests.holdout.tables import LATE, made, opened, sample_value, table, untouchable, watch
 from tests.seam import transcript_of
+
+# In a notebook ---------------------------------------------------------------------------------
+
+
+def test_a_holdout_and_its_budget_are_shown_as_html(tmp_path: Path) -> None:
+    """Escaped, without colours of its own: a page that is dark stays readable."""
+    with holdfast.open(table(), ledger=tmp_path / "a <b>.ledger", tolerance=0.2) as holdout:
+        shown, budget = holdout._repr_html_(), holdout.budget
+    assert shown.startswith("<div><b>Holdout a &lt;b&gt;</b><br>")
+    assert "400 rows &middot; half-width 0.2" in shown
+    told = budget._repr_html_()
+    assert told.startswith("<div><b>Budget:</b> ")
+    for line in str(budget).removeprefix("Budget: ").splitlines():
+        assert html.escape(line.strip()) in told
+    assert "color" not in shown + told
+    assert "is closed; open it again" in holdout._repr_html_()  # what is shown must not fail
+
 
 # Answers ---------------------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.budget import Budget, Cost
+from holdfast.holdout.budget import Budget
+from holdfast.holdout.cost import Cost
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.groups import Groups
 from holdfast.ledger.attachments import AttachedColumn

@@ -17,7 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.agents.calling import Agent, Answers
 from holdfast.agents.server import http_app, server_of
-from holdfast.holdout.budget import Budget, Cost
+from holdfast.holdout.budget import Budget
+from holdfast.holdout.cost import Cost
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.entries import Opening

@@ -17,8 +17,8 @@ from holdfast.data.design import DesignValue, in_order
 from holdfast.data.groups import group_sizes
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.holdout.budget import Cost
 from holdfast.holdout.closing import close
+from holdfast.holdout.cost import Cost
 from holdfast.holdout.describing import is_describable
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.reading import as_named

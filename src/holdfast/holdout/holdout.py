@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -237,12 +238,20 @@ class Holdout(Verbs):
 
     def __repr__(self) -> str:
         """Whose rows, what is promised, and what to type."""
+        return f"Holdout {self._own_desk.opening.name!r}: {' · '.join(self._facts)}"
+
+    def _repr_html_(self) -> str:
+        name, *facts = map(html.escape, [self._own_desk.opening.name, *self._facts])
+        return f"<div><b>Holdout {name}</b><br><small>{' &middot; '.join(facts)}</small></div>"
+
+    @property
+    def _facts(self) -> list[str]:
+        """What is said of it to people, which must not fail."""
         try:
             budget = self.budget
-        except LedgerUnavailable as error:  # a text for people must not fail
-            return f"Holdout {self._own_desk.opening.name!r}: {error}"
-        facts = [f"{self.rows:,} rows", width_in_units(self.opening), *budget.facts]
-        return f"Holdout {self.name!r}: {' · '.join(facts)}"
+        except LedgerUnavailable as error:
+            return [str(error)]
+        return [f"{self.rows:,} rows", width_in_units(self.opening), *budget.facts]
 
     def __deepcopy__(self, memo: object = None) -> Self:
         return self

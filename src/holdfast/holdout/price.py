@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from holdfast.described.wording import sure_half_width
 from holdfast.errors import BudgetExhausted, Refused, Shortfall
-from holdfast.holdout.budget import Budget, Cost
+from holdfast.holdout.budget import Budget
 from holdfast.holdout.claiming import ClaimGrounds, claim_grounds, claimed, plays_of
+from holdfast.holdout.cost import Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.plays import wish_of

@@ -24,7 +24,7 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said, answers_to
 from holdfast.holdout.attach import Bringing, attach_column, checked_name
-from holdfast.holdout.budget import Cost
+from holdfast.holdout.cost import Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.price import cost_of

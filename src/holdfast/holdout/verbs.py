@@ -10,8 +10,8 @@ from holdfast import require
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said, Saying, answers_to, better_of, several, told_before
-from holdfast.holdout.budget import Cost
 from holdfast.holdout.claiming import require_enough_differing
+from holdfast.holdout.cost import Cost
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.grouping import cost_of_discovering, groups_for, knowing

@@ -15,7 +15,8 @@ from urllib.parse import quote
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.budget import Budget, Cost
+from holdfast.holdout.budget import Budget
+from holdfast.holdout.cost import Cost
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.groups import Groups
 from holdfast.ledger.attachments import AttachedColumn

@@ -27,7 +27,7 @@ from holdfast.errors import (
 )
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.asking import Said
-from holdfast.holdout.budget import Cost
+from holdfast.holdout.cost import Cost
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.groups import Groups
 from holdfast.holdout.guess import guess_of

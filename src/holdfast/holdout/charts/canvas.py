@@ -56,7 +56,8 @@ def shown_offline(chart: Any) -> Any:
 
     Altair's own way to show it loads scripts from another host.
     """
-    object.__setattr__(chart, "__class__", _pictured(type(chart)))  # its own would be a property
+    # Altair's own way to set it would make it a property of the drawing.
+    object.__setattr__(chart, "__class__", _pictured(chart.__class__))
     return chart
 
 
