@@ -40,6 +40,8 @@ def table(seed: int = 1) -> pl.DataFrame:
             "origin": rng.choice(["EWR", "JFK", "LGA"], ROWS),
             "note": [f"canaryvalue{n}" for n in range(ROWS)],
             "amount": [8317265.0 + n / 7 for n in range(ROWS)],
+            "near": [(n % 7 - 3) / 5 for n in range(ROWS)],
+            "far": [1e9 + n % 7 for n in range(ROWS)],
         }
     )
 
@@ -48,7 +50,12 @@ DECLARED: dict[str, Any] = {
     "questions": 50,
     "tolerance": 0.1,
     "key": "item",
-    "schema": {"x": (-60.0, 180.0), "origin": {"values": ["EWR", "JFK", "LGA"]}},
+    "schema": {
+        "near": holdfast.sub_gaussian(1.0),
+        "far": holdfast.sub_gaussian(1.0),
+        "x": (-60.0, 180.0),
+        "origin": {"values": ["EWR", "JFK", "LGA"]},
+    },
 }
 
 

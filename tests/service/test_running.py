@@ -158,7 +158,7 @@ def test_workers_that_are_killed_charge_once_and_retries_are_told_the_same(
     running: Running, folder: Path
 ) -> None:
     """Under load, and under the same keys: nothing is charged less, or twice."""
-    people, questions = 3, 8
+    people, questions, kills = 3, 8, 2
     told: dict[str, list[str]] = {}
     progress = threading.Semaphore(0)
 
@@ -176,7 +176,7 @@ def test_workers_that_are_killed_charge_once_and_retries_are_told_the_same(
     threads = [threading.Thread(target=ask, args=(person,)) for person in range(people)]
     for thread in threads:
         thread.start()
-    for _ in range(2):
+    for _ in range(kills):
         for _ in range(6):
             progress.acquire()
         os.kill(_worker(running.process.pid), signal.SIGKILL)
@@ -187,7 +187,11 @@ def test_workers_that_are_killed_charge_once_and_retries_are_told_the_same(
     ledger = folder / "served" / "flights.ledger"
     with library.open(ledger=ledger) as local:
         lines = [line for line in local.ledger if line.request.by and "person" in line.request.by]
-        assert len({line.question for line in lines}) == len(lines) == people * questions
+        # A claim that a kill cut off before its answer may stand alone: it says nothing, charged.
+        alone = [line for line in lines if line.value is None]
+        assert len(alone) <= kills
+        assert len({line.question for line in lines}) == people * questions
+        assert len(lines) - len(alone) == people * questions
         assert local.budget.account.checks >= people * questions
     assert all(finding.fine for finding in audit(ledger))
 

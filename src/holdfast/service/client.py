@@ -24,6 +24,7 @@ from holdfast.ledger.view import LedgerView
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
+from holdfast.question.scale import Scale
 from holdfast.service.carried import Promised, answer_from, recorded_from
 from holdfast.service.sending import Sender
 from holdfast.statistics.bind import TABLES, Question, bind
@@ -347,6 +348,7 @@ def _schema(facts: Mapping[str, Any]) -> Schema:
         {each["name"]: ColumnType(each["type"]) for each in columns},
         {each["name"]: Range(*each["bounds"]) for each in columns if each["bounds"]},
         {each["name"]: tuple(each["values"]) for each in columns if each["values"]},
+        scales={each["name"]: Scale(**each["scale"]) for each in columns if each["scale"]},
         aliases=facts["aliases"],
     )
 

@@ -237,6 +237,7 @@ def dataset_told(holdout: Holdout, *, details: bool = False) -> dict[str, Any]:
                 "type": str(type_),
                 "bounds": list(schema.bounds[name]) if name in schema.bounds else None,
                 "values": list(schema.values[name]) if name in schema.values else None,
+                "scale": schema.scales[name].to_dict() if name in schema.scales else None,
                 "attached": name not in opening.schema.types,
                 "design": name in terms.design.columns,
             }
