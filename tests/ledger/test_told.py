@@ -101,6 +101,37 @@ def test_after_every_crash_nothing_that_was_paid_is_lost(start: Path, tmp_path: 
             assert faults(path) == []
 
 
+@pytest.mark.parametrize("described", ["off", "exact"])
+@pytest.mark.parametrize(("question", "guess"), [("avg(late)", 0.99), (GROUPS, -200.0)])
+def test_a_refuted_check_that_others_finish_is_one_line(
+    question: str, guess: float, described: str, tmp_path: Path
+) -> None:
+    """Whoever asks next finishes what was reserved; the check made again is told with all of it."""
+    (tmp_path / "start").mkdir()
+    start = tmp_path / "start" / "t.ledger"
+    holdfast.open(ROWS, ledger=start, described=described, **FACTS).close()
+    whole = copied(start, tmp_path / "whole")
+    with holdfast.open(ROWS, ledger=whole) as holdout:
+        assert holdout.check(question, guess).status == "not confirmed"
+        parts = len(holdout.ledger[0].parts)
+    for commit in range(1, commits_of(whole) + 1):
+        for written in (False, True):
+            path = copied(start, tmp_path / f"{commit}{written}")
+            with pytest.MonkeyPatch.context() as patch, holdfast.open(ROWS, ledger=path) as holdout:
+                kill_at(patch, commit, written=written)
+                with pytest.raises(Killed):
+                    holdout.check(question, guess, key="mine")
+            with holdfast.open(ROWS, ledger=path) as holdout:
+                holdout.ask("avg(x > 41)")  # somebody else
+                answer = holdout.check(question, guess, key="mine")
+                (line,) = [line for line in holdout.ledger if line.question == answer.question]
+                assert (line.status, len(line.parts)) == ("not confirmed", parts)
+                assert sum(each.charge for each in holdout.ledger) == pytest.approx(
+                    sum(look.charge for look in holdout.ledger.looks)
+                )
+            assert faults(path) == []
+
+
 def test_what_follows_is_on_the_disk_with_the_last_look(start: Path, tmp_path: Path) -> None:
     """Whoever is killed after the last commit has told everything: no crash comes in between."""
     path = copied(start, tmp_path / "t")

@@ -99,6 +99,7 @@ def test_the_ledger_and_the_budget_are_the_services(
     service: Service, remote: ServedHoldout
 ) -> None:
     remote.ask("median(x)")
+    remote.ask(LATE)
     with holdfast.open(ledger=service.folder.ledger("flights")) as own:
         assert remote.budget.to_dict() == own.budget.to_dict()
         assert str(remote.budget) == str(own.budget)

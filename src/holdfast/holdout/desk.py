@@ -23,7 +23,7 @@ from holdfast.holdout.answering import offered
 from holdfast.holdout.budget import Budget, LastBudget
 from holdfast.holdout.guess import other_rows
 from holdfast.holdout.protected import ProtectedRows
-from holdfast.holdout.repeats import fulfilling
+from holdfast.holdout.repeats import fulfilling, never_told
 from holdfast.holdout.unanswerable import given_up, is_readable, passes
 from holdfast.holdout.wishes import (
     Body,
@@ -230,7 +230,8 @@ class Desk:
 
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
-        return fulfilling(self.transcript.looks.get(wish.question.text, ()), wish)
+        looks = self.transcript.looks.get(wish.question.text, ())
+        return never_told(looks, wish, self.transcript.told_of) or fulfilling(looks, wish)
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""

@@ -3,12 +3,13 @@
 Asking again is free, unless more is wanted than the ledger has: a smaller half-width that is named,
 or two ends where only one was claimed. A claim of the analyst's own is settled by the same claim
 made before, and by an interval that lies inside it, or beside it. A guess that was computed, from
-other rows or by a guesser, is a way to ask, and is no claim of the analyst's.
+other rows or by a guesser, is a way to ask, and is no claim of the analyst's. A claim whose call
+died before it was told anything is gone on with from the claim, so that its line has all its looks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from holdfast.described.question import DescribedQuestion
 from holdfast.ledger.entries import Recorded
@@ -16,7 +17,7 @@ from holdfast.ledger.limits import ROUNDED_ENDS, lies_in
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["fulfilling"]
+__all__ = ["fulfilling", "never_told"]
 
 _WIDER = 1 + 1e-9  # an answer may be a little wider than what was wished
 
@@ -25,6 +26,22 @@ def fulfilling(looks: Iterable[Recorded], wish: Wish) -> Recorded | None:
     """The narrowest of the answers to a question that fulfil a wish; None if it is to be asked."""
     found = [look for look in looks if _fulfils(look, wish)]
     return min(found, key=lambda look: look.half_width, default=None)
+
+
+def never_told(
+    looks: Iterable[Recorded], wish: Wish, told_of: Callable[[str], Iterable[Recorded]]
+) -> Recorded | None:
+    """The same claim, made in vain by a call that died before it was told; None if there is none.
+
+    `told_of` finds what was told of a question.
+    """
+    return next((each for each in looks if wish.stated and _is_begun(each, wish, told_of)), None)
+
+
+def _is_begun(look: Recorded, wish: Wish, told_of: Callable[[str], Iterable[Recorded]]) -> bool:
+    if look.part_of is None or look.value is not None or not _is_known_not_to_hold(look, wish):
+        return False
+    return all(look.look not in line.parts for line in told_of(look.part_of))
 
 
 def _fulfils(look: Recorded, wish: Wish) -> bool:
