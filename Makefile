@@ -4,13 +4,18 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint spark bench load attacks docs widths lock clean
+.PHONY: demo test laws lint spark bench load attacks docs widths lock clean
 
 demo: $(STAMP)
 	$(BIN)/python -m examples.demo
 
+# What is compiled is kept, whatever the shell says: it takes a minute.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto
+
+# The laws of every theorem, on thousands of examples each.
+laws: $(STAMP)
+	$(BIN)/python -m pytest -n auto --hypothesis-profile=laws tests/theory tests/mechanisms tests/statistics
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

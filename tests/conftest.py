@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -13,14 +14,16 @@ from hashlib import blake2b
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "holdfast",
-    derandomize=True,
-    deadline=None,
-    max_examples=40,
-    database=None,
-    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
-)
+# A law is tried on few examples at every run, and by `make laws` on many.
+for name, examples in {"holdfast": 24, "laws": 2_000}.items():
+    settings.register_profile(
+        name,
+        derandomize=True,
+        deadline=None,
+        max_examples=examples,
+        database=None,
+        suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+    )
 settings.load_profile("holdfast")
 
 # Hundreds of processes are started, and none is to compile all modules again: where nothing may be
@@ -33,9 +36,17 @@ if _COMPILED is not None:
 
 
 def pytest_unconfigure() -> None:
-    """The run is over: nothing that was compiled for it is left."""
+    """The run is over: nothing that was compiled for it is left, and all is garbage again."""
+    gc.unfreeze()
     if _COMPILED is not None:
         shutil.rmtree(_COMPILED, ignore_errors=True)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end: to look through them for garbage takes an eighth of it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_configure(config: pytest.Config) -> None:

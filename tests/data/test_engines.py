@@ -27,7 +27,7 @@ from tests.question.interpreter import conditions, evaluate, numbers, tables
 from tests.statistics.asked import asked
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(tables, st.lists(numbers(3) | conditions(3), min_size=6, max_size=12))
 def test_values_are_those_of_the_interpreter_to_the_last_bit(
     folder: Path,
@@ -41,7 +41,7 @@ def test_values_are_those_of_the_interpreter_to_the_last_bit(
         assert sample.sums(rows) == [len(table) * GRID] * len(rows), [row.text for row in rows]
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(tables, st.lists(numbers(3) | conditions(2), min_size=6, max_size=12))
 def test_sums_and_moments_are_exact_and_inside_the_range(
     folder: Path,

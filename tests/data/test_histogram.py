@@ -61,7 +61,7 @@ def assert_encloses(found: Histogram, row: RowValue, values: list[float]) -> Non
         assert high - low <= 1.001 * 2.0**-15
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     tables, st.lists(st.tuples(numbers(2) | conditions(2), st.none() | conditions(2)), min_size=4)
 )
@@ -79,7 +79,7 @@ def test_histograms_are_those_of_the_interpreter_on_every_engine(
             assert_encloses(histogram, row, known(row, table, where))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     tables, st.lists(numbers(2) | conditions(2), min_size=2, max_size=3), st.none() | conditions(2)
 )

@@ -113,11 +113,14 @@ def numbers(value: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
         yield place, value
 
 
-def others(value: Any) -> set[Any]:
-    """What might stand in its place: less and more, by a little and by much."""
+def others(value: Any, turn: int) -> set[Any]:
+    """What might stand in its place: in turn much more and a little less, or the other way."""
     if isinstance(value, int):
-        return {value * 2 + 1, value + 1 + value // 10**6, value - 1 - value // 10**6}
-    return {value * 2 + 1, value - 1, value * 0.99, value * (1 + 1e-6)} - {value}
+        little = 1 + value // 10**6
+        return {value * 2 + 1, value - little} if turn % 2 else {value + little}
+    return ({value * 2 + 1, value * 0.99} if turn % 2 else {value - 1, value * (1 + 1e-6)}) - {
+        value
+    }
 
 
 def changed(body: Body, place: Place, value: Any) -> None:
@@ -138,10 +141,10 @@ def numbers_forged(path: Path) -> int:
     for entry, body in enumerate(bodies):
         if body["kind"] != "reserve/2":
             continue
-        for place, value in numbers(body):
+        for turn, (place, value) in enumerate(numbers(body), start=entry):
             if place[-1] in WANTED and value < 0.5:
                 continue
-            for other in others(value):
+            for other in others(value, turn):
                 again = copy.deepcopy(bodies[: entry + 2])
                 changed(again[entry], place, other)
                 try:

@@ -20,9 +20,10 @@ from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
-from holdfast.statistics.bind import bind
+from holdfast.statistics.bind import Question, bind
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
+from holdfast.statistics.vectors import coordinate
 from tests.mechanisms.fake import audited, independent, leaked
 from tests.theory.coverage import too_many
 
@@ -31,14 +32,17 @@ TABLE = Table(Schema(dict.fromkeys(NAMES, ColumnType.FLOAT)))
 GAUSSIAN, BY_LAPLACE = Leakage("typical gaussian/1", NORMAL), Leakage("typical laplace/1", LAPLACE)
 
 
-def read(text: str) -> Statistic:
-    found = bind(text, TABLE)
+VALUES = [TABLE.expression(name) for name in NAMES]
+
+
+def read(question: Question) -> Statistic:
+    found = bind(question, TABLE)
     assert hasattr(found, "row")
     return found  # type: ignore[return-value]
 
 
 def vector(d: int) -> list[Statistic]:
-    return [read(f"coordinate({place}, 1, {', '.join(NAMES[:d])})") for place in range(1, d + 1)]
+    return [read(coordinate(place, VALUES[:d], bound=1)) for place in range(1, d + 1)]
 
 
 def bins(d: int) -> list[Statistic]:
