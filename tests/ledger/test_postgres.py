@@ -24,7 +24,7 @@ from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable, 
 from holdfast.ledger.audit import audit
 from holdfast.ledger.homes import home_of
 from holdfast.ledger.postgres_rows import PostgresKeeper
-from holdfast.ledger.postgres_session import require_durable
+from holdfast.ledger.postgres_session import LedgerSession, require_durable
 from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.store import Store
 from holdfast.question.row import RowValue
@@ -358,6 +358,7 @@ BREAKS = {
     "lock": ("pg_try_advisory_lock", 5),
     "reserve": ("reserve/2", 5),
     "settle": ("settle/2", 6),
+    "unlock": ("pg_advisory_unlock", 7),
 }
 
 
@@ -368,7 +369,7 @@ def test_a_connection_cut_at(proxy: Proxy, home: LedgerHome, what: str, arrives:
     with resumed(by_proxy(proxy, home)) as holdout:
         play(holdout, 2)
         cut_when_sent(proxy, word, arrives)
-        if what == "lock":  # nothing hangs on it yet: it is made again
+        if what in ("lock", "unlock"):  # nothing hangs on it yet, or any more: it is made again
             ask_batch(holdout, 2)
         else:
             with pytest.raises(LedgerUnavailable, match="cannot be used") as raised:
@@ -383,6 +384,25 @@ def test_a_connection_cut_at(proxy: Proxy, home: LedgerHome, what: str, arrives:
     assert all(finding.fine for finding in audit(home))
 
 
+@pytest.mark.parametrize("what", ["reserve", "settle"])
+def test_a_server_that_is_stopped_at(proxy: Proxy, home: LedgerHome, what: str) -> None:
+    """Whatever was on its way is lost, and nobody is let in until it runs again."""
+    word, count = BREAKS[what]
+    with resumed(by_proxy(proxy, home)) as holdout:
+        play(holdout, 2)
+        cut_when_sent(proxy, word, arrives=False)
+        proxy.stopped = True
+        for _ in range(2):
+            with pytest.raises(LedgerUnavailable, match="check that its server runs"):
+                ask_batch(holdout, 2)
+        with pytest.raises(LedgerUnavailable, match="Nothing that was recorded is lost"):
+            _ = holdout.budget
+        assert folded(home).count == count
+        proxy.stopped = False
+        play(holdout, 4)
+    assert all(finding.fine for finding in audit(home))
+
+
 def while_scanning(holdout: Any, act: Callable[[], None]) -> None:
     """Let something happen during the next scan."""
 
@@ -394,11 +414,18 @@ def while_scanning(holdout: Any, act: Callable[[], None]) -> None:
     put_sample(holdout, Sums(ROWS, scanned))
 
 
-def test_a_connection_cut_while_scanning(proxy: Proxy, home: LedgerHome) -> None:
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_connection_cut_while_scanning(proxy: Proxy, home: LedgerHome, stopped: bool) -> None:
+    def act() -> None:
+        proxy.stopped = stopped
+        proxy.cut()
+
     with resumed(by_proxy(proxy, home)) as holdout:
-        while_scanning(holdout, proxy.cut)
-        with pytest.raises(LedgerUnavailable):
-            holdout.ask("avg(x > 1)")
+        while_scanning(holdout, act)
+        for _ in range(1 + stopped):
+            with pytest.raises(LedgerUnavailable):
+                holdout.ask("avg(x > 1)")
+        proxy.stopped = False
         assert folded(home).pending is not None
         assert holdout.ask("avg(x > 1)").status == "repeated"
         assert folded(home).account.asked == 1
@@ -472,3 +499,28 @@ def test_readers_and_pickles_come_back_after_a_cut(proxy: Proxy, tmp_path: Path)
         assert "swordfish" not in json.dumps(holdout.ledger.to_dicts()) + holdout.explain()
     for path in tmp_path.iterdir():
         assert b"swordfish" not in path.read_bytes()
+
+
+# How often the server is waited for ---------------------------------------------------------------
+
+
+def test_a_question_waits_three_times_for_the_server(
+    home: LedgerHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lock and news together, what is reserved, what is settled; the lock goes back by itself."""
+    waits: list[str] = []
+    for verb in ("read_all", "write", "send"):
+        real = getattr(LedgerSession, verb)
+
+        def counted(self: LedgerSession, *asked: Any, verb: str = verb, real: Any = real) -> Any:
+            waits.append(verb)
+            return real(self, *asked)
+
+        monkeypatch.setattr(LedgerSession, verb, counted)
+    with resumed(home) as holdout, resumed(home) as other:
+        holdout.ask("avg(x > 1)")
+        waits.clear()
+        assert holdout.ask("avg(x > 2)").number == 2
+        assert waits == ["read_all", "write", "write", "send"]
+        assert other.ask("avg(x > 3)").number == 3  # while the first one says nothing more
+        assert holdout.ask("avg(x > 3)").status == "repeated"
