@@ -34,6 +34,7 @@ from holdfast.words.prior import Prior
 
 if TYPE_CHECKING:
     from holdfast.data.duckdb import DuckDBSample  # an engine: not where processes are forked
+    from holdfast.service.tokens import TokenStore
 
 # What `monkeypatch.setattr` replaces, and `real` looks up ----------------------------------------
 
@@ -54,6 +55,13 @@ WRITE_SECRET = "holdfast.ledger.sqlite.write_new"
 def real(name: str) -> Any:
     """What has this name now."""
     return pkgutil.resolve_name(name)
+
+
+@contextmanager
+def token_writer(store: TokenStore) -> Iterator[None]:
+    """Somebody is in the middle of writing to the file of tokens."""
+    with store._guard:
+        yield
 
 
 def shown_in_notebooks(picture: Any) -> dict[str, str]:

@@ -13,7 +13,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import anyio.to_thread
 import pytest
+from starlette.testclient import TestClient
 
 from holdfast.errors import InvalidQuestion
 from holdfast.holdout.answer import Answer
@@ -79,6 +81,24 @@ def test_those_who_wait_are_one_batch(service: Service, served: Served) -> None:
     again = at_once(service, [served.answer(each) for each in people])
     assert [each.to_dict() for each in again] == [each.to_dict() for each in found]
     assert all(finding.fine for finding in audit(service.folder.ledger("flights")))
+
+
+def test_a_request_takes_no_thread_but_that_of_its_data_set(
+    client: TestClient, ada: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every other thread's turn costs it as much as its token and its route together."""
+    turns: list[object] = []
+    real = anyio.to_thread.run_sync
+
+    async def counted(work: Any, *arguments: Any, **how: Any) -> Any:
+        turns.append(work)
+        return await real(work, *arguments, **how)
+
+    monkeypatch.setattr("anyio.to_thread.run_sync", counted)
+    for verb, body in (("check", {"question": LATE, "guess": 0.25}), ("ask", {"question": LATE})):
+        assert client.post(f"{TABLE}/{verb}", json=body, headers=ada).status_code == 200
+    assert client.get(f"{TABLE}/budget", headers=ada).status_code == 200
+    assert turns == []
 
 
 def test_one_call_sent_twice_at_once_is_asked_once(service: Service, served: Served) -> None:

@@ -103,6 +103,10 @@ class Folder:
         found = sorted(path.stem for path in self.path.glob("*.ledger") if path.is_file())
         return [name for name in found if _NAME.fullmatch(name)]
 
+    def serves(self, name: str) -> bool:
+        """Whether there is a data set of this name."""
+        return _NAME.fullmatch(name) is not None and os.path.isfile(self.ledger(name))
+
     def ledger(self, name: str) -> Path:
         """The ledger of a data set, which may not be there yet."""
         return self.path / f"{require_name(name)}.ledger"
