@@ -154,9 +154,10 @@ class Served:
         """What takes no look at the rows; None if it takes one."""
 
         def told(holdout: Holdout) -> _T | None:
+            holdout.budget  # noqa: B018  # which reads what others have been told since
             try:
                 return use(holdout)
-            except (InvalidArgument, Refused):  # there are no rows to ask
+            except (InvalidArgument, LedgerBusy, Refused):  # there are no rows to ask
                 return None
 
         return await self.read(told)
@@ -166,11 +167,14 @@ class Served:
         return await _in(self._asker, lambda: self._used(use))
 
     async def read(self, use: Callable[[Holdout], _T]) -> _T:
-        """Do something with the ledger alone: what is free to know."""
+        """Do something with the ledger alone: what is free to know.
+
+        It never waits for its turn to write, which would be as long as the scan of the asker.
+        """
 
         def used() -> _T:
             if self._rowless is None:
-                self._rowless = open_holdout(ledger=self._ledger, timeout=self._patience)
+                self._rowless = open_holdout(ledger=self._ledger, timeout=0.0)
             try:
                 return use(self._rowless)
             except HoldfastError as error:
