@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 CHART_COLOURS = "holdfast.holdout.charts.plans._COLOURS"
 CHECKPOINT_EVERY = "holdfast.ledger.transcript._CHECKPOINT_EVERY"
 DIVIDED = "holdfast.data.polars_code._divided"
+HELD_VALUES = "holdfast.data.polars._HELD_VALUES"
 FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"
 WRITE_ENTRIES = "holdfast.ledger.sqlite._write"
 MOST_PLANNED_CELLS = "holdfast.lab.arena.rehearsal._MOST_CELLS"

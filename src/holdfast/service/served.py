@@ -112,7 +112,13 @@ class Asking:
         """The same, to be put with what others ask."""
         guess = guess_of(_no_rows, self.guess, self.at_most, self.at_least)
         said = Said(self.why, self.by, self.key, NamedWidth(self.tolerance, self.half_width))
-        return Waiting(question, guess, said)
+        return Waiting(question, guess, said, self._whole)
+
+    @property
+    def _whole(self) -> str | None:
+        """The text, where it says all that is asked for."""
+        options = (self.where, self.bounds, self.better)
+        return self.question if not self.groups and options == (None, None, None) else None
 
 
 def _no_rows(_: Any) -> Sample:
