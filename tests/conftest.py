@@ -43,7 +43,7 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests stay to the end: to look through them for garbage takes an eighth of it."""
+    """Tests stay to the end: to look through thousands of them for garbage takes an eighth."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)

@@ -34,12 +34,14 @@ from holdfast.words.prior import Prior
 
 if TYPE_CHECKING:
     from holdfast.data.duckdb import DuckDBSample  # an engine: not where processes are forked
+    from holdfast.service.tokens import TokenStore
 
 # What `monkeypatch.setattr` replaces, and `real` looks up ----------------------------------------
 
 CHART_COLOURS = "holdfast.holdout.charts.plans._COLOURS"
 CHECKPOINT_EVERY = "holdfast.ledger.transcript._CHECKPOINT_EVERY"
 DIVIDED = "holdfast.data.polars_code._divided"
+HELD_VALUES = "holdfast.data.polars._HELD_VALUES"
 FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"
 WRITE_ENTRIES = "holdfast.ledger.sqlite._write"
 MOST_PLANNED_CELLS = "holdfast.lab.arena.rehearsal._MOST_CELLS"
@@ -54,6 +56,13 @@ WRITE_SECRET = "holdfast.ledger.sqlite.write_new"
 def real(name: str) -> Any:
     """What has this name now."""
     return pkgutil.resolve_name(name)
+
+
+@contextmanager
+def token_writer(store: TokenStore) -> Iterator[None]:
+    """Somebody is in the middle of writing to the file of tokens."""
+    with store._guard:
+        yield
 
 
 def shown_in_notebooks(picture: Any) -> dict[str, str]:

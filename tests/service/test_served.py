@@ -8,17 +8,22 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import anyio.to_thread
 import pytest
+from httpx import ASGITransport, AsyncClient, Response
+from starlette.testclient import TestClient
 
+from holdfast.data.files import FileSample
 from holdfast.errors import InvalidQuestion
 from holdfast.holdout.answer import Answer
 from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
+from holdfast.service.app import app_of
 from holdfast.service.served import Asking, Served
 from holdfast.service.service import Service
 from tests.service.serving import LATE, TABLE, bearer, client_of_service, entries, made_service
@@ -79,6 +84,82 @@ def test_those_who_wait_are_one_batch(service: Service, served: Served) -> None:
     again = at_once(service, [served.answer(each) for each in people])
     assert [each.to_dict() for each in again] == [each.to_dict() for each in found]
     assert all(finding.fine for finding in audit(service.folder.ledger("flights")))
+
+
+def test_a_request_takes_no_thread_but_that_of_its_data_set(
+    client: TestClient, ada: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every other thread's turn costs it as much as its token and its route together."""
+    turns: list[object] = []
+    real = anyio.to_thread.run_sync
+
+    async def counted(work: Any, *arguments: Any, **how: Any) -> Any:
+        turns.append(work)
+        return await real(work, *arguments, **how)
+
+    monkeypatch.setattr("anyio.to_thread.run_sync", counted)
+    for verb, body in (("check", {"question": LATE, "guess": 0.25}), ("ask", {"question": LATE})):
+        assert client.post(f"{TABLE}/{verb}", json=body, headers=ada).status_code == 200
+    assert client.get(f"{TABLE}/budget", headers=ada).status_code == 200
+    assert turns == []
+
+
+@contextmanager
+def scan_held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Every scan lasts until this is over; the event says that one has begun."""
+    begun, ended = threading.Event(), threading.Event()
+    scan = FileSample.sums
+
+    def held(sample: FileSample, rows: Any) -> list[int]:
+        begun.set()
+        ended.wait(60.0)
+        return scan(sample, rows)
+
+    monkeypatch.setattr(FileSample, "sums", held)
+    try:
+        yield begun
+    finally:
+        ended.set()
+
+
+def test_what_is_free_does_not_wait_for_a_scan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a question over the cap of its token, nor what that token has asked before."""
+    service = made_service(tmp_path, patience=3600.0)
+    ada, eve = bearer(service), bearer(service, "eve", questions=1)
+    cy = bearer(service, "cy", "custodian")
+    reads = ["", "/budget", "/ledger", "/ledger.csv", "/columns", "/certificate", "/audit"]
+    addresses = [*(TABLE + each for each in reads), "/api/v1/datasets", "/api/v1/me", "/ready"]
+
+    async def meanwhile() -> None:
+        transport = ASGITransport(app_of(service))
+        async with AsyncClient(transport=transport, base_url="http://here") as client:
+            check = {"question": LATE, "guess": 0.25}
+            asked = await client.post(f"{TABLE}/check", json=check, headers=eve)
+            assert asked.status_code == 200
+            with scan_held(monkeypatch) as begun:
+                scan = asyncio.create_task(
+                    client.post(
+                        f"{TABLE}/check", json={**check, "question": "avg(x > 3)"}, headers=ada
+                    )
+                )
+                await asyncio.to_thread(begun.wait, 60.0)
+
+                async def told(status: int, sent: Awaitable[Response]) -> None:
+                    assert (await asyncio.wait_for(sent, 30.0)).status_code == status
+                    assert not scan.done()
+
+                for address in addresses:
+                    await told(200, client.get(address, headers=cy))
+                await told(200, client.post(f"{TABLE}/cost", json=check, headers=ada))
+                await told(200, client.post(f"{TABLE}/check", json=check, headers=eve))
+                other = {**check, "question": "avg(x > 4)"}
+                await told(409, client.post(f"{TABLE}/check", json=other, headers=eve))
+            assert (await scan).status_code == 200
+
+    asyncio.run(meanwhile())
+    service.close()
 
 
 def test_one_call_sent_twice_at_once_is_asked_once(service: Service, served: Served) -> None:

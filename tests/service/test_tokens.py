@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from holdfast.service.folder import Folder, Settings, require_name
 from holdfast.service.pacing import Attempts, step_after
 from holdfast.service.tokens import TokenStore, expiry_of
 from tests.cli.run import holdfast
+from tests.seam import token_writer
 from tests.service.serving import table
 
 
@@ -46,6 +48,30 @@ def test_another_service_knows_none_of_them(store: TokenStore, tmp_path: Path) -
     copy = TokenStore(elsewhere.tokens, elsewhere.secret)
     assert copy.verify(made.text) is None
     copy.close()
+
+
+def test_who_shows_a_token_waits_for_nobody_who_writes(store: TokenStore) -> None:
+    """Requests are admitted by the loop that serves them all."""
+    made = store.create("ada", "analyst", questions=5)
+    found: list[object] = []
+    with token_writer(store):
+        shown = threading.Thread(target=lambda: found.append(store.verify(made.text)), daemon=True)
+        shown.start()
+        shown.join(10.0)
+        assert found == [made.token]
+    store.close()
+
+
+def test_what_is_revoked_elsewhere_is_refused_from_then_on(
+    store: TokenStore, tmp_path: Path
+) -> None:
+    folder = Folder(tmp_path / "served")
+    made = store.create("ada", "analyst")
+    assert store.verify(made.text) == made.token
+    with closing(TokenStore(folder.tokens, folder.secret)) as another_worker:
+        another_worker.revoke("ada")
+    assert store.verify(made.text) is None
+    store.close()
 
 
 @pytest.mark.parametrize("name", ["", "x" * 101, "two\nlines", "\0", "\ud800"])

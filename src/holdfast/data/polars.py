@@ -31,7 +31,14 @@ from holdfast.data.sample import (
     reading,
     row_moments,
 )
-from holdfast.question.expression import ColumnType, Expression
+from holdfast.question.expression import (
+    ColumnType,
+    Constant,
+    Expression,
+    Operation,
+    ValueKind,
+    bottom_up,
+)
 from holdfast.question.row import RowValue
 from holdfast.question.writing import Writer
 
@@ -39,9 +46,15 @@ __all__ = ["PolarsSample"]
 
 # Below this many rows in memory, starting the streaming engine costs more than it saves.
 _STREAMING_ROWS = 1_000_000
-# There, nothing that an optimiser could find is worth its search.
+# A table in files that is as small is read once, column by column as they are asked for, as long as
+# so many values are held; whether it is still the same file is looked at by whoever watches it.
+_HELD_VALUES = 4_000_000
+# What Polars took once it takes with other numbers, too: of so many small questions it is known.
+_REMEMBERED, _SMALL = 1_000, 50
+# In memory, nothing that an optimiser could find is worth its search.
 _AS_WRITTEN = pl.QueryOptFlags.none()
 _ROWS = pl.len().alias("rows")
+_NUMBER = Constant(ValueKind.NUMBER, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +73,9 @@ class PolarsSample:
         self._eager = frame.clone() if isinstance(frame, pl.DataFrame) else None
         self._without_nan: dict[str, bool] = {}
         self._empty: PolarsSample | None = None
+        self._taken: set[object] = set()  # the shapes of what was seen to be computed
         self._beside: tuple[_Beside, ...] = ()
+        self._held: pl.DataFrame | None = None
         self._places: dict[str, Places] = {}
         self._frame = frame.lazy()
         with reading():
@@ -82,11 +97,17 @@ class PolarsSample:
 
     def prepare(self, rows: Sequence[RowValue]) -> None:
         """Refuse what Polars cannot take; bins are counted by the same code as sums."""
+        shapes = {_shape(row.source): row for row in rows if isinstance(row.source, Expression)}
+        unknown = {shape: row for shape, row in shapes.items() if shape not in self._taken}
+        if not unknown:
+            return
         if self._empty is None:
             usable = (name for name, kind in self._types.items() if kind is not ColumnType.OTHER)
             schema = {name: self._dtypes[name] for name in usable}
             self._empty = PolarsSample(pl.DataFrame(schema=schema))
-        prepare(self._empty.sums, rows)
+        prepare(self._empty.sums, list(unknown.values()))
+        if len(self._taken) < _REMEMBERED:
+            self._taken |= {shape for shape in unknown if _is_small(shape)}
 
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
         """Exact sums of grid units."""
@@ -115,7 +136,7 @@ class PolarsSample:
         joined = copy.copy(self)
         joined._dtypes = {**self._dtypes, **added.schema}
         joined._types = {name: column_type(dtype) for name, dtype in joined._dtypes.items()}
-        joined._empty = None
+        joined._empty, joined._held, joined._taken = None, None, set()
         if self._eager is None:
             joined._beside = (*self._beside, _Beside(key, frozenset(added.columns), frame))
         else:
@@ -132,8 +153,34 @@ class PolarsSample:
             self._places[key] = Places(keys)
         return self._places[key]
 
+    def _hold(self, columns: Sequence[str]) -> None:
+        """Read columns of small files, unless they are held: with those that are, if all fit."""
+        if self._eager is not None or self._beside or self._n > _STREAMING_ROWS:
+            return
+        if self._holding(columns) is not None:
+            return
+        known = [] if self._held is None else self._held.columns
+        both = sorted({*known, *columns})
+        wanted = both if self._n * len(both) <= _HELD_VALUES else columns
+        self._held = None
+        if wanted and self._n * len(wanted) <= _HELD_VALUES:
+            with reading():
+                found = self._frame.select(wanted).collect(engine="streaming")
+                if found.height != self._n:
+                    raise EOFError
+            self._held = found
+
+    def _holding(self, columns: Sequence[str]) -> pl.DataFrame | None:
+        """What is held of files, if it has these columns."""
+        if self._held is None or not self._held.schema.keys() >= set(columns):
+            return None
+        return self._held
+
     def _table(self, columns: Sequence[str]) -> pl.LazyFrame:
         """A frame that has these columns: what was joined is joined only if it is needed."""
+        held = self._holding(columns)
+        if held is not None:
+            return held.lazy()
         table = self._frame
         hidden = "k" * (1 + max(map(len, self._dtypes), default=0))  # no column has such a name
         for beside in needed(self._beside, columns):
@@ -177,6 +224,7 @@ class PolarsSample:
         sum counts the rows where they are true.
         """
         columns = sorted({column for row, _ in rows for column in row.columns})
+        self._hold(columns)
         names = {column: f"c{place}" for place, column in enumerate(columns)}
         writer = Writer(PolarsLanguage(names))
         codes = []
@@ -202,7 +250,8 @@ class PolarsSample:
     def _collected(self, frame: pl.LazyFrame) -> list[int]:
         """The only row of the frame, but for the number of rows it starts with."""
         with reading():
-            if self._eager is not None and self._n <= _STREAMING_ROWS:
+            held = self._held is not None or self._eager is not None
+            if held and self._n <= _STREAMING_ROWS:
                 result = frame.collect(engine="in-memory", optimizations=_AS_WRITTEN)
             else:
                 result = frame.collect(engine="streaming")
@@ -210,6 +259,22 @@ class PolarsSample:
             if rows != self._n:
                 raise EOFError
         return found
+
+
+@bottom_up
+def _shape(node: Expression) -> Expression:
+    """An expression but for its numbers, which are all written alike."""
+    match node:
+        case Operation():
+            return Operation(node.op, tuple(map(_shape, node.args)))
+        case Constant(ValueKind.NUMBER, float()):
+            return _NUMBER
+        case _:
+            return node
+
+
+def _is_small(shape: Expression) -> bool:
+    return not isinstance(shape, Operation) or shape.size <= _SMALL
 
 
 def _code(row: RowValue, value: pl.Expr) -> pl.Expr:

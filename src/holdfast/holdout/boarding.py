@@ -18,6 +18,7 @@ from holdfast.ledger.chain import now
 __all__ = ["Boarding"]
 
 _LONGEST_LISTED = 200
+_MOST_LISTED = 20  # of a team: whoever sends on and on would fill everybody's ledger
 
 
 class Boarding:
@@ -56,9 +57,16 @@ class Boarding:
         return there
 
     def turn_away(self, team: str, called: str | None, why: str) -> None:
-        """List a submission that was not taken."""
+        """List a submission that was not taken, unless enough of the team are."""
         short = None if called is None else called[:_LONGEST_LISTED]
-        self._desk.tell(lambda: [TurnedAway(team, short, why, now()).body()])
+
+        def entry() -> list[Body]:
+            listed = self._desk.transcript.attached.board.turned_away
+            if sum(each.team == team for each in listed) >= _MOST_LISTED:
+                return []
+            return [TurnedAway(team, short, why, now()).body()]
+
+        self._desk.tell(entry)
 
     def read(self, values: Any, fields: Fields) -> ColumnValues:
         """What somebody submits, as a column of the rows, NULL where it lacks one; not kept."""

@@ -22,34 +22,42 @@ def as_named(question: Question | TableCall) -> Question | TableCall:
 
 
 def bound_to(
-    desk: Desk, question: Question | TableCall, groups: GroupsOf, *, describe: bool = False
+    desk: Desk,
+    question: Question | TableCall,
+    groups: GroupsOf,
+    *,
+    describe: bool = False,
+    text: str | None = None,
 ) -> Bound | Labelled:
     """The question as statistics of this table; `groups` tells those of its columns.
 
-    To `describe`, what has a description comes with the rule that answers it.
+    To `describe`, what has a description comes with the rule that answers it. `text` is what the
+    question was read from, if it was, and says all of it.
     """
-    known = desk.table
+    known, text = desk.table, question if isinstance(question, str) else text
     try:
-        return _bound(desk, question, groups, describe)
+        return _bound(desk, question, groups, describe, text)
     except InvalidQuestion:
         desk.refresh()
         if desk.table is known:
             raise
-    return _bound(desk, question, groups, describe)  # someone attached a column meanwhile
+    return _bound(desk, question, groups, describe, text)  # someone attached a column meanwhile
 
 
 def _bound(
-    desk: Desk, question: Question | TableCall, groups: GroupsOf, describe: bool
+    desk: Desk,
+    question: Question | TableCall,
+    groups: GroupsOf,
+    describe: bool,
+    text: str | None,
 ) -> Bound | Labelled:
     call = as_named(question)
     if isinstance(call, TableCall):
         together = call.name == "distribution"
         bound = partial(_one_bound, desk, describe=describe, together=together)
         return labelled(call, desk.table, groups, bound)
-    found = _one_bound(
-        desk, call, question if isinstance(question, str) else None, describe=describe
-    )
-    if isinstance(question, str) and reads_alike(question, found.text):
+    found = _one_bound(desk, call, text, describe=describe)
+    if text is not None and reads_alike(text, found.text):
         desk.was_read(found.text)
     return found
 

@@ -26,11 +26,15 @@ __all__ = ["Waiting", "answered_together"]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One person's call: a question with one answer, what is guessed of it, and what is said."""
+    """One person's call: a question with one answer, what is guessed of it, and what is said.
+
+    `text` is what the question was read from, where that says all of it.
+    """
 
     question: Question
     guess: Guess
     said: Said
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,8 @@ def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | Hol
 
 def _ready(desk: Desk, call: Waiting) -> _Ready:
     describe = call.guess.verb == "ask" and not call.said.width.is_named
-    found = bound_to(desk, call.question, knowing(desk, None), describe=describe)
+    groups = knowing(desk, None)
+    found = bound_to(desk, call.question, groups, describe=describe, text=call.text)
     one = one_answer_of(found)
     (request,) = call.said.requests(desk, [one], [better_of(call.question)], call.guess)
     return _Ready(call.guess, one, request)

@@ -26,7 +26,9 @@ from holdfast.ledger.reader import known_secret
 from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.sqlite import FileHome
 
-__all__ = ["in_reach", "index_path", "note_ledger", "others_over"]
+__all__ = ["STATE", "in_reach", "index_path", "note_ledger", "others_over"]
+
+STATE = "HOLDFAST_STATE"  # the variable that names the folder of the index
 
 
 def others_over(content: str, ledger: LedgerHome) -> list[LedgerHome]:
@@ -80,7 +82,7 @@ def _indexed() -> list[LedgerHome]:
 
 def index_path() -> Path | None:
     """The file that lists the user's ledgers; None where there shall be none."""
-    chosen = os.environ.get("HOLDFAST_STATE")
+    chosen = os.environ.get(STATE)
     if chosen is not None:
         return Path(chosen) / "ledgers" if chosen else None
     try:

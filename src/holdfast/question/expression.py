@@ -254,4 +254,15 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
 
 def column_names(expression: Expression) -> list[str]:
     """The names of the columns the expression reads, sorted, each once."""
-    return sorted({node.name for node in subtrees(expression) if isinstance(node, Column)})
+    return sorted(_columns_in(expression))
+
+
+@bottom_up
+def _columns_in(node: Expression) -> frozenset[str]:
+    match node:
+        case Column():
+            return frozenset((node.name,))
+        case Operation():
+            return frozenset().union(*map(_columns_in, node.args))
+        case _:
+            return frozenset()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -26,7 +25,9 @@ __all__ = [
     "service_of",
 ]
 
+_ASKING: tuple[TokenRole, ...] = ("analyst", "custodian")
 _bearer = HTTPBearer(auto_error=False, description="A token: hf_ID_SECRET.")
+_Shown = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
 def service_of(request: Request) -> Service:
@@ -40,48 +41,63 @@ def client_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-Serving = Annotated[Service, Depends(service_of)]
+# Every dependency costs a request as much as looking up its token does, and one that is no
+# coroutine a thread's turn, too: so each route has few, which call one another.
 
 
-def _token(
-    request: Request,
-    service: Serving,
-    shown: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-) -> Token:
-    if shown is None:
-        raise rejection(401, "the request has no token.")
-    token = service.verified(shown.credentials, client_of(request))
-    request.state.token = token
+async def _serving(request: Request) -> Service:
+    return service_of(request)
+
+
+Serving = Annotated[Service, Depends(_serving)]
+
+
+def _known(request: Request, shown: HTTPAuthorizationCredentials | None) -> Token:
+    """Whose token is shown, which is looked up once a request."""
+    known: Token | None = getattr(request.state, "token", None)
+    if known is None:
+        if shown is None:
+            raise rejection(401, "the request has no token.")
+        known = service_of(request).verified(shown.credentials, client_of(request))
+        request.state.token = known
+    return known
+
+
+def _require_role(token: Token, *roles: TokenRole) -> None:
+    if token.role not in roles:
+        raise rejection(403, f"the token is of a {token.role}; this is for {roles[0]}s.")
+
+
+async def _anyone(request: Request, shown: _Shown) -> Token:
+    return _known(request, shown)
+
+
+async def _analyst(request: Request, shown: _Shown) -> Token:
+    token = _known(request, shown)
+    _require_role(token, *_ASKING)
     return token
 
 
-AsAnyone = Annotated[Token, Depends(_token)]
+async def _custodian(request: Request, shown: _Shown) -> Token:
+    token = _known(request, shown)
+    _require_role(token, "custodian")
+    return token
 
 
-def _one_of(*roles: TokenRole) -> Callable[..., Any]:
-    def allowed(token: AsAnyone) -> Token:
-        if token.role not in roles:
-            raise rejection(403, f"the token is of a {token.role}; this is for {roles[0]}s.")
-        return token
-
-    return allowed
+async def _dataset(request: Request, dataset: str, shown: _Shown) -> Served:
+    return service_of(request).served(dataset, _known(request, shown))
 
 
-AsAnalyst = Annotated[Token, Depends(_one_of("analyst", "custodian"))]
-AsCustodian = Annotated[Token, Depends(_one_of("custodian"))]
+async def _caller(request: Request, dataset: str, shown: _Shown) -> Caller:
+    service, token = service_of(request), _known(request, shown)
+    _require_role(token, *_ASKING)
+    return Caller(service, token, service.served(dataset, token))
 
 
-def _dataset(dataset: str, service: Serving, token: AsAnyone) -> Served:
-    return service.served(dataset, token)
-
-
+AsAnyone = Annotated[Token, Depends(_anyone)]
+AsAnalyst = Annotated[Token, Depends(_analyst)]
+AsCustodian = Annotated[Token, Depends(_custodian)]
 Dataset = Annotated[Served, Depends(_dataset)]
-
-
-def _caller(service: Serving, token: AsAnalyst, served: Dataset) -> Caller:
-    return Caller(service, token, served)
-
-
 Asker = Annotated[Caller, Depends(_caller)]
 CallKey = Annotated[
     str | None,

@@ -87,8 +87,11 @@ class Caller:
         known: Callable[[], Awaitable[_T | None]],
     ) -> _T:
         """Do the work if the cap covers it, else only what is known; released on the step."""
-        tokens, token, call = self.service.tokens, self.token, key or secrets.token_hex(16)
+        tokens, token = self.service.tokens, self.token
         async with OnTheStep(self.service.settings.release_step):
+            if token.questions is None:  # nothing is to be written down
+                return await work()
+            call = key or secrets.token_hex(16)
             if not await run_in_threadpool(tokens.charge, token, call, questions):
                 found = await known()
                 if found is None:

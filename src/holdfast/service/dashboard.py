@@ -19,7 +19,7 @@ from holdfast.holdout.charts import answers_chart
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit as run_audit
 from holdfast.ledger.entries import Recorded
-from holdfast.service.access import Serving, client_of
+from holdfast.service.access import Serving, client_of, service_of
 from holdfast.service.caller import Caller
 from holdfast.service.pictures import can_draw, svg_reply
 from holdfast.service.problems import Problem, Rejected, problem_of, rejection
@@ -45,8 +45,8 @@ _LINES, _DRAWN = 50, 30
 _Text = Annotated[str, Form(max_length=10_000)]
 
 
-def _session(request: Request, service: Serving) -> PageSession:
-    return session_of(request, service)
+async def _session(request: Request) -> PageSession:
+    return session_of(request, service_of(request))
 
 
 Signed = Annotated[PageSession, Depends(_session)]

@@ -6,6 +6,11 @@ rules are scored on, and some as items that versions of a rule are compared on.
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
@@ -13,12 +18,13 @@ from holdfast.boards.leaderboard import Leaderboard
 from holdfast.data.split import split
 from holdfast.evals.gate import EvalGate
 from holdfast.holdout.open import open as open_holdout
+from holdfast.ledger.reach import STATE
 from holdfast.service.folder import Folder
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["publish_demo"]
+__all__ = ["demonstrated"]
 
 _RANGES: dict[str, Any] = {"arr_delay": (-60, 180), "dep_delay": (-60, 180), "distance": (0, 5_000)}
 _CATEGORIES = ("origin", "carrier", "dest")
@@ -27,7 +33,27 @@ _LATE = 15  # minutes
 _SCORED, _COMPARED = 4_000, 2_000
 
 
-def publish_demo(folder: Folder) -> None:
+@contextmanager
+def demonstrated() -> Iterator[Folder]:
+    """A folder with all three, which is removed at the end.
+
+    Meanwhile no list of ledgers is kept or looked at: everybody has these flights, so that another
+    demonstration, or one that was killed and left its folder behind, is no second budget.
+    """
+    listed = os.environ.get(STATE)
+    with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as made:
+        os.environ[STATE] = ""
+        try:
+            folder = Folder.made(Path(made))
+            _publish(folder)
+            yield folder
+        finally:
+            del os.environ[STATE]
+            if listed is not None:
+                os.environ[STATE] = listed
+
+
+def _publish(folder: Folder) -> None:
     """Protect all three in a folder."""
     with require.installed("demonstrations", "data"):
         import polars

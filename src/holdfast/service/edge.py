@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,14 +24,19 @@ CONTENT_POLICY = (
     "base-uri 'none'; frame-ancestors 'none'"
 )
 _OF_COLUMNS = ("/columns", "/columns/file", "/board", "/board/file")
-_HEADERS = {
-    "Content-Security-Policy": CONTENT_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
+# As they are sent: every reply carries them.
+_HEADERS = tuple(
+    (name.encode(), value.encode())
+    for name, value in {
+        "content-security-policy": CONTENT_POLICY,
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "same-origin",
+        "cache-control": "no-store",
+    }.items()
+)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 
 
 class Edge:
@@ -51,9 +55,9 @@ class Edge:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)
+                headers = message["headers"] = list(message["headers"])
+                said = {name.lower() for name, _ in headers}
+                headers += [each for each in _HEADERS if each[0] not in said]
             await send(message)
 
         limit = self._limit(scope)
@@ -101,5 +105,4 @@ def _route(scope: Scope) -> str:
 
 
 def _method(scope: Scope) -> str:
-    known = {"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"}
-    return scope["method"] if scope["method"] in known else "other"
+    return scope["method"] if scope["method"] in _METHODS else "other"

@@ -108,6 +108,10 @@ class Folder:
         here = [path.stem for path in self.path.glob("*.ledger") if path.is_file()]
         return sorted(name for name in (*here, *self.elsewhere) if _NAME.fullmatch(name))
 
+    def serves(self, name: str) -> bool:
+        """Whether there is a data set of this name."""
+        return _NAME.fullmatch(name) is not None and os.path.isfile(self.ledger(name))
+
     def ledger(self, name: str) -> Path:
         """The ledger of a data set that is kept here, which may not be there yet."""
         return self.path / f"{require_name(name)}.ledger"

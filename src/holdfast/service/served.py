@@ -112,7 +112,13 @@ class Asking:
         """The same, to be put with what others ask."""
         guess = guess_of(_no_rows, self.guess, self.at_most, self.at_least)
         said = Said(self.why, self.by, self.key, NamedWidth(self.tolerance, self.half_width))
-        return Waiting(question, guess, said)
+        return Waiting(question, guess, said, self._whole)
+
+    @property
+    def _whole(self) -> str | None:
+        """The text, where it says all that is asked for."""
+        options = (self.where, self.bounds, self.better)
+        return self.question if not self.groups and options == (None, None, None) else None
 
 
 def _no_rows(_: Any) -> Sample:
@@ -154,9 +160,10 @@ class Served:
         """What takes no look at the rows; None if it takes one."""
 
         def told(holdout: Holdout) -> _T | None:
+            holdout.budget  # noqa: B018  # which reads what others have been told since
             try:
                 return use(holdout)
-            except (InvalidArgument, Refused):  # there are no rows to ask
+            except (InvalidArgument, LedgerBusy, Refused):  # there are no rows to ask
                 return None
 
         return await self.read(told)
@@ -166,11 +173,14 @@ class Served:
         return await _in(self._asker, lambda: self._used(use))
 
     async def read(self, use: Callable[[Holdout], _T]) -> _T:
-        """Do something with the ledger alone: what is free to know."""
+        """Do something with the ledger alone: what is free to know.
+
+        It never waits for its turn to write, which would be as long as the scan of the asker.
+        """
 
         def used() -> _T:
             if self._rowless is None:
-                self._rowless = open_holdout(ledger=self._home.address, timeout=self._patience)
+                self._rowless = open_holdout(ledger=self._home.address, timeout=0.0)
             try:
                 return use(self._rowless)
             except HoldfastError as error:

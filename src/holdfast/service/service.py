@@ -51,7 +51,7 @@ class Service:
         """A data set, for whoever may know of it."""
         if not token.allows(name):
             raise rejection(403, f"the token is for the data set {token.dataset!r} alone.")
-        if name not in self.folder.names:
+        if not self.folder.serves(name):
             raise rejection(404, "there is no data set of this name.")
         with self._guard:  # requests that find nobody serving it yet come in several threads
             if name not in self._served:
@@ -67,7 +67,7 @@ class Service:
         """Refuse tokens for more data sets than one's own, or for none that there is."""
         if token.dataset not in (None, dataset):
             raise rejection(403, f"the token is for the data set {token.dataset!r} alone.")
-        if dataset is not None and dataset not in self.folder.names:
+        if dataset is not None and not self.folder.serves(dataset):
             raise rejection(404, "there is no data set of this name.")
 
     def verified(self, text: str, client: str) -> Token:

@@ -38,6 +38,7 @@ _SCHEMA = (
     "NOT NULL, PRIMARY KEY (token, key)) STRICT, WITHOUT ROWID",
 )
 _COLUMNS = "id, name, role, dataset, questions, created, expires, revoked"
+_SHOWN = f"SELECT hash, {_COLUMNS} FROM tokens WHERE id = ?"
 _SPENT = "(SELECT COALESCE(SUM(questions), 0) FROM calls WHERE token = ?)"
 _SHAPE = re.compile(r"hf_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 _PURPOSE = "holdfast token/1"
@@ -80,25 +81,28 @@ class Granted:
 
 
 class TokenStore:
-    """The file of tokens; threads and processes may share it."""
+    """The file of tokens; threads and processes may share it.
+
+    Who shows a token is looked up by a connection of its own, which waits for no commit.
+    """
 
     def __init__(self, path: Path, secret: bytes) -> None:
         self._path, self._secret = path, secret
-        self._guard = threading.RLock()
+        self._guard, self._looking = threading.RLock(), threading.Lock()
         with plainly(path):
             if not path.exists():
                 os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-            self._connection = sqlite3.connect(
-                path, timeout=60.0, isolation_level=None, check_same_thread=False
-            )
+            self._connection = _connected(path)
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")
             for statement in _SCHEMA:
                 self._connection.execute(statement)
+            self._shown = _connected(path)
 
     def close(self) -> None:
-        with self._guard:
+        with self._guard, self._looking:
             self._connection.close()
+            self._shown.close()
 
     def create(
         self,
@@ -145,28 +149,34 @@ class TokenStore:
         if shape is None:
             return None
         token_id, secret = shape.groups()
-        with self._guard, plainly(self._path):
-            row = self._connection.execute(
-                "SELECT hash FROM tokens WHERE id = ?", (token_id,)
-            ).fetchone()
-        stored = _NOBODY if row is None else row[0]
+        stored, token = self._kept(token_id)
         if not hmac.compare_digest(self._hashed(secret), stored):
             return None
-        return self.in_force(token_id)
+        return self._unless_over(token)
 
     def in_force(self, token_id: str) -> Token | None:
-        """The token of an ID, unless it is expired or revoked.
+        """The token of an ID, unless it is expired or revoked."""
+        _, token = self._kept(token_id)
+        return self._unless_over(token)
+
+    def _kept(self, token_id: str) -> tuple[str, Token | None]:
+        """The hash of a token, and the token; a hash that no secret has if there is none."""
+        with self._looking, plainly(self._path):
+            row = self._shown.execute(_SHOWN, (token_id,)).fetchone()
+        return (_NOBODY, None) if row is None else (row[0], Token(*row[1:]))
+
+    def _unless_over(self, token: Token | None) -> Token | None:
+        """The token, unless it is expired or revoked.
 
         One that has expired is revoked when that is noticed: a clock that goes back revives none.
         """
-        with self._guard, plainly(self._path):
-            token = self._found("id = ?", token_id)
-            if token is None or token.revoked is not None:
-                return None
-            if token.expires is not None and token.expires <= _now():
-                self._revoke(token_id)
-                return None
+        if token is None or token.revoked is not None:
+            return None
+        if token.expires is None or token.expires > _now():
             return token
+        with self._guard, plainly(self._path):
+            self._revoke(token.id)
+        return None
 
     def revoke(self, which: str) -> Token:
         """Revoke a token by its name or ID, for good."""
@@ -254,6 +264,10 @@ class TokenStore:
         """As good as random for whoever lacks the secret, and the same for the same key."""
         parts = [keyed(self._secret, f"{_PURPOSE} {place}", key) for place in range(2)]
         return bytes.fromhex("".join(parts))[:40]
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)
 
 
 def expiry_of(text: str | None) -> str | None:
