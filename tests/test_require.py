@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -151,3 +152,18 @@ def test_surprises_are_some_of_the_declared_questions() -> None:
     ):
         with pytest.raises(InvalidArgument, match=words):
             require.surprises(surprises, questions)
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (1.1 * 3, "3.3"),
+        (1.0000000000000002, "1.0000000000000002"),  # what is wrong with it is the last digit
+        (-1e-17, "-1e-17"),
+        (math.nan, "nan"),
+        (math.inf, "inf"),
+    ],
+)
+def test_a_number_that_is_refused_is_shown_as_people_write_it(number: float, shown: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"x is {re.escape(shown)}; "):
+        require.between("x", number, 0.0, 1.0)

@@ -51,11 +51,17 @@ def _reject(name: str, value: object, allowed: str) -> Never:
 
 
 def _shown(value: object) -> str:
-    """What was given, as Python writes it; long things are cut."""
-    written = repr(value)
+    """What was given, as Python writes it; long things are cut, and 0.06999999999999999 is 0.07."""
+    written = repr(_plain(value) if type(value) is float else value)
     if len(written) <= _LONGEST_SHOWN:
         return written
     return f"{written[: _LONGEST_SHOWN // 2]}... ({type(value).__name__})"
+
+
+def _plain(number: float) -> float:
+    """The number without its rounding error, unless it is that by which it misses a whole one."""
+    short = float(f"{number:.12g}")
+    return short if short.is_integer() == number.is_integer() else number
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -14,7 +15,7 @@ from holdfast.lab.arena.campaign import campaign, tightness
 from holdfast.lab.arena.comparison import Run
 from holdfast.lab.arena.registry import EXPERIMENTS, Sizes, attacked
 from holdfast.lab.attacks.roster import ATTACKS
-from holdfast.lab.pages.report import Section, write_pages, write_report
+from holdfast.lab.pages.report import Report, Section, reports, write_pages
 from holdfast.lab.pages.showcase import showcase
 from holdfast.lab.pages.tables import experiment_sheet
 from tests.cli.run import holdfast
@@ -168,8 +169,14 @@ def test_a_report_has_every_experiment_and_needs_no_network(tmp_path: Path) -> N
             labels.append(label)
             return Run(9, 5)
 
-        report = write_report(tmp_path / "out", small)
+        made = []
+        for report in reports(tmp_path / "out", small):
+            made.append((report.done, report.parts, report.files[1].read_text(encoding="utf-8")))
     assert report.word == "holds"
+    assert [(done, parts) for done, parts, _ in made] == [(n, 5) for n in range(1, 6)]
+    assert ["parts: the run has not ended" in text for *_, text in made] == [True] * 4 + [False]
+    assert "## Heavy tails" in made[1][2]
+    assert "## Snowball" not in made[1][2]
     page, words = (path.read_text(encoding="utf-8") for path in report.files)
     for title in ("Re-using one holdout", "Heavy tails", "Snowball", "How tight the promises are"):
         assert f"<h2>{title}</h2>" in page
@@ -180,6 +187,27 @@ def test_a_report_has_every_experiment_and_needs_no_network(tmp_path: Path) -> N
     assert "| bounded noise |" in words
     assert (tmp_path / "out" / "snowball.svg").exists()
     assert labels[0] == "re-using one holdout"
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ([], "interrupted; nothing is finished yet."),
+        (
+            [Report((Path("out/report.html"),), "holds", 1, 9)],
+            "interrupted; 1 of 9 parts are in out/report.html.",
+        ),
+    ],
+)
+def test_what_was_found_before_an_interruption_is_kept(made: list[Report], said: str) -> None:
+    def interrupted(*_: object) -> Iterator[Report]:
+        yield from made
+        raise KeyboardInterrupt
+
+    with patch("holdfast.lab.pages.report.reports", interrupted):
+        done = holdfast("attack", "--all")
+    assert done.returncode == 130
+    assert said in done.stderr
 
 
 def test_a_page_escapes_what_it_is_told(tmp_path: Path) -> None:
@@ -207,6 +235,19 @@ def test_progress_is_for_terminals_and_for_long_work(capsys: pytest.CaptureFixtu
         assert "work: 2 of 10" in capsys.readouterr().err
         tell(10, 10)
         assert capsys.readouterr().err.endswith("\r\033[K")
+
+
+def test_long_work_writes_lines_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with patch("time.monotonic") as clock:
+        clock.return_value = 0.0
+        tell = progress("work", lines=True)
+        assert tell is not None
+        for seconds, done in ((1.0, 1), (40.0, 2), (41.0, 3), (42.0, 10)):
+            clock.return_value = seconds
+            tell(done, 10)
+    assert capsys.readouterr().err == "work: 2 of 10\nwork: 10 of 10\n"
 
 
 def test_what_comes_next_can_be_run() -> None:

@@ -166,19 +166,22 @@ def test_other_rows_give_the_groups_and_the_guesses(folder: Path, words: tuple[s
 
 
 @pytest.mark.parametrize(
-    ("sides", "better", "verdict"),
+    ("sides", "better", "verdict", "code"),
     [
-        ("good = late, bad = late", "higher", "better"),
-        ("good = late, bad = late", "lower", "worse"),
-        ("delay < 50, delay >= 50", "higher", "cannot tell"),
+        ("good = late, bad = late", "higher", "better", 0),
+        ("good = late, bad = late", "lower", "worse", 6),
+        ("delay < 50, delay >= 50", "higher", "cannot tell", 5),
     ],
 )
-def test_a_difference_is_judged(folder: Path, sides: str, better: str, verdict: str) -> None:
+def test_a_difference_is_judged(
+    folder: Path, sides: str, better: str, verdict: str, code: int
+) -> None:
     words = (f"difference({sides})", "--better", better)
     checked = holdfast("check", "trial", *words, "--guess", "0", cwd=folder)
-    assert checked.returncode == 0, checked.stderr
+    assert checked.returncode == code, checked.stderr
     assert f"  {verdict}: " in checked.stdout
-    assert said("ask", "trial", *words, cwd=folder)["verdict"] == verdict
+    asked = holdfast("ask", "trial", *words, "--json", cwd=folder)
+    assert (json.loads(asked.stdout)["verdict"], asked.returncode) == (verdict, code)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["attack"]
 
 _BROKEN = 4
+_INTERRUPTED = 130  # as shells say it
 
 
 @app.command(epilog="Example: holdfast attack sign-attack --mechanism 'median noise' --trials 20")
@@ -98,11 +100,11 @@ class _Asked(NamedTuple):
     seed: Any
     jobs: Any
 
-    def run(self, usual: int, label: str) -> Run:
+    def run(self, usual: int, label: str, *, lines: bool = False) -> Run:
         from holdfast.lab.arena.comparison import Run
 
         trials = usual if self.trials is None else self.trials
-        return Run(trials, self.seed, self.jobs, progress(label))
+        return Run(trials, self.seed, self.jobs, progress(label, lines=lines))
 
 
 def _list(as_json: bool) -> None:
@@ -202,9 +204,15 @@ def _tightness(asked: _Asked, as_json: bool) -> None:
 
 
 def _report(folder: Path, asked: _Asked, as_json: bool) -> None:
-    from holdfast.lab.pages.report import write_report
+    from holdfast.lab.pages.report import Report, reports
 
-    written = write_report(folder, asked.run)
+    written = Report()
+    try:
+        for written in reports(folder, partial(asked.run, lines=True)):
+            typer.echo(f"{written.kept}.", err=True)
+    except KeyboardInterrupt:
+        typer.echo(f"holdfast: interrupted; {written.kept}.", err=True)
+        sys.exit(_INTERRUPTED)
     if as_json:
         show_json({"word": written.word, "files": [str(path) for path in written.files]})
     else:

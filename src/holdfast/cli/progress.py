@@ -1,4 +1,4 @@
-"""Progress on a terminal, and only there, for work that takes more than two seconds."""
+"""Progress of work that takes more than two seconds: one line of a terminal, or lines of a log."""
 
 from __future__ import annotations
 
@@ -9,12 +9,21 @@ from collections.abc import Callable
 __all__ = ["progress"]
 
 _PATIENCE = 2.0
+_SELDOM = 30.0  # seconds between two lines of a file
 
 
-def progress(label: str) -> Callable[[int, int], None] | None:
-    """A function of (done, all) that keeps one line of the terminal; None where there is none."""
-    if not sys.stderr.isatty():
-        return None
+def progress(label: str, *, lines: bool = False) -> Callable[[int, int], None] | None:
+    """A function of (done, all) that keeps one line of the terminal.
+
+    Where there is none it is None, or with `lines` writes one now and then, and one at the end: for
+    work so long that people look into its log.
+    """
+    if sys.stderr.isatty():
+        return _kept_line(label)
+    return _lines(label) if lines else None
+
+
+def _kept_line(label: str) -> Callable[[int, int], None]:
     started = time.monotonic()
 
     def tell(done: int, many: int) -> None:
@@ -22,5 +31,17 @@ def progress(label: str) -> Callable[[int, int], None] | None:
             return
         end = "\r\033[K" if done >= many else ""
         print(f"\r\033[K{label}: {done:,} of {many:,}{end}", end="", file=sys.stderr, flush=True)
+
+    return tell
+
+
+def _lines(label: str) -> Callable[[int, int], None]:
+    last = time.monotonic()
+
+    def tell(done: int, many: int) -> None:
+        nonlocal last
+        if done >= many or time.monotonic() - last >= _SELDOM:
+            last = time.monotonic()
+            print(f"{label}: {done:,} of {many:,}", file=sys.stderr, flush=True)
 
     return tell

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
     from holdfast.holdout.distribution import Distribution
     from holdfast.holdout.groups import Groups
+    from holdfast.ledger.verdicts import Judgement
 
 __all__ = ["NOT_SHOWN", "ask", "check", "gate"]
 
 NOT_SHOWN = 5  # the exit code
+# What a difference was judged to be, as a script is told it.
+_JUDGED: dict[Judgement, int] = {"better": 0, "cannot tell": NOT_SHOWN, "worse": 6}
 
 _QuestionText = Annotated[
     str,
@@ -47,7 +50,10 @@ _Bounds = Annotated[
 ]
 _Better = Annotated[
     Literal["higher", "lower"] | None,
-    typer.Option(help="Of a difference: say whether the first is better, worse, or cannot tell."),
+    typer.Option(
+        help="Of a difference: say whether the first is better (exit code 0), worse (6), or cannot "
+        "tell (5)."
+    ),
 ]
 _DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; ask nothing.")]
 _Why = Annotated[str | None, typer.Option(metavar="TEXT", help="Why you ask; kept in the ledger.")]
@@ -110,8 +116,9 @@ def ask(
         return
     if top is not None:
         wanted["top"] = read_number("top", top)
-    holdout = with_rows(name, data, table, train, guesser)
-    _show(name, holdout.ask(asked, why=why, **wanted), as_json)
+    found = with_rows(name, data, table, train, guesser).ask(asked, why=why, **wanted)
+    _show(name, found, as_json)
+    _end_as_judged(found)
 
 
 @app.command(
@@ -165,8 +172,9 @@ def check(
     if dry_run:
         _show_cost(served(name) or resumed(name), asked, as_json, **wanted, **claim)
         return
-    holdout = with_rows(name, data, table)
-    _show(name, holdout.check(asked, why=why, **wanted, **claim), as_json)
+    found = with_rows(name, data, table).check(asked, why=why, **wanted, **claim)
+    _show(name, found, as_json)
+    _end_as_judged(found)
 
 
 @app.command(
@@ -343,3 +351,11 @@ def _show(name: str, found: Answer | Groups | Distribution, as_json: bool) -> No
         return
     typer.echo(f"{found.question}\n  {found}" if one else str(found))
     typer.echo(f"\nNext: holdfast budget {again(name)}")
+
+
+def _end_as_judged(found: Answer | Groups | Distribution) -> None:
+    """Exit with what `--better` made of a difference; any other answer is a success."""
+    from holdfast.holdout.answer import Answer
+
+    if isinstance(found, Answer) and found.verdict is not None:
+        raise typer.Exit(_JUDGED[found.verdict])

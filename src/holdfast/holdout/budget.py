@@ -251,7 +251,8 @@ class Budget:
         """What guesses leave."""
         if self.checker is None:
             return ""
-        more = "; more if guesses are confirmed" if self.questions_left else ""
+        able = self.questions_left and self.surprises_left
+        more = "; more if guesses are confirmed" if able else ""
         return f", or {plural(self.surprises_left, 'surprise')} in a row{more}"
 
 

@@ -58,7 +58,7 @@ class GatePlan:
         return "\n".join(
             [
                 f"Gates: {self.rows:,} rows, {plural(self.candidates, 'candidate')}, which differ "
-                f"from the incumbent in {percent(self.disagreement)} of the rows",
+                f"from the incumbent in {100 * self.disagreement:.4g} % of the rows",
                 f"       simultaneous {percent(self.pots.confidence_level)}: with everything else "
                 "the ledger says; independent rows that are alike, by the sign test",
                 "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from functools import partial
 from typing import overload
 
@@ -30,6 +31,8 @@ _Search = Generator[float, Interval, None]
 
 _STEPS = 1_000
 _FINEST = 1e-9
+_EXACT = Context(prec=40)
+_DIGITS = 12  # of the range, that a threshold is written with: more than the finest step needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,8 @@ class Quantile:
         """What F must be, and where, for the quantile to be within `reach` of a guess."""
         # Below the quantile F is below the level, which doubles say with the next one down.
         both = {
-            guess - reach: (0.0, math.nextafter(self.level, 0.0)),
-            guess + reach: (self.level, 1.0),
+            self._readable(guess - reach, ROUND_CEILING): (0.0, math.nextafter(self.level, 0.0)),
+            self._readable(guess + reach, ROUND_FLOOR): (self.level, 1.0),
         }
         return {v: claim for v, claim in both.items() if self.low <= v < self.high}
 
@@ -83,7 +86,12 @@ class Quantile:
 
     def place(self, cell: int) -> float:
         """The threshold after so many steps."""
-        return min(self.value.high, self.value.low + cell * self.step)
+        return min(self.value.high, self._readable(self.value.low + cell * self.step))
+
+    def _readable(self, v: float, rounding: str = ROUND_HALF_EVEN) -> float:
+        """A threshold near v: any will do, and people read it in the ledger."""
+        last = Decimal(self.high - self.low).adjusted() - _DIGITS
+        return float(Decimal(v).quantize(Decimal((0, (1,), last)), rounding, _EXACT)) + 0.0
 
     def play(self, guess: float | None, tolerance: float) -> Play:
         """A guess is checked by two thresholds; otherwise, or if it is refuted, it is looked for.
@@ -243,7 +251,7 @@ def _bind_quantile(call: Call, table: Table) -> Quantile:
     what, level, *step = call.arguments
     value = table.value(what, call.bounds)
     whole = not isinstance(what, RowFunction) and _is_whole(table.expression(what))
-    usual = 1.0 if whole else (value.high - value.low) / _STEPS
+    usual = 1.0 if whole else float(f"{(value.high - value.low) / _STEPS:.{_DIGITS}g}")
     if value.high == value.low:
         raise InvalidQuestion(f"{value.text} is always {numeral(value.low)}; it needs no quantile.")
     size = require.positive("step", number_of("step", step[0])) if step else usual

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from holdfast.holdout.charts import drawing_library, save
-from holdfast.lab.arena.campaign import Met, campaign, require_enough_trials, tightness
+from holdfast.lab.arena.campaign import (
+    Met,
+    Spare,
+    campaign,
+    require_enough_trials,
+    tightness,
+)
 from holdfast.lab.arena.comparison import Experiment, Run
 from holdfast.lab.arena.registry import EXPERIMENTS, Sizes
 from holdfast.lab.arena.verdict import WORDS, Word
@@ -18,7 +24,7 @@ from holdfast.lab.pages.pictures import coverage_chart, experiment_chart, svg, t
 from holdfast.lab.pages.showcase import showcase
 from holdfast.lab.pages.tables import Sheet, campaign_sheet, experiment_sheet, tightness_sheet
 
-__all__ = ["Report", "Section", "write_pages", "write_report"]
+__all__ = ["Report", "Section", "reports", "write_pages"]
 
 _TITLE = "Holdfast under attack"
 _INTRODUCTION = (
@@ -60,48 +66,67 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Where the pages are, and the worst that is said of any promise."""
+    """Where the pages are, the worst that is said of any promise, and how many parts are done."""
 
-    files: tuple[Path, ...]
-    word: Word
+    files: tuple[Path, ...] = ()
+    word: Word = WORDS[0]
+    done: int = 0
+    parts: int = 0
+
+    @property
+    def kept(self) -> str:
+        """How far it goes, and where it is."""
+        if not self.files:
+            return "nothing is finished yet"
+        return f"{self.done} of {self.parts} parts are in {self.files[0]}"
 
 
-def write_report(folder: Path, run: Callable[[int, str], Run]) -> Report:
-    """Run everything and write `report.html` and `report.md` into the folder.
+def reports(folder: Path, run: Callable[[int, str], Run]) -> Iterator[Report]:
+    """Run everything; after each part `report.html` and `report.md` hold all that was found so far.
 
     `run(trials, label)` says how an experiment with this usual number of trials is run.
     """
     drawing_library()  # before an hour of trials, not after
     # What the table of tightness needs at the end is required now, too.
-    experiments = [showcase(run=require_enough_trials(run(9, "re-using one holdout")))]
+    require_enough_trials(run(9, "re-using one holdout"))
+    pages, worst, parts = _Pages(folder), WORDS[0], len(EXPERIMENTS) + 3
+    for done, (section, words) in enumerate(_parts(run), start=1):
+        pages.add(section)
+        worst = max((worst, *words), key=WORDS.index)
+        left = f"{done} of {parts} parts: the run has not ended, or was interrupted."
+        yield Report(pages.write(None if done == parts else left), worst, done, parts)
+
+
+def _parts(run: Callable[[int, str], Run]) -> Iterator[tuple[Section, set[Word]]]:
+    """The parts of a report, each with what is said of its promises."""
+    yield _of_experiment(showcase(run=run(9, "re-using one holdout")))
     for kind in EXPERIMENTS.values():
-        experiments.append(kind.run(Sizes(), run(kind.trials, kind.name)))
+        yield _of_experiment(kind.run(Sizes(), run(kind.trials, kind.name)))
     met = campaign(run=run(20, "mechanisms and attacks"))
-    words = {row.verdict.word for found in experiments for row in found.rows if row.promises}
-    words |= {each.verdict.word for each in met if each.verdict is not None}
-    spares = tightness(run=run(12, "tightness"))
-    sections = [*map(_of_experiment, experiments), _of_campaign(met)]
-    sections.append(
-        Section(
-            "How tight the promises are",
-            (
-                "Noise and half-width of each mechanism, scaled down together until an attack "
-                "breaks it. Close to 1 means that nothing is wasted; a small number is what is to "
-                "spare, or what no attack here can use.",
-            ),
-            tightness_chart(spares),
-            tightness_sheet(spares),
-        )
-    )
-    return Report(write_pages(folder, sections), max(words, key=WORDS.index))
+    yield _of_campaign(met), {each.verdict.word for each in met if each.verdict is not None}
+    yield _of_tightness(tightness(run=run(12, "tightness"))), set()
 
 
-def _of_experiment(found: Experiment) -> Section:
-    return Section(
+def _of_experiment(found: Experiment) -> tuple[Section, set[Word]]:
+    section = Section(
         found.name[:1].upper() + found.name[1:],
         (found.description,),
         experiment_chart(found),
         experiment_sheet(found),
+    )
+    return section, {row.verdict.word for row in found.rows if row.promises}
+
+
+def _of_tightness(spares: Sequence[Spare]) -> Section:
+    return Section(
+        "How tight the promises are",
+        (
+            "Noise and half-width of each mechanism, scaled down together until an attack breaks "
+            "it. Close to 1 means that nothing is wasted; a small number is what is to spare, or "
+            "what no attack here can use.",
+        ),
+        tightness_chart(spares),
+        tightness_sheet(spares),
     )
 
 
@@ -126,30 +151,50 @@ def _of_campaign(met: Sequence[Met]) -> Section:
 
 def write_pages(folder: Path, sections: Sequence[Section]) -> tuple[Path, ...]:
     """The page as HTML, with its charts inside, and as Markdown, with them beside it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    page, words = folder / "report.html", folder / "report.md"
-    lines = [f"# {_TITLE}", *_INTRODUCTION]
-    body = [f"<h1>{_TITLE}</h1>", *(f"<p>{escape(said)}</p>" for said in _INTRODUCTION)]
+    pages = _Pages(folder)
     for section in sections:
+        pages.add(section)
+    return pages.write()
+
+
+class _Pages:
+    """Both pages, as far as they go: a section is drawn once, however often they are written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lines: list[str] = []
+        self._body: list[str] = []
+
+    def add(self, section: Section) -> None:
+        """Draw a section, below those that are there."""
+        self._folder.mkdir(parents=True, exist_ok=True)
         picture = f"{section.title.lower().replace(' ', '-')}.svg"
-        save(section.chart, folder / picture)
-        lines += [f"## {section.title}", *section.words, f"![{section.title}]({picture})"]
-        lines += [section.sheet.markdown(), *_list_of(section.notes)]
-        body += [
+        save(section.chart, self._folder / picture)
+        self._lines += [f"## {section.title}", *section.words, f"![{section.title}]({picture})"]
+        self._lines += [section.sheet.markdown(), *_list_of(section.notes)]
+        self._body += [
             f"<h2>{escape(section.title)}</h2>",
             *(f"<p>{escape(said)}</p>" for said in section.words),
             f'<div class="chart">{svg(section.chart)}</div>',
             section.sheet.html(),
             _folded(section.notes),
         ]
-    words.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
-    page.write_text(
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_TITLE}'
-        f"</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n" + "\n".join(body) + "\n</body>\n"
-        "</html>\n",
-        encoding="utf-8",
-    )
-    return page, words
+
+    def write(self, left: str | None = None) -> tuple[Path, ...]:
+        """Write what there is; `left` says how far it goes, if more is to come."""
+        page, words = self._folder / "report.html", self._folder / "report.md"
+        said = [*_INTRODUCTION, *([] if left is None else [left])]
+        lines = [f"# {_TITLE}", *said, *self._lines]
+        body = [f"<h1>{_TITLE}</h1>", *(f"<p>{escape(each)}</p>" for each in said), *self._body]
+        words.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+        page.write_text(
+            f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_TITLE}'
+            f"</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+            + "\n".join(body)
+            + "\n</body>\n</html>\n",
+            encoding="utf-8",
+        )
+        return page, words
 
 
 def _list_of(notes: Sequence[str]) -> list[str]:

@@ -45,7 +45,8 @@ class Interval(NamedTuple):
     """A closed interval: `0.3 in interval` asks whether it contains a number.
 
     Its half-width decides how it is written, and how a value beside it is: to two digits of the
-    half-width, with the ends rounded outwards, so that the text is never narrower.
+    half-width, with the ends rounded outwards, so that the text is never narrower. Shown as Python
+    shows it, it has the digits that a computed number has, and no 59.75999999999999.
     """
 
     low: float
@@ -53,6 +54,10 @@ class Interval(NamedTuple):
 
     def __contains__(self, number: object) -> bool:
         return isinstance(number, Real) and bool(self.low <= number <= self.high)  # type: ignore[operator]
+
+    def __repr__(self) -> str:
+        low, high = _digits(self.low, ROUND_FLOOR), _digits(self.high, ROUND_CEILING)
+        return f"Interval(low={low}, high={high})"
 
     def __str__(self) -> str:
         return f"[{', '.join(self.ends)}]"
@@ -252,6 +257,13 @@ def _rounded(number: float, last_place: int, rounding: str) -> Decimal:
     exact = Context(prec=kept).create_decimal(Decimal(number))
     rounded = exact.quantize(Decimal((0, (1,), last_place)), rounding, Context(prec=kept + 2))
     return rounded if rounded else abs(rounded)  # a zero without a sign
+
+
+def _digits(end: float, rounding: str) -> str:
+    """An end with all digits that can be true of it."""
+    if end == 0.0 or math.isinf(end):
+        return str(end + 0.0)
+    return repr(float(_rounded(end, _power_of_ten(end) - _TRUE_DIGITS + 2, rounding)))
 
 
 def _kl(mean: float, p: float) -> float:
