@@ -1,8 +1,9 @@
 """Tutorials: notebooks kept as Python files, run from top to bottom, and written as pages.
 
 A notebook is `examples/notebooks/NAME.py`. `# %% [markdown]` begins a cell of text, `# %%` one of
-code, and words behind `# %%` say what the cell's picture shows. Its page, `docs/tutorials/NAME.md`,
-has the text, the code, and what a notebook would show below each cell: so the two cannot differ.
+code, and words behind `# %%` say what the cell's picture shows. Lines `# !holdfast ...` are
+commands, which notebooks have behind a `!`. Its page, `docs/tutorials/NAME.md`, has the text, the
+code, and what a notebook would show below each cell: so the two cannot differ.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import io
 import json
 import os
 import re
+import shlex
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -24,6 +27,7 @@ from unittest import mock
 import altair
 import polars as pl
 
+from holdfast.cli import main as holdfast_command
 from holdfast.holdout.charts.canvas import svg_of
 
 __all__ = ["FOLDER", "NOTEBOOKS", "Tutorial", "cells", "run"]
@@ -32,6 +36,7 @@ FOLDER = Path(__file__).resolve().parent / "tutorials"
 NOTEBOOKS = sorted((FOLDER.parent.parent / "examples" / "notebooks").glob("[a-z]*.py"))
 
 _CELL = re.compile(r"^# %%(?P<text> \[markdown\])? ?(?P<title>.*)$", re.MULTILINE)
+_COMMAND = "# !"
 _MADE_FROM = "<!-- the picture of {} -->"
 
 
@@ -133,6 +138,10 @@ def run(notebook: Path) -> Tutorial:
             if cell.is_text:
                 made.parts.append("\n".join(_uncommented(cell.source.splitlines())))
                 continue
+            if cell.source.startswith(_COMMAND):
+                session = "\n".join(map(_command, cell.source.splitlines()))
+                made.parts.append(f"```console\n{session}\n```")
+                continue
             made.parts.append(f"```python\n{cell.source}\n```")
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
@@ -155,7 +164,7 @@ def _alone(folder: Path, name: str) -> Iterator[None]:
 
     with (
         contextlib.chdir(folder),
-        mock.patch.dict(os.environ, HOLDFAST_STATE=""),
+        mock.patch.dict(os.environ, HOLDFAST_STATE="", COLUMNS="120", NO_COLOR="1"),
         mock.patch("holdfast.ledger.store.secrets.token_bytes", token_bytes),
     ):
         yield
@@ -171,6 +180,23 @@ def _value_of(source: str, place: str, names: dict[str, Any]) -> Any:
         case _:
             exec(compile(ast.Module(body, []), place, "exec"), names)
             return None
+
+
+def _command(line: str) -> str:
+    """A command and what it prints; its exit code, too, where that says something."""
+    command = line.removeprefix(_COMMAND)
+    told, code = io.StringIO(), 0
+    with (
+        contextlib.redirect_stdout(told),
+        contextlib.redirect_stderr(told),
+        mock.patch.object(sys, "argv", shlex.split(command)),
+    ):
+        try:
+            holdfast_command()
+        except SystemExit as end:
+            code = int(end.code or 0)
+    ending = f"\n[exit code {code}]" if code else ""
+    return f"$ {command}\n{told.getvalue().rstrip()}{ending}"
 
 
 def _uncommented(lines: Iterable[str]) -> Iterator[str]:

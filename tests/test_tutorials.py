@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from docs import tutorials
 from docs.tutorials import NOTEBOOKS, Tutorial, cells, run
 
+from holdfast.sklearn.grid import parameter_places
+
+(SEARCHING,) = (path for path in NOTEBOOKS if path.stem == "choose_a_model")
 SMALL = """# read by tools alone
 # %% [markdown]
 # # A small one
@@ -29,13 +33,36 @@ pl.DataFrame({"a|b": [1, None], "width": [0.25, 1234.0]})
 
 # %% What is seen
 altair.Chart(altair.Data(values=[{"x": 1}])).mark_point().encode(x="x:Q")
+
+# %%
+# !holdfast ask s "avg(x)"
 """
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "notebook", [path for path in NOTEBOOKS if path != SEARCHING], ids=lambda path: path.stem
+)
 def test_a_tutorial_is_what_its_notebook_shows(notebook: Path) -> None:
     stale = list(run(notebook).stale())
     assert not stale, f"out of date: {', '.join(stale)}; run `make docs`"
+
+
+def test_the_searches_of_a_tutorial_find_what_its_page_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With the winners alone scored, 2 trees and not 400: all else is as on the page."""
+    page = (tutorials.FOLDER / "choose-a-model.md").read_text(encoding="utf-8")
+    space = parameter_places(eval(re.findall(r"^space = (.*)$", page, re.MULTILINE)[0]), points=1)
+    winners = map(eval, re.findall(r"^\{'max_depth.*$", page, re.MULTILINE))
+    places = [space.place_of(winner) for winner in winners]
+    assert (space.size, len(places)) == (200, 2)
+    tried = iter(places)
+
+    def drawn(size: int, n_iter: None, random_state: None) -> list[int]:
+        return [next(tried)]
+
+    monkeypatch.setattr("holdfast.sklearn.searching.drawn", drawn)
+    assert list(run(SEARCHING).stale()) == ["tutorials/choose-a-model-1.svg"]  # a dot for each tree
 
 
 @pytest.fixture
@@ -48,7 +75,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tutorial:
 
 def test_a_page_has_text_code_and_what_each_cell_shows(small: Tutorial) -> None:
     assert small.name == "a-small-one"
-    note, text, code, printed, value, _, frame, _, picture, source = small.parts
+    note, text, code, printed, value, _, frame, _, picture, command, source = small.parts
     assert note.startswith("<!-- Made by")
     assert text == "# A small one\n\nWith text."
     assert code.startswith("```python\nimport altair\n")
@@ -56,6 +83,10 @@ def test_a_page_has_text_code_and_what_each_cell_shows(small: Tutorial) -> None:
     assert "simultaneous 95 %" in value
     assert frame == "| a\\|b | width |\n| --- | --- |\n| 1 | 0.25 |\n|  | 1,234 |"
     assert picture == "![What is seen](a-small-one-1.svg)"
+    asked, refused, code = command.splitlines()[1:-1]
+    assert asked == '$ holdfast ask s "avg(x)"'
+    assert refused.startswith("holdfast: the ledger was opened for a table in memory")
+    assert code == "[exit code 2]"
     assert "a_small_one.py" in source
 
 

@@ -137,8 +137,8 @@ print(mean)
 print(median)
 
 # %% [markdown]
-# The mean is above 5 minutes and the median below 0: most flights are early, and some are very late. A distribution shows it. Its band holds at
-# every delay, between the thresholds too.
+# The mean is above 5 minutes and the median is below 0: most flights are early, and some are very late. A distribution shows it. Its band holds
+# at every delay, between the thresholds too.
 
 # %% The share of flights that arrive up to so many minutes late, as steps with a band
 shape = ds.ask(holdfast.distribution("arr_delay", [-30, -15, 0, 15, 30, 60, 90, 120, 150]))
@@ -155,9 +155,10 @@ ds.chart()
 # %% [markdown]
 # ## What it costs, beside the textbook
 #
-# *One look* is the textbook's interval, for one question that was fixed beforehand. *Bonferroni* is the correction that everybody knows, for a
+# *One look* is the textbook's half-width, for one question that was fixed beforehand. *Bonferroni* is the correction that everybody knows, for a
 # list of questions that were **all** fixed beforehand, as many as this session had. Neither is true for questions that follow answers; they
-# say what the freedom costs. Both are computed here from the training rows, of which there are as many.
+# say what the freedom costs. Both are computed here from the training rows, of which there are as many, and so is the last column: what the
+# other half of the year's flights has to say.
 
 # %%
 from math import hypot
@@ -165,44 +166,104 @@ from statistics import NormalDist
 
 import pandas as pd
 
-questions = len(ds.ledger.to_pandas())
+asked = len(ds.ledger.to_pandas())
 
 
-def textbook(rows, looks=1):
-    """The half-width of the usual interval for a mean; with more looks, Bonferroni's."""
+def textbook(rows, looks):
+    """The half-width of the usual interval for a mean, at 95 % for so many looks together."""
     return NormalDist().inv_cdf(1 - 0.05 / looks / 2) * rows.std() / len(rows) ** 0.5
 
 
-def textbook_median(rows, looks=1):
-    """The same for a median: half the distance between two ranks."""
-    ranks = NormalDist().inv_cdf(1 - 0.05 / looks / 2) * len(rows) ** 0.5 / 2
-    return (rows.quantile(0.5 + ranks / len(rows)) - rows.quantile(0.5 - ranks / len(rows))) / 2
-
-
-minutes = train["arr_delay"].clip(-60, 180)
-is_late = (train["arr_delay"] > 15).astype(float)
-at = {origin: is_late[train["origin"] == origin] for origin in ("EWR", "JFK", "LGA")}
-december = (train["origin"] == "EWR") & (train["month"] == 12)
-compared = [
-    ("late, of all", late, lambda k: textbook(is_late, k)),
-    ("late, from Newark", origins["EWR"], lambda k: textbook(at["EWR"], k)),
-    ("Newark - LaGuardia", gap, lambda k: hypot(textbook(at["EWR"], k), textbook(at["LGA"], k))),
-    ("Newark, December", months[12], lambda k: textbook(is_late[december], k)),
-    (
-        "Newark, December evenings",
-        evenings,
-        lambda k: textbook(is_late[december & (train["hour"] >= 18)], k),
-    ),
-    ("mean delay, minutes", mean, lambda k: textbook(minutes, k)),
-    ("median delay, minutes", median, lambda k: textbook_median(minutes, k)),
-]
-pd.DataFrame(
-    {
+def line(name, answer, rows, minus=None):
+    """One question: the half-width that it has here, and those of a textbook."""
+    one, all_of_them = (
+        textbook(rows, looks)
+        if minus is None
+        else hypot(textbook(rows, looks), textbook(minus, looks))
+        for looks in (1, asked)
+    )
+    return {
         "question": name,
-        "value": answer.recorded.shown,
-        "half-width here": round(answer.half_width, 4),
-        "one look": round(usual(1), 4),
-        f"Bonferroni, {questions} questions": round(usual(questions), 4),
+        "value": f"{answer.value:.3f}",
+        "half-width here": f"{answer.half_width:.4f}",
+        "one look": f"{one:.4f}",
+        f"Bonferroni, {asked} fixed questions": f"{all_of_them:.4f}",
+        "other half": f"{rows.mean() - (0 if minus is None else minus.mean()):.3f}",
     }
-    for name, answer, usual in compared
+
+
+is_late = (train["arr_delay"] > 15).astype(float)
+ewr, lga = (is_late[train["origin"] == origin] for origin in ("EWR", "LGA"))
+december = ewr[train["month"] == 12]
+pd.DataFrame(
+    [
+        line("late, of all", late, is_late),
+        line("late, from Newark", origins["EWR"], ewr),
+        line("Newark - LaGuardia", gap, ewr, minus=lga),
+        line("Newark, December", months[12], december),
+        line("Newark, December evenings", evenings, december[train["hour"] >= 18]),
+        line("mean delay, minutes", mean, train["arr_delay"].clip(-60, 180)),
+    ]
 )
+
+# %% [markdown]
+# Two and a half to four times the textbook's width, and one and a half to two and a half times Bonferroni's. That is the price of asking what one
+# likes, in any order, any number of times. It is low for short questions about many rows, and high where it took a long text to name a small group. (A
+# median is read off a grid of 4,096 steps of the declared range; the only whole minute in its interval is -5.)
+#
+# If you know all your questions before you look, ask them as a list and pay Bonferroni's price; see [one look](../mechanisms/one-look.md).
+#
+# ## When it says no
+#
+# What cannot be answered truthfully is refused, and a refusal costs nothing. An average of a column whose range nobody declared:
+
+# %%
+try:
+    ds.ask("avg(air_time)")
+except holdfast.HoldfastError as refusal:
+    print(refusal)
+
+# %% [markdown]
+# So declare one, in the question itself:
+
+# %%
+ds.ask("avg(clip(air_time, 0, 720))")
+
+# %% [markdown]
+# A narrower interval than the rows can bear:
+
+# %%
+try:
+    ds.ask("avg(arr_delay > 15)", half_width=0.001)
+except holdfast.Refused as refusal:
+    print(refusal)
+
+# %% [markdown]
+# And an answer that is not refused, but says how little it knows. SkyWest has a handful of flights:
+
+# %%
+ds.ask("avg(arr_delay > 15) where carrier = 'OO'")
+
+# %% [markdown]
+# ## What is left, and what others can see
+#
+# Questions that are written as text never run out. Others do, those about a function of yours, say, or predictions that are [attached
+# later](../columns.md): they are what the budget counts. Each exact answer leaves them a little less.
+
+# %%
+ds.budget
+
+# %% [markdown]
+# A certificate has all that was promised, asked and answered, on one page to be read by others; as `.json` it can be audited by anybody, without
+# the rows. The audit goes through the ledger from its first line and derives every interval again.
+
+# %%
+from holdfast.ledger.audit import audit
+
+ds.certificate("flights.html")
+for finding in audit("flights.ledger"):
+    print("ok" if finding.fine else "FAILED", finding.what)
+
+# %% [markdown]
+# **Next**: [which questions there are](../questions.md), [what their length has to do with it](../bits.md), [other kinds of
+# statistics](../statistics.md). The same without Python: [The command line](../cli.md).
