@@ -17,6 +17,7 @@ import re
 import shlex
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
@@ -37,6 +38,7 @@ NOTEBOOKS = sorted((FOLDER.parent.parent / "examples" / "notebooks").glob("[a-z]
 
 _CELL = re.compile(r"^# %%(?P<text> \[markdown\])? ?(?P<title>.*)$", re.MULTILINE)
 _COMMAND = "# !"
+_WIDTH = 84  # characters of a line that a page shows without being scrolled
 _MADE_FROM = "<!-- the picture of {} -->"
 
 
@@ -109,7 +111,17 @@ class Tutorial:
     def print(self, text: str) -> None:
         """Lines that a cell has printed."""
         if text.strip():
-            self.parts.append(f"```text\n{text.rstrip()}\n```")
+            self.parts.append(f"```text\n{_folded(text)}\n```")
+
+
+def _folded(text: str) -> str:
+    """Long lines in several, as wide as the page; those of a table stay as they are."""
+    lines: list[str] = []
+    for line in text.rstrip().splitlines():
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        is_row = "  " in line.strip()
+        lines += [line] if is_row else textwrap.wrap(line, _WIDTH, subsequent_indent=indent) or [""]
+    return "\n".join(lines)
 
 
 def _made_from(chart: Any) -> str:
@@ -196,7 +208,7 @@ def _command(line: str) -> str:
         except SystemExit as end:
             code = int(end.code or 0)
     ending = f"\n[exit code {code}]" if code else ""
-    return f"$ {command}\n{told.getvalue().rstrip()}{ending}"
+    return f"$ {command}\n{_folded(told.getvalue())}{ending}"
 
 
 def _uncommented(lines: Iterable[str]) -> Iterator[str]:

@@ -25,7 +25,8 @@ import polars as pl
 
 rows = pl.DataFrame({"x": [i / 1_000 for i in range(1_000)]})
 ds = holdfast.open(rows, name="small", schema={"x": (0, 1)}, described="off", ledger="s.ledger")
-print("printed")
+print("printed " * 20)
+print("a table  " * 20)
 ds.ask("avg(x)", tolerance=0.2)
 
 # %%
@@ -52,7 +53,8 @@ def test_the_searches_of_a_tutorial_find_what_its_page_says(
 ) -> None:
     """With the winners alone scored, 2 trees and not 400: all else is as on the page."""
     page = (tutorials.FOLDER / "choose-a-model.md").read_text(encoding="utf-8")
-    space = parameter_places(eval(re.findall(r"^space = (.*)$", page, re.MULTILINE)[0]), points=1)
+    (declared,) = re.findall(r"^space = (\{.*?^\})$", page, re.MULTILINE | re.DOTALL)
+    space = parameter_places(eval(declared), points=1)
     winners = map(eval, re.findall(r"^\{'max_depth.*$", page, re.MULTILINE))
     places = [space.place_of(winner) for winner in winners]
     assert (space.size, len(places)) == (200, 2)
@@ -65,9 +67,17 @@ def test_the_searches_of_a_tutorial_find_what_its_page_says(
     assert list(run(SEARCHING).stale()) == ["tutorials/choose-a-model-1.svg"]  # a dot for each tree
 
 
+def test_the_step_of_a_workflow_is_that_of_the_example() -> None:
+    page = (tutorials.FOLDER / "gate-a-prompt-loop.md").read_text(encoding="utf-8")
+    (step,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    example = SEARCHING.parent.parent / "github-actions-gate.yml"
+    assert step in example.read_text(encoding="utf-8")
+
+
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tutorial:
     monkeypatch.setattr(tutorials, "FOLDER", tmp_path)
+    monkeypatch.setattr(tutorials, "svg_of", lambda _: "<svg/>")  # drawing takes a second
     notebook = tmp_path / "a_small_one.py"
     notebook.write_text(SMALL)
     return run(notebook)
@@ -79,11 +89,15 @@ def test_a_page_has_text_code_and_what_each_cell_shows(small: Tutorial) -> None:
     assert note.startswith("<!-- Made by")
     assert text == "# A small one\n\nWith text."
     assert code.startswith("```python\nimport altair\n")
-    assert printed == "```text\nprinted\n```"
+    fence, first, second, row, _ = printed.splitlines()
+    assert fence == "```text"
+    assert max(len(first), len(second)) <= 84
+    assert f"{first}{second}".split() == ["printed"] * 20
+    assert row == ("a table  " * 20).rstrip()
     assert "simultaneous 95 %" in value
     assert frame == "| a\\|b | width |\n| --- | --- |\n| 1 | 0.25 |\n|  | 1,234 |"
     assert picture == "![What is seen](a-small-one-1.svg)"
-    asked, refused, code = command.splitlines()[1:-1]
+    asked, refused, *_, code = command.splitlines()[1:-1]
     assert asked == '$ holdfast ask s "avg(x)"'
     assert refused.startswith("holdfast: the ledger was opened for a table in memory")
     assert code == "[exit code 2]"

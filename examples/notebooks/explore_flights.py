@@ -79,7 +79,7 @@ ds
 # %%
 guess = float((train["dep_delay"] > 60).mean())
 print(f"{guess:.3f} of the training flights left more than an hour late")
-ds.check("avg(dep_delay > 60)", guess=guess, tolerance=0.01, why="from the training rows")
+ds.check("avg(dep_delay > 60)", guess=guess, tolerance=0.01, why="training rows")
 
 # %% [markdown]
 # A hunch that is wrong is not confirmed, and the answer is told instead:
@@ -141,7 +141,8 @@ print(median)
 # at every delay, between the thresholds too.
 
 # %% The share of flights that arrive up to so many minutes late, as steps with a band
-shape = ds.ask(holdfast.distribution("arr_delay", [-30, -15, 0, 15, 30, 60, 90, 120, 150]))
+minutes = [-30, -15, 0, 15, 30, 60, 90, 120, 150]
+shape = ds.ask(holdfast.distribution("arr_delay", minutes))
 shape.chart()
 
 # %% [markdown]
@@ -170,7 +171,7 @@ asked = len(ds.ledger.to_pandas())
 
 
 def textbook(rows, looks):
-    """The half-width of the usual interval for a mean, at 95 % for so many looks together."""
+    """The half-width of the usual interval for a mean, at 95 % for so many looks."""
     return NormalDist().inv_cdf(1 - 0.05 / looks / 2) * rows.std() / len(rows) ** 0.5
 
 

@@ -27,7 +27,7 @@ def edited(right, truth, gain, rng):
 
 
 def loop(keep):
-    """A hundred edits, each of the prompt that was kept last; what is believed, and what is true."""
+    """A hundred edits, each of the prompt kept last: what is believed, and what is true."""
     rng = np.random.default_rng(7)
     right, truth, story = rng.random(ITEMS) < 0.6, 0.6, []
     for number in range(1, VARIANTS + 1):
@@ -100,7 +100,11 @@ gated = loop(is_shown)
 # All three loops saw the same luck. *Believed* is the share of the 1,000 items that the kept prompt gets right; *true* is its share of all items there are.
 
 # %%
-stories = {"keep what scores higher": higher, "p < 0.05, each edit": careful, "EvalGate": gated}
+stories = {
+    "keep what scores higher": higher,
+    "p < 0.05, each edit": careful,
+    "EvalGate": gated,
+}
 pl.DataFrame(
     {
         "rule": rule,
@@ -121,7 +125,8 @@ points = [
     for step in story
     for which in ("believed", "true")
 ]
-alt.Chart(alt.Data(values=points)).mark_line(interpolate="step-after", strokeWidth=2).encode(
+lines = alt.Chart(alt.Data(values=points)).mark_line(interpolate="step-after")
+lines.encode(
     x=alt.X("edit:Q", title="edits tried"),
     y=alt.Y("share:Q", title="share of items that are right").scale(zero=False),
     color=alt.Color("which:N", title=None).scale(
@@ -137,7 +142,8 @@ alt.Chart(alt.Data(values=points)).mark_line(interpolate="step-after", strokeWid
 # variant differs from the one that it edits. (`holdfast plan --gate --rows 1000 --candidates 100 --disagreement 0.1 --described off` prints the same.)
 
 # %%
-plan = holdfast.plan(rows=ITEMS, candidates=VARIANTS, disagreement=CHANGED, described="off")
+public = {"rows": ITEMS, "disagreement": CHANGED, "described": "off"}
+plan = holdfast.plan(candidates=VARIANTS, **public)
 plan
 
 # %% [markdown]
@@ -145,7 +151,7 @@ plan
 # 0.05 %, for a hundred that were all fixed beforehand. Neither is true of edits that follow verdicts.
 
 # %%
-one = holdfast.plan(rows=ITEMS, candidates=1, disagreement=CHANGED, described="off")
+one = holdfast.plan(candidates=1, **public)
 rules = {
     "one look": one["Bonferroni, candidates fixed beforehand"],
     "Bonferroni, 100 candidates": plan["Bonferroni, candidates fixed beforehand"],
