@@ -162,11 +162,11 @@ pd.DataFrame(lines)
 # %% [markdown]
 # The textbook's interval for one look is too narrow for a winner: on 50,000 rows it misses what the fresh rows say. There the search came first,
 # and its interval is hardly wider than Bonferroni's for 200. On the 5,000 rows it came after a gate that was *shown*: what that told about these rows
-# is paid for, with a third more of the width. A check that is confirmed and a gate that shows nothing would have cost next to nothing.
+# is paid for, and it is a third wider than Bonferroni's. A check that is confirmed and a gate that shows nothing would have cost next to nothing.
 #
 # Not every draw is as unlucky; on the 5,000 rows one look happens to be right. [How often it fails](../sklearn.md#a-search-on-the-holdout-itself)
-# was counted for 300 models without any merit: in 159 of 200 runs, and the search's never. And a search does not make a score
-# better: with 5,000 rows, no method can tell trees apart that differ by a percentage point.
+# was counted for 300 models that hardly know anything: in 159 of 200 runs, and the search's never. And a search does not make scores better: on 5,000
+# rows, a percentage point between two of them is hardly a difference.
 #
 # ## When to use which
 #

@@ -35,7 +35,7 @@ train[["origin", "carrier", "month", "hour", "dep_delay", "arr_delay"]].head(4)
 train["arr_delay"].describe().to_frame().T
 
 # %% [markdown]
-# A few flights arrive a day late, and no number of rows tells how much such flights weigh in an average. So a range is declared, from what we
+# A few flights arrive eighteen hours late, and no number of rows tells how much such flights weigh in an average. So a range is declared, from what we
 # know and from the training rows, never from the protected ones: a delay beyond -60 or 180 minutes counts as that. The values of a text column
 # are declared too, where groups are wanted.
 
@@ -59,12 +59,13 @@ question = "avg(arr_delay > 15) where origin = 'JFK'"
 holdfast.plan(rows=len(hold), question=question, schema=schema)
 
 # %% [markdown]
-# Less than a percentage point, for each airport. That will do.
+# The lines to read are the half-widths. An airport has about a third of the flights, so a share of late ones will be known to within a percentage point or
+# so. That will do.
 #
 # ## Open the holdout
 #
 # From here on the protected rows are asked through `ds` alone. Everything that is asked is written to a ledger, a file beside the notebook;
-# opening it again tomorrow goes on where you stopped.
+# opening it again tomorrow goes on where you stopped, and what was asked before is told again, for nothing.
 
 # %%
 ds = holdfast.open(hold, name="flights", schema=schema, ledger="flights.ledger")
@@ -90,8 +91,8 @@ ds.check("avg(dep_delay > 120)", guess=0.10, why="a hunch")
 # %% [markdown]
 # ## Ask, and follow the answers
 #
-# How many flights arrive more than a quarter of an hour late? The value comes first, then its interval. It is the exact value in the protected
-# rows: nothing is added to it.
+# How many flights arrive more than a quarter of an hour late? First comes the value, which is exact in the protected rows; then the interval, for all
+# flights like these; then how long the question was, what is promised (*simultaneous*: together with every other interval), and how many rows it is about.
 
 # %%
 late = ds.ask("avg(arr_delay > 15)")
