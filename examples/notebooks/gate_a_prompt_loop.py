@@ -72,7 +72,7 @@ higher, careful = loop(scores_higher), loop(is_significant)
 # ## The gate
 #
 # `EvalGate` has the items, a ledger, and the number of candidates that there will be at most. Scores are submitted by name, and the verdict is all that
-# comes back.
+# comes back. The ledger remembers: a name that was submitted is refused a second time, so play this page in an empty folder.
 
 # %%
 import polars as pl
