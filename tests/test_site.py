@@ -44,7 +44,7 @@ def _shelved(entry: Any) -> Iterator[str]:
 def test_every_page_is_on_exactly_one_shelf() -> None:
     project = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
     shelves = [name for entry in project["nav"] for name in entry]
-    assert shelves == ["Start", "How to", "Concepts", "Theory", "Reference"]
+    assert shelves == ["Start", "Tutorials", "How to", "Concepts", "Theory", "Reference"]
     shelved = Counter(_shelved(project["nav"]))
     assert shelved == Counter(page.relative_to(DOCS).as_posix() for page in PAGES)
 

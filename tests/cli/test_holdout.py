@@ -134,6 +134,18 @@ def test_what_init_says_to_type_next_works(
     assert holdfast(*command, cwd=tmp_path).returncode == 0
 
 
+def test_init_for_a_gate_says_how_scores_are_brought(tmp_path: Path) -> None:
+    items = pl.DataFrame({"item": [f"q{place}" for place in range(200)]})
+    items.write_csv(tmp_path / "items.csv")
+    items.with_columns(score=True).write_csv(tmp_path / "scores.csv")
+    words = ("--key", "item", "--candidates", "10", "--described", "off")
+    done = holdfast("init", "items.csv", *words, cwd=tmp_path)
+    following = done.stdout.splitlines()[-1].removeprefix("Next: holdfast ")
+    assert following == "gate items FILE --as NAME --first"
+    command = following.replace("FILE", "scores.csv").replace("NAME", "main").split()
+    assert holdfast(*command, cwd=tmp_path).returncode == 0
+
+
 def test_data_that_was_moved_is_asked_for(tmp_path: Path) -> None:
     table = pl.DataFrame({"x": [True, False] * 500})
     table.write_csv(tmp_path / "t.csv")

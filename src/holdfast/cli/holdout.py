@@ -163,6 +163,9 @@ def init(
         )
     _show_learnt(holdout, train, schema)
     typer.echo(str(holdout.budget))
+    if candidates is not None and key is not None:  # it was made to be shown scores
+        typer.echo(f"\nNext: holdfast gate {quote(called)} FILE --as NAME --first")
+        return
     if holdout.budget.questions_left == 0 and not holdout.budget.terms.describes:
         many = questions or 100
         typer.echo("\nNo average can be asked at this half-width; see what these rows can give.")
