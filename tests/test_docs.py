@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import pictures
 from docs import held
 
 import holdfast
+from benchmarks import pictures
 from holdfast.lab.pages.showcase import showcase
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.theory.base.theorem import registry
