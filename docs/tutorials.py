@@ -125,8 +125,11 @@ def _folded(text: str) -> str:
 
 
 def _made_from(chart: Any) -> str:
-    drawn = json.dumps(chart.to_dict(), sort_keys=True)
-    return _MADE_FROM.format(sha256(drawn.encode()).hexdigest())
+    # Another machine's last digits are no other picture.
+    drawn = json.loads(
+        json.dumps(chart.to_dict()), parse_float=lambda number: f"{float(number):.6g}"
+    )
+    return _MADE_FROM.format(sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest())
 
 
 def cells(notebook: str) -> list[Cell]:
