@@ -15,6 +15,7 @@ import pytest
 import holdfast
 from holdfast.data import fingerprint, open_sample
 from holdfast.data.postgres import PostgresSample, open_database_table
+from holdfast.data.postgres_table import TableSession
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_value
 from holdfast.question.expression import Column, ColumnType, Op
@@ -229,6 +230,29 @@ def test_a_table_that_changed_gives_no_answer(
     with pytest.raises(DataChanged, match=f'"public"."t" of .* is not as it was opened: .*{words}'):
         holdout.ask("avg(x > 20)")
     assert holdout.ask("avg(late)").status == "repeated"
+
+
+@pytest.mark.parametrize("change", ["INSERT INTO t VALUES (9)", "DELETE FROM t WHERE x = 1"])
+def test_rows_that_are_streamed_are_those_of_the_opening(
+    database: str, connection: psycopg.Connection[Any], change: str
+) -> None:
+    connection.execute("CREATE TABLE t AS SELECT x::float8 FROM generate_series(1, 3) AS x")
+    sample = open_database_table(database, "t")
+    assert sorted(next(sample.frames(["x"]))["x"]) == [1, 2, 3]
+    connection.execute(change)
+    with pytest.raises(DataChanged, match="rows were added, removed or changed"):
+        list(sample.frames(["x"]))
+
+
+def test_an_error_that_looks_like_another_row_is_not_told_as_one(
+    database: str, connection: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error of a scan is an alarm: what is told is what is found by counting."""
+    connection.execute("CREATE TABLE t AS SELECT x::float8 FROM generate_series(1, 3) AS x")
+    sample = open_database_table(database, "t")
+    monkeypatch.setattr(TableSession, "is_known", "('row of ' || own.xmin)::int IS NULL")
+    with pytest.raises(HoldfastError, match="could not be read to its end"):
+        counts(sample, "x > 1")
 
 
 def test_what_is_asked_of_a_database_is_what_is_asked_of_its_rows(

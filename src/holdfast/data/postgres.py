@@ -95,24 +95,22 @@ class PostgresSample:
         wanted = ", ".join(["0", *(_projected(name, dtype) for name, dtype in types.items())])
         quoted = [quoted_name(name) for name, dtype in types.items() if _is_text(dtype)]
         how = "FORMAT csv" + (f", FORCE_QUOTE ({', '.join(quoted)})" if quoted else "")
-        statement = f"COPY (SELECT {wanted} FROM {self._from(columns)}) TO STDOUT ({how})"
+        rows = f"SELECT {wanted} FROM {self._from(columns)} WHERE {self._session.is_known}"
+        statement = f"COPY ({rows}) TO STDOUT ({how})"
         return complete(self._streamed(statement, types), self.n)
 
     def _streamed(self, statement: str, types: Mapping[str, str]) -> Iterator[pl.DataFrame]:
-        unchanged = f"count(*) FILTER (WHERE {self._session.unchanged})"
+        found = 0
         with self._watched() as connection:
-            self._session.require_rows(
-                *connection.execute(
-                    f"SELECT count(*), {unchanged} FROM {self._session.name} AS own"
-                ).fetchall()[0]
-            )
             lines: list[bytes] = []
             with connection.cursor().copy(statement) as rows:
                 for line in rows:  # each is one row: so says libpq
+                    found += 1
                     lines.append(bytes(line))
                     if len(lines) == BATCH_ROWS:
                         yield _frame(b"".join(lines), types)
                         lines.clear()
+            self._session.require_count(found)
             if lines:
                 yield _frame(b"".join(lines), types)
 
@@ -154,6 +152,7 @@ class PostgresSample:
         except Exception as error:
             if type(error).__module__.startswith("psycopg"):
                 self._session.require_unchanged()
+                self._session.require_known(error)
             raise
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
@@ -177,7 +176,7 @@ class PostgresSample:
     def _prepared(self, rows: Sequence[RowValue]) -> None:
         expressions = [(row, row.source) for row in rows if isinstance(row.source, Expression)]
         aggregates = [f"sum(k{place})" for place in range(len(expressions))]
-        statement = self._statement(expressions, aggregates, _steps, "WHERE FALSE")
+        statement = self._statement(expressions, aggregates, _steps, "FALSE")
         with self._watched() as connection:
             connection.execute(statement)
 
@@ -188,10 +187,10 @@ class PostgresSample:
         steps_of: Callable[[RowValue, str], str],
     ) -> list[int]:
         """One scan: aggregates over the steps k0, k1, ... of every row value."""
-        statement = self._statement(rows, aggregates, steps_of)
+        statement = self._statement(rows, aggregates, steps_of, self._session.is_known)
         with reading(), self._watched() as connection:
-            ((count, unchanged, *found),) = connection.execute(statement).fetchall()
-            self._session.require_rows(count, unchanged)
+            ((count, *found),) = connection.execute(statement).fetchall()
+            self._session.require_count(count)
             return [int(total or 0) for total in found]  # a sum of no rows is NULL
 
     def _cleaned(self, column: str) -> str:
@@ -222,7 +221,7 @@ class PostgresSample:
         rows: Sequence[tuple[RowValue, Expression]],
         aggregates: Sequence[str],
         steps_of: Callable[[RowValue, str], str],
-        where: str = "",
+        where: str,
     ) -> str:
         written = written_rows([expression for _, expression in rows], POSTGRES)
         steps = [
@@ -230,18 +229,14 @@ class PostgresSample:
             for place, ((row, _), code) in enumerate(zip(rows, written.codes, strict=True))
         ]
         cleaned = [f"{self._cleaned(column)} AS {name}" for column, name in written.names.items()]
-        table = (
-            f"SELECT {', '.join([*cleaned, f'{self._session.unchanged} AS unchanged'])} "
-            f"FROM {self._from(list(written.names))} {where}"
-        )
+        table = f"SELECT {', '.join(cleaned)} FROM {self._from(list(written.names))} WHERE {where}"
         for stage in written.stages:
             named = ", ".join(f"{code} AS {name}" for name, code in stage.items())
             # With an OFFSET the planner leaves a value under its name, and computes it once.
             table = f"SELECT *, {named} FROM ({table} OFFSET 0) AS stage"
         fenced = f"({table} OFFSET 0)" if written.stages else f"({table})"
-        counted = f"SELECT {', '.join(['unchanged', *steps])} FROM {fenced} AS stages"
-        wanted = ["count(*)", "count(*) FILTER (WHERE unchanged)", *aggregates]
-        return f"SELECT {', '.join(wanted)} FROM ({counted}) AS steps"
+        counted = f"SELECT {', '.join(steps)} FROM {fenced} AS stages"
+        return f"SELECT {', '.join(['count(*)', *aggregates])} FROM ({counted}) AS steps"
 
 
 def _key(name: str, key_type: ColumnType) -> str:
