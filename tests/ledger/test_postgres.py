@@ -24,7 +24,7 @@ from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable, 
 from holdfast.ledger.audit import audit
 from holdfast.ledger.homes import home_of
 from holdfast.ledger.postgres_rows import PostgresKeeper
-from holdfast.ledger.postgres_session import require_durable
+from holdfast.ledger.postgres_session import LedgerSession, require_durable
 from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.store import Store
 from holdfast.question.row import RowValue
@@ -472,3 +472,28 @@ def test_readers_and_pickles_come_back_after_a_cut(proxy: Proxy, tmp_path: Path)
         assert "swordfish" not in json.dumps(holdout.ledger.to_dicts()) + holdout.explain()
     for path in tmp_path.iterdir():
         assert b"swordfish" not in path.read_bytes()
+
+
+# How often the server is waited for ---------------------------------------------------------------
+
+
+def test_a_question_waits_three_times_for_the_server(
+    home: LedgerHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lock and news together, what is reserved, what is settled; the lock goes back by itself."""
+    waits: list[str] = []
+    for verb in ("read_all", "write", "send"):
+        real = getattr(LedgerSession, verb)
+
+        def counted(self: LedgerSession, *asked: Any, verb: str = verb, real: Any = real) -> Any:
+            waits.append(verb)
+            return real(self, *asked)
+
+        monkeypatch.setattr(LedgerSession, verb, counted)
+    with resumed(home) as holdout, resumed(home) as other:
+        holdout.ask("avg(x > 1)")
+        waits.clear()
+        assert holdout.ask("avg(x > 2)").number == 2
+        assert waits == ["read_all", "write", "write", "send"]
+        assert other.ask("avg(x > 3)").number == 3  # while the first one says nothing more
+        assert holdout.ask("avg(x > 3)").status == "repeated"

@@ -44,8 +44,11 @@ def _guessed(
             about(wish.question, wish.tolerance, guess)
             for wish, guess in zip(wishes, found, strict=True)
         ]
+    trained = kind_of(desk.opening.mechanism["name"]).trained
+    if not trained and desk.taught() is None:
+        return wishes
     desk.refresh()  # what others were answered meanwhile teaches guessers, too
-    if kind_of(desk.opening.mechanism["name"]).trained:
+    if trained:
         return _by_training(desk, wishes)
     guessing = desk.taught()
     return wishes if guessing is None else guessing.wishes(wishes)

@@ -2,7 +2,8 @@
 
 **One writer at a time.** A session advisory lock of the ledger's own connection is held over
 reserve, data and settle; the server frees it when the connection ends. Entries are written by that
-same connection, so that who lost the lock has lost the means to write as well.
+same connection, so that who lost the lock has lost the means to write as well. What was written
+meanwhile is asked for together with the lock, and nobody waits until it is given back.
 
 **A fence, should that fail.** A commit is one statement: it moves the head from the entry that it
 follows to its own, and adds rows only if there was such a head and the statement runs in the very
@@ -83,12 +84,37 @@ class PostgresRecords:
     def __init__(self, identity: str, session: LedgerSession) -> None:
         self._id = identity
         self._session = session
+        self._newest = 0  # the number of the last entry that was read or written
+        self._ahead: tuple[int, list[Any]] | None = None  # what `locked` read
 
     def tail(self, after: int) -> tuple[str | None, list[Row]]:
         """The seal, and the entries from number `after` on."""
-        rows = self._session.read(_TAIL, {"id": self._id, "after": after})
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead[0] == after:
+            rows = ahead[1]
+        else:
+            rows = self._session.read(*self._tail_of(after))
         sealed = rows.pop(0)[1] if rows and rows[0][0] is None else None
+        self._newest = rows[-1][0] if rows else after
         return sealed, rows
+
+    def _tail_of(self, after: int) -> tuple[str, Any]:
+        return _TAIL, {"id": self._id, "after": after}
+
+    def locked(self, lock: int) -> bool:
+        """Take the lock if it is free, and with it the entries that follow those known here.
+
+        Who has the lock need not read them again: nobody else writes.
+        """
+        after = self._newest
+        taking = "SELECT pg_try_advisory_lock(%s)", [lock]
+        ((free,),), rows = self._session.read_all([taking, self._tail_of(after)])
+        self._ahead = (after, rows) if free else None
+        return bool(free)
+
+    def wrote(self, newest: int) -> None:
+        """What was read ahead is no longer all."""
+        self._newest, self._ahead = newest, None
 
     def entries(self, first: int, last: int) -> list[Row]:
         """The entries of these numbers, in order."""
@@ -138,9 +164,8 @@ class PostgresKeeper:
     @contextmanager
     def held(self, timeout: float) -> Iterator[None]:
         """Be the only one, of all processes, that asks questions of this ledger."""
-        session, lock = self.session, [self._lock]
-        ((free,),) = session.read("SELECT pg_try_advisory_lock(%s)", lock)
-        if not free:
+        session = self.session
+        if not self.records.locked(self._lock):
             self._wait_for_it(timeout)
         session.holds = True
         try:
@@ -149,7 +174,7 @@ class PostgresKeeper:
             session.holds = False
             if not session.connection.closed:  # with the connection the lock is gone, too
                 with suppress(LedgerUnavailable):
-                    session.write("SELECT pg_advisory_unlock(%s)", lock)
+                    session.send("SELECT pg_advisory_unlock(%s)", [self._lock])
 
     def _wait_for_it(self, timeout: float) -> None:
         session = self.session
@@ -164,6 +189,7 @@ class PostgresKeeper:
     def append(self, addition: Addition) -> None:
         """Write it in one statement: durable when this returns, or not there."""
         values = append_values(self.identity, self.session.backend, addition)
+        self.records.wrote(addition.rows[-1][0])
         ((done,),) = self.session.write(APPEND, values)
         if not done:
             moved = self.moved()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
@@ -24,7 +25,7 @@ _SETTINGS = """
 
 
 class LedgerSession:
-    """A connection, made again if it was lost while nothing hung on it.
+    """A connection, made again if it was lost while nothing hung on it; threads may share it.
 
     While it `holds` the ledger's lock it is never made again: another connection would not have
     the lock. One that only `looks` writes nothing, and may be to a standby.
@@ -34,6 +35,8 @@ class LedgerSession:
         self.url = url
         self.holds = False
         self._looks = looks
+        self._turn = threading.RLock()
+        self._unread: AbstractContextManager[Any] | None = None  # what was sent and not answered
         self._connection = self._opened()
 
     @property
@@ -48,26 +51,54 @@ class LedgerSession:
 
     def read(self, statement: str, values: Any) -> list[Any]:
         """What a statement finds; tried again if the connection was found to be lost."""
-        with in_our_words(self.url):
+        (found,) = self.read_all([(statement, values)])
+        return found
+
+    def read_all(self, asked: Sequence[tuple[str, Any]]) -> list[list[Any]]:
+        """What statements find that are sent together; each is a transaction, and sees the last.
+
+        All are tried again if the connection was found to be lost.
+        """
+        with self._turn, in_our_words(self.url):
             connection = self._usable()
             try:
-                return connection.execute(statement, values).fetchall()
+                return _together(connection, asked)
             except _library().OperationalError:
                 if not connection.closed or self.holds:
                     raise
-            return self._usable().execute(statement, values).fetchall()
+            return _together(self._usable(), asked)
 
     def write(self, statement: str, values: Any) -> list[Any]:
         """One statement, which is a transaction, with what it returns; never tried twice."""
-        with in_our_words(self.url):
+        with self._turn, in_our_words(self.url):
             done = self._usable().execute(statement, values)
             return [] if done.description is None else done.fetchall()
 
+    def send(self, statement: str, values: Any) -> None:
+        """One statement on its way to the server; nobody waits until it is done."""
+        with self._turn, in_our_words(self.url):
+            connection = self._usable()
+            pipeline = connection.pipeline()
+            sent = pipeline.__enter__()
+            self._unread = pipeline
+            connection.execute(statement, values)
+            sent.sync()
+
     def close(self) -> None:
         """Let go of the connection."""
-        self._connection.close()
+        with self._turn:
+            self._read_answer()
+            self._connection.close()
+
+    def _read_answer(self) -> None:
+        """Of what was sent, so that the connection is free; that is lost with its connection."""
+        unread, self._unread = self._unread, None
+        if unread is not None:
+            with suppress(_library().Error):
+                unread.__exit__(None, None, None)
 
     def _usable(self) -> psycopg.Connection[Any]:
+        self._read_answer()
         if self._connection.closed and not self.holds:
             self._connection = self._opened()
         return self._connection
@@ -83,6 +114,19 @@ class LedgerSession:
                 connection.close()
                 raise
             return connection
+
+
+def _together(
+    connection: psycopg.Connection[Any], asked: Sequence[tuple[str, Any]]
+) -> list[list[Any]]:
+    if len(asked) == 1:
+        return [connection.execute(*asked[0]).fetchall()]
+    with connection.pipeline() as sent:
+        cursors = []
+        for statement, values in asked:
+            cursors.append(connection.execute(statement, values))
+            sent.sync()  # which ends the transaction
+    return [cursor.fetchall() for cursor in cursors]
 
 
 def require_durable(url: DatabaseUrl, connection: psycopg.Connection[Any]) -> None:
