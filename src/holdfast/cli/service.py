@@ -97,7 +97,7 @@ def publish(name: str | None, data: str, folder: str, as_json: bool, **said: Any
 
     served = Folder.made(Path(folder))
     path = served.ledger(Path(data).stem if name is None else name)
-    if path.exists():
+    if path.stem in served.names:
         raise InvalidArgument(f"{path.stem!r} is published already; choose another --name.")
     if said["described"] is None and not said["private"] and said["mechanism"] is None:
         said["described"] = "rounded"

@@ -100,12 +100,12 @@ async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustod
     """The chain, every interval derived again from the ledger alone, and the data."""
     del token
     source = await served.read(lambda holdout: holdout.source)
-    path = service.folder.ledger(dataset)
+    home = service.folder.home(dataset)
     found = await run_in_threadpool(
-        run_audit, path, None if source is None else lambda: open_sample(source)
+        run_audit, home, None if source is None else lambda: open_sample(source)
     )
     findings = [
-        {**each.to_dict(), "detail": each.detail.replace(str(path), path.name)} for each in found
+        {**each.to_dict(), "detail": each.detail.replace(str(home), dataset)} for each in found
     ]
     return JsonReply(
         {

@@ -231,10 +231,10 @@ async def audit_page(
     served = service.served(dataset, session.token)
     findings = None
     if run:
-        path = service.folder.ledger(dataset)
+        home = service.folder.home(dataset)
         source = await served.read(lambda holdout: holdout.source)
         sample = None if source is None else lambda: open_sample(source)
-        findings = await run_in_threadpool(run_audit, path, sample)
+        findings = await run_in_threadpool(run_audit, home, sample)
     return rendered("audit.html", session=session, dataset=dataset, findings=findings)
 
 

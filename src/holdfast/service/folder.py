@@ -1,7 +1,7 @@
 """The folder of a service: `holdfast.toml`, the ledgers with their secrets, and who may ask.
 
-Every ledger in it is a data set that is served, by its name; there is no second list that could say
-otherwise. It is for its owner alone.
+Every ledger in it is a data set that is served, by its name, and so is every ledger in a database
+that the settings name: no data set is in two lists. It is for its owner alone.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ import os
 import re
 import secrets
 import tomllib
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from holdfast import require
+from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.errors import InvalidArgument, LedgerUnavailable
 from holdfast.ledger.durable import sync_folder, write_new
+from holdfast.ledger.homes import home_of
 from holdfast.ledger.reader import SECRET_BYTES
+from holdfast.ledger.records import LedgerHome
 
 __all__ = ["NAME_RULE", "Folder", "Settings", "require_name"]
 
@@ -63,9 +67,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder that is served, or will be."""
+    """A folder that is served, or will be; `elsewhere` are addresses of ledgers, by their names."""
 
     path: Path
+    elsewhere: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @classmethod
     def made(cls, path: Path) -> Folder:
@@ -85,7 +90,7 @@ class Folder:
             raise LedgerUnavailable(
                 f"the folder {str(path)!r} cannot be used ({error}); choose another one."
             ) from error
-        return folder
+        return cls(folder.path, folder._named_elsewhere())
 
     @property
     def secret(self) -> bytes:
@@ -100,34 +105,56 @@ class Folder:
     @property
     def names(self) -> list[str]:
         """The data sets that are served."""
-        found = sorted(path.stem for path in self.path.glob("*.ledger") if path.is_file())
-        return [name for name in found if _NAME.fullmatch(name)]
+        here = [path.stem for path in self.path.glob("*.ledger") if path.is_file()]
+        return sorted(name for name in (*here, *self.elsewhere) if _NAME.fullmatch(name))
 
     def ledger(self, name: str) -> Path:
-        """The ledger of a data set, which may not be there yet."""
+        """The ledger of a data set that is kept here, which may not be there yet."""
         return self.path / f"{require_name(name)}.ledger"
+
+    def home(self, name: str) -> LedgerHome:
+        """The ledger of a data set, here or elsewhere."""
+        return home_of(self.elsewhere.get(name) or self.ledger(name))
 
     def settings(self, **said: Any) -> Settings:
         """What `holdfast.toml` says, unless it is `said` otherwise."""
         given = {name: value for name, value in said.items() if value is not None}
-        return Settings(**{**self._written(), **given})
+        return Settings(**{**self._written("service"), **given})
 
-    def _written(self) -> dict[str, Any]:
+    def _named_elsewhere(self) -> dict[str, str]:
+        """What `holdfast.toml` says under [ledgers]; no name is that of a ledger of the folder."""
+        named = self._written("ledgers")
+        for name, address in named.items():
+            if self.ledger(name).exists():
+                raise InvalidArgument(
+                    f"holdfast.toml names a ledger {name!r}, and {name}.ledger is in the folder; "
+                    "give one of them another name."
+                )
+            if not is_database_url(address) or DatabaseUrl.read(name, address).open_secret:
+                raise InvalidArgument(
+                    f"holdfast.toml names a ledger {name!r}; its address must be as "
+                    "postgresql://USER@HOST/DATABASE?ledger=NAME, with the password left to "
+                    "~/.pgpass or PGPASSWORD."
+                )
+            home_of(address)
+        return named
+
+    def _written(self, part: str) -> dict[str, Any]:
         try:
             body = tomllib.loads(self._settings_file.read_text("utf-8"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
             raise InvalidArgument(f"holdfast.toml cannot be read: {error}.") from None
-        found = body.pop("service", {})
         known = [field.name for field in fields(Settings)]
-        unknown = sorted([*body, *(found.keys() - set(known))])
+        parts = {"service": body.pop("service", {}), "ledgers": body.pop("ledgers", {})}
+        unknown = sorted([*body, *(parts["service"].keys() - set(known))])
         if unknown:
             raise InvalidArgument(
                 f"holdfast.toml says {', '.join(unknown)}; under [service] it may say "
-                f"{', '.join(known)}."
+                f"{', '.join(known)}, and under [ledgers] the addresses of ledgers in databases."
             )
-        return dict(found)
+        return dict(parts[part])
 
     @property
     def _settings_file(self) -> Path:

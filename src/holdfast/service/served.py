@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from holdfast.data.sample import Sample
@@ -35,6 +34,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.open import open as open_holdout
 from holdfast.holdout.together import Waiting
 from holdfast.holdout.widths import NamedWidth
+from holdfast.ledger.records import LedgerHome
 from holdfast.statistics.asked import question_of
 from holdfast.statistics.bind import Question
 from holdfast.statistics.named import Better, TableCall
@@ -130,10 +130,10 @@ class _Call:
 class Served:
     """A data set. All its methods but `close` are for the event loop."""
 
-    def __init__(self, ledger: Path, *, patience: float, most_waiting: int) -> None:
-        self._ledger, self._patience, self._most_waiting = ledger, patience, most_waiting
-        self._asker = ThreadPoolExecutor(1, f"{ledger.stem} asks")
-        self._reader = ThreadPoolExecutor(1, f"{ledger.stem} reads")
+    def __init__(self, home: LedgerHome, *, patience: float, most_waiting: int) -> None:
+        self._home, self._patience, self._most_waiting = home, patience, most_waiting
+        self._asker = ThreadPoolExecutor(1, f"{home.stem} asks")
+        self._reader = ThreadPoolExecutor(1, f"{home.stem} reads")
         self._guard = threading.Lock()
         self._waiting: list[_Call] = []
         self._with_rows: Holdout | None = None  # of the asker alone
@@ -170,7 +170,7 @@ class Served:
 
         def used() -> _T:
             if self._rowless is None:
-                self._rowless = open_holdout(ledger=self._ledger, timeout=self._patience)
+                self._rowless = open_holdout(ledger=self._home.address, timeout=self._patience)
             try:
                 return use(self._rowless)
             except HoldfastError as error:
@@ -240,12 +240,12 @@ class Served:
 
     def _opened(self) -> Holdout:
         """The holdout with its rows, from where they were when it was published."""
-        with open_holdout(ledger=self._ledger, timeout=self._patience) as known:
+        with open_holdout(ledger=self._home.address, timeout=self._patience) as known:
             source = known.source
         if source is None:
             raise DataChanged("nobody wrote down where the data is.")
         try:
-            return open_holdout(source, ledger=self._ledger, timeout=self._patience)
+            return open_holdout(source, ledger=self._home.address, timeout=self._patience)
         except InvalidArgument as error:  # the files are gone, or something else is in their place
             raise DataChanged(str(error)) from None
 
@@ -253,7 +253,7 @@ class Served:
         """After trouble with files the next one opens them again, and compares the rows."""
         if not isinstance(told, Exception) or isinstance(told, _OF_THE_CALL):
             return
-        _log.error("%s: %s", self._ledger.stem, type(told).__name__)
+        _log.error("%s: %s", self._home.stem, type(told).__name__)
         if self._with_rows is not None:
             self._with_rows.close()
             self._with_rows = None

@@ -57,7 +57,7 @@ class Service:
             if name not in self._served:
                 settings = self.settings
                 self._served[name] = Served(
-                    self.folder.ledger(name),
+                    self.folder.home(name),
                     patience=settings.patience,
                     most_waiting=settings.most_waiting,
                 )
