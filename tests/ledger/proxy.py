@@ -11,7 +11,8 @@ from contextlib import contextmanager, suppress
 class Proxy:
     """Passes everything on, until a message holds `word`: then the connection is cut.
 
-    The message itself arrives if `arrives`; its answer never does.
+    The message itself arrives if `arrives`; its answer never does. While it is `stopped`, nobody
+    who comes is let in.
     """
 
     def __init__(self, target: str) -> None:
@@ -19,7 +20,7 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._sockets: list[socket.socket] = []
         self.word: bytes | None = None
-        self.arrives = False
+        self.arrives = self.stopped = False
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -42,6 +43,9 @@ class Proxy:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                if self.stopped:
+                    client.close()
+                    continue
                 server = socket.socket(socket.AF_UNIX)
                 server.connect(self._target)
                 self._sockets += [client, server]

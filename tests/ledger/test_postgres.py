@@ -358,6 +358,7 @@ BREAKS = {
     "lock": ("pg_try_advisory_lock", 5),
     "reserve": ("reserve/2", 5),
     "settle": ("settle/2", 6),
+    "unlock": ("pg_advisory_unlock", 7),
 }
 
 
@@ -368,7 +369,7 @@ def test_a_connection_cut_at(proxy: Proxy, home: LedgerHome, what: str, arrives:
     with resumed(by_proxy(proxy, home)) as holdout:
         play(holdout, 2)
         cut_when_sent(proxy, word, arrives)
-        if what == "lock":  # nothing hangs on it yet: it is made again
+        if what in ("lock", "unlock"):  # nothing hangs on it yet, or any more: it is made again
             ask_batch(holdout, 2)
         else:
             with pytest.raises(LedgerUnavailable, match="cannot be used") as raised:
@@ -383,6 +384,25 @@ def test_a_connection_cut_at(proxy: Proxy, home: LedgerHome, what: str, arrives:
     assert all(finding.fine for finding in audit(home))
 
 
+@pytest.mark.parametrize("what", ["reserve", "settle"])
+def test_a_server_that_is_stopped_at(proxy: Proxy, home: LedgerHome, what: str) -> None:
+    """Whatever was on its way is lost, and nobody is let in until it runs again."""
+    word, count = BREAKS[what]
+    with resumed(by_proxy(proxy, home)) as holdout:
+        play(holdout, 2)
+        cut_when_sent(proxy, word, arrives=False)
+        proxy.stopped = True
+        for _ in range(2):
+            with pytest.raises(LedgerUnavailable, match="check that its server runs"):
+                ask_batch(holdout, 2)
+        with pytest.raises(LedgerUnavailable, match="Nothing that was recorded is lost"):
+            _ = holdout.budget
+        assert folded(home).count == count
+        proxy.stopped = False
+        play(holdout, 4)
+    assert all(finding.fine for finding in audit(home))
+
+
 def while_scanning(holdout: Any, act: Callable[[], None]) -> None:
     """Let something happen during the next scan."""
 
@@ -394,11 +414,18 @@ def while_scanning(holdout: Any, act: Callable[[], None]) -> None:
     put_sample(holdout, Sums(ROWS, scanned))
 
 
-def test_a_connection_cut_while_scanning(proxy: Proxy, home: LedgerHome) -> None:
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_connection_cut_while_scanning(proxy: Proxy, home: LedgerHome, stopped: bool) -> None:
+    def act() -> None:
+        proxy.stopped = stopped
+        proxy.cut()
+
     with resumed(by_proxy(proxy, home)) as holdout:
-        while_scanning(holdout, proxy.cut)
-        with pytest.raises(LedgerUnavailable):
-            holdout.ask("avg(x > 1)")
+        while_scanning(holdout, act)
+        for _ in range(1 + stopped):
+            with pytest.raises(LedgerUnavailable):
+                holdout.ask("avg(x > 1)")
+        proxy.stopped = False
         assert folded(home).pending is not None
         assert holdout.ask("avg(x > 1)").status == "repeated"
         assert folded(home).account.asked == 1

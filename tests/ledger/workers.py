@@ -37,7 +37,7 @@ POINTS = (
     "settle acknowledged",
 )
 BATCH = 2  # of the script: two questions asked together
-ROUNDS = 8
+ROUNDS = 50
 
 
 def arm(point: str) -> Sums:
