@@ -102,17 +102,21 @@ class Caller:
             except Exception:
                 await run_in_threadpool(tokens.settle, token, call, 0)
                 raise
-            await run_in_threadpool(tokens.settle, token, call, _new(found))
+            await run_in_threadpool(tokens.settle, token, call, _new(found, call))
             return found
 
 
-def _new(found: object) -> int:
-    """How many questions were answered anew; a table of groups is one."""
+def _new(found: object, call: str) -> int:
+    """How many questions were answered anew; a table of groups is one.
+
+    A call that died after it was reserved was finished by somebody else: whoever sends it again is
+    told a stored answer, which is the call's own.
+    """
     match found:
         case Answer():
-            return 0 if found.repeated else 1
+            return 0 if found.repeated and found.recorded.request.key != call else 1
         case list():
-            return sum(map(_new, found))
+            return sum(_new(each, call) for each in found)
         case _:
             return 1
 

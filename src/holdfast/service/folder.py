@@ -110,7 +110,8 @@ class Folder:
 
     def serves(self, name: str) -> bool:
         """Whether there is a data set of this name."""
-        return _NAME.fullmatch(name) is not None and os.path.isfile(self.ledger(name))
+        here = _NAME.fullmatch(name) is not None and os.path.isfile(self.ledger(name))
+        return here or name in self.elsewhere
 
     def ledger(self, name: str) -> Path:
         """The ledger of a data set that is kept here, which may not be there yet."""

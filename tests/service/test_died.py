@@ -1,0 +1,51 @@
+"""A call whose worker died after it was reserved, and what is sent again."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+import holdfast
+from holdfast.data.sample import Moments
+from holdfast.question.row import RowValue
+from holdfast.service.service import Service
+from tests.mechanisms.fake import Sums
+from tests.seam import put_sample
+from tests.service.serving import ROWS, TABLE
+
+
+class Killed(BaseException):
+    """As if the process had ended."""
+
+
+def died(row: RowValue) -> Moments:
+    raise Killed
+
+
+@pytest.mark.parametrize("finisher", ["itself", "another"])
+def test_who_is_told_what_somebody_else_finished_has_spent_it(
+    service: Service, client: TestClient, finisher: str
+) -> None:
+    made = service.tokens.create("bob", "analyst", questions=2)
+    token, question = made.token, "avg(x > 1)"
+    data = str(service.folder.path.parent / "canaryfolder" / "flights.parquet")
+    assert service.tokens.charge(token, f"{token.id} k", 1)  # before it is asked
+    with holdfast.open(data, ledger=service.folder.ledger("flights")) as worker:
+        put_sample(worker, Sums(ROWS, died))
+        with pytest.raises(Killed):
+            worker.ask(question, by="bob", key=f"{token.id} k", tolerance=0.2)
+
+    def told(asked: str, key: str, who: str = made.text) -> str:
+        headers = {"Authorization": f"Bearer {who}", "Idempotency-Key": key}
+        body = {"question": asked, "tolerance": 0.2}
+        return str(client.post(f"{TABLE}/ask", json=body, headers=headers).json()["status"])
+
+    if finisher == "another":
+        other = service.tokens.create("eve", "analyst", questions=2)
+        assert told("avg(x > 2)", "k", other.text) == "answered"
+        assert told(question, "again", other.text) == "repeated"
+        assert service.tokens.spent(other.token) == 1
+    assert told(question, "k") in ("answered", "repeated")
+    assert service.tokens.spent(token) == 1
+    assert told(question, "another-key") == "repeated"
+    assert service.tokens.spent(token) == 1
