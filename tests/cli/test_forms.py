@@ -17,12 +17,14 @@ FORM = ("--separator", ";", "--null", "NA", "--null", "?", "--flag", "late")
 ROWS = 400
 
 
-def visits(path: Path, *, late: str = "1", age: str = "NA", first: int = 0) -> None:
-    """A table as a hospital would send it; `late` and `age` stand in its last row."""
+def visits(
+    path: Path, *, late: str = "1", age: str = "NA", cost: str = "?", first: int = 0
+) -> None:
+    """A table as a hospital would send it; `late`, `age` and `cost` stand in its last row."""
     lines = [
         f"{first + i};{20 + i % 60};{i % 2};{100 + i % 7}.5;{'AB?'[i % 3]}" for i in range(ROWS - 1)
     ]
-    last = f"{first + ROWS};{age};{late};?;A"
+    last = f"{first + ROWS};{age};{late};{cost};A"
     path.write_text("\n".join(["id;age;late;cost;ward", *lines, last, ""]), encoding="utf-8")
 
 
@@ -148,6 +150,9 @@ def test_types_are_those_of_training_rows(folder: Path) -> None:
     assert done.returncode == 2
     assert "column 'age' is integer in the training rows, and cannot be read as that" in done.stderr
     assert "where it is text" in done.stderr
+    visits(folder / "third.csv", cost="much")
+    done = holdfast("init", "third.csv", *FORM, "--train", "train.csv", cwd=folder)
+    assert "column 'cost' is float in the training rows" in done.stderr
     assert holdfast(*again, "--null", "unknown", cwd=folder).returncode == 0
 
 

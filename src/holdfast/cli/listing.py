@@ -47,7 +47,8 @@ def _facts(ledger: LedgerHome) -> dict[str, Any]:
     try:
         with look(ledger) as reader:
             transcript = Transcript.resumed(reader)
-            name, budget = transcript.opening.name, budget_of(transcript)
+            name, answered = transcript.opening.name, transcript.next_line - 1
+            budget = budget_of(transcript)
     except LedgerTampered as error:
         return {"ledger": str(ledger), "error": str(error), "tampered": True}
     except HoldfastError as error:
@@ -56,8 +57,7 @@ def _facts(ledger: LedgerHome) -> dict[str, Any]:
         "ledger": str(ledger),
         "name": name,
         "rows": budget.terms.rows,
-        "asked": budget.asked,
-        "answered": budget.account.looks,
+        "answered": answered,
         "questions_left": budget.questions_left,
         "left": budget.remaining,
     }

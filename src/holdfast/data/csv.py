@@ -13,7 +13,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.question.declaring import shortened
 from holdfast.question.expression import ColumnType
 
-__all__ = ["csv_types", "scan_csv"]
+__all__ = ["misread", "scan_csv"]
 
 # To look for types in all rows takes longer than to read them. Where the types are known, the first
 # rows say how times are written, and no more.
@@ -40,9 +40,16 @@ def scan_csv(
     return pl.scan_csv(list(paths), schema=_schema(paths, form, known), **_written(form))
 
 
-def csv_types(paths: Sequence[str], form: TableForm) -> dict[str, ColumnType]:
-    """What all rows say of the columns' types."""
-    return {name: column_type(dtype) for name, dtype in _found(paths, form, None).items()}
+def misread(
+    paths: Sequence[str], form: TableForm, known: Mapping[str, ColumnType]
+) -> tuple[str, ColumnType] | None:
+    """A column that cannot be read as what it is said to be, and what all rows look like."""
+    for name, dtype in _found(paths, form, None).items():
+        kind, read = column_type(dtype), _read_as(name, form, known)
+        numbers = kind is ColumnType.INTEGER and read == pl.Float64()
+        if name in known and not (numbers or read in (dtype, pl.String(), None)):
+            return name, kind
+    return None
 
 
 def _schema(

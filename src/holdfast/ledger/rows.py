@@ -42,9 +42,8 @@ class Rows:
         require_form(data, expected.form)
         rows = cls(open_sample(data, table=table, known=expected), _source(data), table)
         require_flags(rows.sample.types, expected.form.flags)
-        paths = csv_paths(data)
-        if paths and expected.types:
-            rows._require_readable(paths, expected)
+        if expected.types and rows._is_csv:
+            rows._require_readable(csv_paths(data), expected)
         query = is_query(data, rows.sample)
         again = open_sample(data, table=table, known=expected) if query else None
         if again is not None and fingerprint(again) != rows.content:
@@ -88,23 +87,23 @@ class Rows:
 
     def _require_readable(self, paths: Sequence[str], expected: KnownTable) -> None:
         """Refuse CSV files that cannot be read as training rows are, and name the column."""
-        from holdfast.data.csv import csv_types
+        from holdfast.data.csv import misread
 
         try:
             _ = self.content
         except DataChanged:
             raise
         except HoldfastError:
-            for name, kind in csv_types(paths, expected.form).items():
-                known = expected.types.get(name, kind)
-                if known is not kind:
-                    raise InvalidArgument(
-                        f"column {name!r} is {known} in the training rows, and cannot be read as "
-                        f"that in {paths[0]!r}, where it is {kind}; see what it holds, and whether "
-                        "something stands for missing values (null=, --null), or open it without "
-                        "training rows."
-                    ) from None
-            raise
+            found = misread(paths, expected.form, expected.types)
+            if found is None:
+                raise
+            name, kind = found
+            raise InvalidArgument(
+                f"column {name!r} is {expected.types[name]} in the training rows, and cannot be "
+                f"read as that in {paths[0]!r}, where it is {kind}; see what it holds, and whether "
+                "something stands for missing values (null=, --null), or open it without training "
+                "rows."
+            ) from None
 
     def _is_of(self, opening: Opening, secret: bytes) -> bool:
         """Whether they are the rows of a ledger; of what cannot be read as those, it is said."""
@@ -114,9 +113,13 @@ class Rows:
         except DataChanged:
             raise
         except HoldfastError:
-            if isinstance(self.sample, FileSample):
-                return False  # a CSV with other things in it than the ledger's types
+            if self._is_csv:
+                return False  # it holds other things than the ledger's types say
             raise
+
+    @property
+    def _is_csv(self) -> bool:
+        return isinstance(self.sample, FileSample) and bool(csv_paths(self.source))
 
     def _print(self, secret: bytes) -> str:
         """What the ledger writes for these rows; files not touched since are not read again."""
