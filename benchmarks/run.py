@@ -80,6 +80,7 @@ SECTIONS = (
         "guessers",
         "attaching",
         "claiming",
+        "csv",
         "searching",
         "logs",
         "asking",

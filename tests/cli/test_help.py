@@ -10,6 +10,7 @@ import pytest
 from typer.main import get_command
 
 from holdfast.cli import whole_app
+from tests.cli.run import holdfast
 
 
 def commands(group: Any, *above: str) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -36,6 +37,12 @@ def test_every_command_has_an_example_that_parses(words: tuple[str, ...]) -> Non
     program, *typed = shlex.split(command.epilog.removeprefix("Example: "))
     assert (program, *typed[: len(words)]) == ("holdfast", *words)
     parse(words, typed[len(words) :])
+
+
+def test_the_list_of_commands_cuts_no_sentence() -> None:
+    listed = holdfast("--help").stdout.partition("Commands:")[2]
+    assert len(listed.splitlines()) > 25
+    assert "..." not in listed
 
 
 def test_an_example_with_a_misspelt_option_does_not_parse() -> None:

@@ -28,7 +28,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = holdfast("init", "hold.parquet", *words, "--schema", "bounds.toml", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "Protected 4,000 rows" in done.stdout
-    assert 'Next: holdfast ask flights "avg(delay > 0)"' in done.stdout
+    assert "Columns:\n  delay   float; -60 to 180\n  origin  text\n" in done.stdout
+    assert 'Next: holdfast ask flights "avg(delay)"' in done.stdout
     return folder
 
 
@@ -122,6 +123,7 @@ def test_a_dry_run_says_what_is_left_and_what_to_type(folder: Path) -> None:
         ({"t": ["a", "b"] * 50}, "avg(t is not null)"),
         ({"t": ["a", "b"] * 50, "on time": [1.0, 2.0] * 50}, 'avg("on time" > 0)'),
         ({"x": [1.0, 2.0] * 50, "yes": [True, False] * 50}, "avg(yes)"),
+        ({"number": [1, 2] * 50, "weight": [1.0, 2.0] * 50}, "avg(weight > 0)"),
     ],
 )
 def test_what_init_says_to_type_next_works(

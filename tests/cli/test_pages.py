@@ -56,6 +56,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     flights(3).write_csv(folder / "flights.csv")
     visits = pl.DataFrame({"patient_id": [i // 3 for i in range(3_000)], "x": [0.5] * 3_000})
     visits.write_csv(folder / "visits.csv")
+    wards = pl.DataFrame({"readmitted": [0, 1] * 500, "cost": ["NA", "7.5"] * 500})
+    wards.write_csv(folder / "wards.csv", separator=";")
     rng = np.random.default_rng(3)
     reviews = pl.DataFrame({"item_id": range(5_000), "label": rng.random(5_000) < 0.4})
     reviews.write_csv(folder / "reviews.csv")

@@ -216,11 +216,9 @@ def test_the_command_line_learns_and_says_so(tmp_path: Path) -> None:
     words = ["init", "hold.parquet", "--schema", "schema.toml", "--train", "train.parquet"]
     done = run(*words, "--name", "one", "--learn-bounds", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Learnt from train.parquet: unit, 0 to 49." in done.stdout
-    assert (
-        "Learnt from train.parquet: origin, 3 values: 'EWR', 'JFK', 'LGA' (learnt from training "
-        "rows)." in done.stdout
-    )
+    assert "  unit    integer; 0 to 49\n" in done.stdout
+    assert "3 values: 'EWR', 'JFK', 'LGA' (learnt from training rows)\n" in done.stdout
+    assert "Learnt from train.parquet: origin, unit." in done.stdout
     assert "values outside its range count as the nearest end" in done.stdout
     with holdfast.open(ledger=tmp_path / "one.ledger") as holdout:
         assert holdout.schema.bounds == {"unit": (0.0, 49.0), "x": (-60.0, 180.0)}

@@ -231,12 +231,12 @@ def test_the_types_of_a_csv_are_remembered(tmp_path: Path, monkeypatch: pytest.M
         first = holdout.ask(LATE)
     real = pl.scan_csv
 
-    def only_with_types(*arguments: Any, **named: Any) -> pl.LazyFrame:
-        assert "schema" in named
+    def not_through_all_rows(*arguments: Any, **named: Any) -> pl.LazyFrame:
+        assert "schema" in named or named["infer_schema_length"] is not None
         return real(*arguments, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(pl, "scan_csv", only_with_types)
+        patched.setattr(pl, "scan_csv", not_through_all_rows)
         patched.setattr("holdfast.ledger.rows.fingerprint", lambda _: untouchable())
         with opened(tmp_path, data) as holdout:
             assert holdout.ask(LATE).value == first.value
@@ -379,11 +379,12 @@ def test_ledgers_are_listed(tmp_path: Path, index: Path) -> None:
         "ledger": str(near),
         "name": "near",
         "rows": 400,
-        "asked": 1,
+        "answered": 1,
         "questions_left": left,
+        "left": f"{left} left without a guess",
     }
     said = command("list", cwd=here)
-    assert f"{near}\n  near: 400 rows, 1 asked, {left} left\n" in said.stdout
+    assert f"{near}\n  near: 400 rows, 1 answered, {left} left without a guess\n" in said.stdout
     assert "cannot be read: the ledger" in said.stdout
     assert said.returncode == 4  # as with every command that meets a damaged one
     assert said.stdout.endswith(f"Next: holdfast budget {elsewhere}\n")

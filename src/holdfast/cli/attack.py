@@ -66,7 +66,7 @@ def attack(
     ] = "attack-report",
     as_json: Json = False,
 ) -> None:
-    """Attack a holdout and see whether its intervals stay true. Made-up rows; needs no data."""
+    """Attack a holdout: do its intervals stay true? Needs no data."""
     chosen = [word for word in (name, everything, tightness, like) if word]
     if len(chosen) > 1:
         raise InvalidArgument("attack takes one of a NAME, --all, --tightness and --like.")

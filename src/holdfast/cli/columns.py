@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from holdfast.cli.app import Json, app, read_bounds, show_json
 from holdfast.cli.elsewhere import again, anywhere, require_here, served, with_rows
+from holdfast.cli.forms import Flag, Null, Separator, form_of_text, read_table
 from holdfast.cli.ledgers import Data, Name, TableName, looked_at, resumed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from holdfast.data.form import TableForm
+    from holdfast.holdout.holdout import Holdout
 
 __all__ = ["attach", "columns", "promote"]
 
@@ -43,11 +50,14 @@ def attach(
         typer.Option(metavar="D", help="Of what made values with protected columns: a model, say."),
     ] = None,
     by: Annotated[str | None, typer.Option(metavar="TEXT", help="Who attaches it.")] = None,
+    separator: Separator = None,
+    null: Null = None,
+    flag: Flag = None,
     data: Data = None,
     table: TableName = None,
     as_json: Json = False,
 ) -> None:
-    """Attach values that arrive later, such as predictions or scores.
+    """Attach values that arrive later: predictions, scores.
 
     Each belongs to the row with its key, the column named by --key at init. A name is written once;
     the same values under another name are the same column. Values that were made with protected
@@ -56,18 +66,31 @@ def attach(
     """
     from holdfast.question.text import identifier
 
-    require_here({"--digest": digest, "--by": by})
+    form = form_of_text(separator, null, flag)
+    written = {"--separator": separator, "--null": null, "--flag": flag}
+    require_here({"--digest": digest, "--by": by, **written})
     said: dict[str, Any] = {"key": key, "value": value, "bounds": read_bounds(bounds)}
     said |= (
         {"missing": missing} | ({"digest": digest} if digest else {}) | ({"by": by} if by else {})
     )
-    found = with_rows(name, data, table).attach(column, file, **said)
+    holdout = with_rows(name, data, table)
+    values = _read_as_its_keys(holdout, file, key, form) if any(written.values()) else file
+    found = holdout.attach(column, values, **said)
     if as_json:
         show_json(found.to_dict())
         return
     question = f"avg({identifier(found.name)} is not null)"
     typer.echo(f"Attached {found}.")
     typer.echo(f"\nNext: holdfast ask {again(name)} {quote(question)}, or about its values")
+
+
+def _read_as_its_keys(
+    holdout: Holdout, file: str, key: str | None, form: TableForm
+) -> pl.DataFrame:
+    """The file of values, its keys of the type that the holdout's have."""
+    own = holdout.opening.terms.key
+    types = {} if own is None else {key or own: holdout.schema.types[own]}
+    return read_table(file, form, types)
 
 
 @app.command(epilog="Example: holdfast promote reviews v7 --why 'shown to be better'")
@@ -78,7 +101,7 @@ def promote(
     by: Annotated[str | None, typer.Option(metavar="TEXT", help="Who promotes it.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Name the incumbent: the column that others are compared with from now on.
+    """Name the incumbent, with which others are compared.
 
     It is an entry of the ledger, costs nothing and changes no answer.
     """
@@ -94,19 +117,22 @@ def promote(
 @app.command(epilog="Example: holdfast columns reviews")
 @anywhere
 def columns(name: Name, as_json: Json = False) -> None:
-    """The columns that were attached, and which one is the incumbent."""
+    """The columns of questions: the table's, and those attached."""
     there, incumbent = served(name), None
     if there is None:
         with looked_at(name) as transcript:
-            found, incumbent = list(transcript.attached), transcript.attached.incumbent
+            schema, found = transcript.opening.schema, list(transcript.attached)
+            incumbent = transcript.attached.incumbent
     else:
-        found = there.columns
+        schema, found = there.schema, there.columns
     if as_json:
         last = None if incumbent is None else incumbent.to_dict()
-        show_json({"columns": [column.to_dict() for column in found], "incumbent": last})
+        attached = [column.to_dict() for column in found]
+        show_json({"table": schema.to_dict(), "columns": attached, "incumbent": last})
         return
+    typer.echo(str(schema))
     for column in found:
-        typer.echo(str(column))
+        typer.echo(f"attached {column}")
     if not found:
         typer.echo("No column has been attached.")
     if incumbent is not None:

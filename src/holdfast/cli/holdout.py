@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import warnings
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from holdfast.cli.app import Json, app, secret_file, show_json
+from holdfast.cli.forms import Flag, Null, Separator
+from holdfast.cli.introducing import first_question, introduction
 from holdfast.cli.ledgers import LedgerAddress, TableName, new_ledger
 from holdfast.errors import SecondLedger
-
-if TYPE_CHECKING:
-    from holdfast.holdout.holdout import Holdout
 
 __all__ = ["init"]
 
 
 @app.command(epilog="Example: holdfast init hold.parquet --name flights --questions 500")
 def init(
-    data: Annotated[str, typer.Argument(help="A CSV, Parquet or DuckDB file, a glob, or a URL.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A CSV, Parquet or DuckDB file, a glob, or a URL.")
+    ],
     name: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="A name; the ledger is NAME.ledger."),
@@ -116,10 +117,18 @@ def init(
         bool,
         typer.Option("--private", help="Everything released is differentially private."),
     ] = False,
+    separator: Separator = None,
+    null: Null = None,
+    flag: Flag = None,
     table: TableName = None,
     as_json: Json = False,
 ) -> None:
-    """Protect a table: fingerprint it and open its ledger."""
+    """Protect a table: fingerprint it and open its ledger.
+
+    It shows the columns with their types and what is declared of them, and says what to ask first.
+    Types of CSV files are learnt from --train, or found in the file itself, and shown to be
+    confirmed; bounds and values are never taken from the protected rows.
+    """
     from holdfast.cli.opening import protected
 
     where, called = new_ledger(name, data, ledger)
@@ -146,23 +155,20 @@ def init(
             mechanism=mechanism,
             option=option,
             private=private,
+            separator=separator,
+            null=null,
+            flag=flag,
             table=table,
         )
     for warning in noticed:
         typer.echo(f"holdfast: {warning.message}", err=True)
-    fixed = holdout.opening.terms.design
     if as_json:
-        columns = list(fixed.columns)
-        show_json({"ledger": str(where), "design": columns, **holdout.budget.to_dict()})
+        columns = list(holdout.opening.terms.design.columns)
+        facts = {"design": columns, "schema": holdout.schema.to_dict()}
+        show_json({"ledger": str(where), **facts, **holdout.budget.to_dict()})
         return
-    typer.echo(f"Protected {holdout.rows:,} rows of {data}; the ledger is {where}.")
-    if fixed:
-        typer.echo(
-            f"Public by design: {', '.join(fixed.columns)}, with the number of rows of each "
-            f"of {len(fixed.cells):,} combinations."
-        )
-    _show_learnt(holdout, train, schema)
-    typer.echo(str(holdout.budget))
+    typer.echo(f"Protected {holdout.rows:,} rows of {data}; the ledger is {where}.\n")
+    typer.echo(f"{introduction(holdout, data, train, schema)}\n\n{holdout.budget}")
     if candidates is not None and key is not None:  # it was made to be shown scores
         typer.echo(f"\nNext: holdfast gate {quote(called)} FILE --as NAME --first")
         return
@@ -171,36 +177,4 @@ def init(
         typer.echo("\nNo average can be asked at this half-width; see what these rows can give.")
         typer.echo(f"\nNext: holdfast plan --rows {holdout.rows} --questions {many}")
         return
-    typer.echo(f"\nNext: holdfast ask {quote(called)} {_first_question(holdout)}")
-
-
-def _show_learnt(holdout: Holdout, train: str | None, schema: str | None) -> None:
-    """What was taken from training rows, and what that means."""
-    from holdfast.question.columns import Schema
-
-    if train is None:
-        return
-    known = holdout.schema
-    said = Schema(known.types).declare(schema).bounds
-    ranges = known.bounds.keys() - said.keys()
-    for name in known.types:
-        if name in known.learnt or name in ranges:
-            typer.echo(f"Learnt from {train}: {name}, {'; '.join(known.facts(name))}.")
-    if ranges:
-        typer.echo("Where a column is averaged, values outside its range count as the nearest end.")
-
-
-def _first_question(holdout: Holdout) -> str:
-    """Something that can be asked of these columns, as it is typed."""
-    from holdfast.question.expression import ValueKind
-    from holdfast.question.text import identifier
-
-    kinds = {name: kind.kind for name, kind in holdout.schema.types.items() if kind.kind}
-    by_kind = {kind: identifier(name) for name, kind in reversed(kinds.items())}
-    if ValueKind.BOOLEAN in by_kind:
-        question = f"avg({by_kind[ValueKind.BOOLEAN]})"
-    elif ValueKind.NUMBER in by_kind:
-        question = f"avg({by_kind[ValueKind.NUMBER]} > 0)"
-    else:
-        question = f"avg({next(iter(by_kind.values()), 'column')} is not null)"
-    return quote(question) if '"' in question else f'"{question}"'
+    typer.echo(f"\nNext: holdfast ask {quote(called)} {first_question(holdout)}")

@@ -29,7 +29,7 @@ def final(
     table: TableName = None,
     as_json: Json = False,
 ) -> None:
-    """Take a last look: exact values, with all that is left; then the ledger is closed.
+    """Take a last look: exact values; then the ledger is closed.
 
     Asks, checks, gates and searches are ended by it, for good. Described questions stay.
     """
@@ -65,9 +65,10 @@ def reveal(
     table: TableName = None,
     as_json: Json = False,
 ) -> None:
-    """Reveal the exact value of one statistic, chosen from all answers; then the ledger is closed.
+    """Reveal one exact value; then the ledger is closed.
 
-    Asks, checks, gates and searches are ended by it, for good. Described questions stay.
+    It may be chosen from all answers. Asks, checks, gates and searches are ended by it, for good.
+    Described questions stay.
     """
     if dry_run:
         cost = resumed(name).reveal_cost(statistic)

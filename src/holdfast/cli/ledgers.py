@@ -40,8 +40,9 @@ __all__ = [
 Name = Annotated[
     str,
     typer.Argument(
+        metavar="NAME",
         help="The holdout's name (NAME.ledger), its ledger file, or the ledger's address in a "
-        "database: postgresql://USER@HOST/DATABASE?ledger=NAME."
+        "database: postgresql://USER@HOST/DATABASE?ledger=NAME.",
     ),
 ]
 LedgerAddress = Annotated[

@@ -21,7 +21,7 @@ __all__ = ["list"]
 
 @app.command(epilog="Example: holdfast list")
 def list(as_json: Json = False) -> None:
-    """The ledgers of this folder, and those that were opened elsewhere."""
+    """The ledgers of this folder, and others that were opened."""
     from holdfast.ledger.reach import in_reach
 
     found = [_facts(ledger) for ledger in in_reach(Path())]
@@ -47,19 +47,25 @@ def _facts(ledger: LedgerHome) -> dict[str, Any]:
     try:
         with look(ledger) as reader:
             transcript = Transcript.resumed(reader)
-            name, facts = transcript.opening.name, budget_of(transcript).to_dict()
+            name, answered = transcript.opening.name, transcript.next_line - 1
+            budget = budget_of(transcript)
     except LedgerTampered as error:
         return {"ledger": str(ledger), "error": str(error), "tampered": True}
     except HoldfastError as error:
         return {"ledger": str(ledger), "error": str(error)}
-    known = {what: facts[what] for what in ("rows", "asked", "questions_left")}
-    return {"ledger": str(ledger), "name": name, **known}
+    return {
+        "ledger": str(ledger),
+        "name": name,
+        "rows": budget.terms.rows,
+        "answered": answered,
+        "questions_left": budget.questions_left,
+        "left": budget.remaining,
+    }
 
 
 def _told(facts: dict[str, Any]) -> str:
     if "error" in facts:
         return f"cannot be read: {facts['error']}"
     return (
-        f"{facts['name']}: {facts['rows']:,} rows, {facts['asked']:,} asked, "
-        f"{facts['questions_left']:,} left"
+        f"{facts['name']}: {facts['rows']:,} rows, {facts['answered']:,} answered, {facts['left']}"
     )

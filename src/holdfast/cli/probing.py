@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from holdfast.cli.app import Json, app, read_number, show_json
-from holdfast.cli.tables import read_table
+from holdfast.cli.forms import Flag, Null, Separator, form_of_text, read_table
 from holdfast.errors import InvalidArgument
 
 __all__ = ["probe"]
@@ -21,7 +21,9 @@ def probe(
     learner: Annotated[
         str, typer.Argument(help="FILE.py:FUNCTION, called as function(sample, rng).")
     ],
-    data: Annotated[str, typer.Argument(help="A CSV or Parquet file that no ledger protects.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A CSV or Parquet file that no ledger protects.")
+    ],
     score: Annotated[
         str | None,
         typer.Option(
@@ -43,11 +45,15 @@ def probe(
     seed: Annotated[
         str, typer.Option(metavar="N", help="The same seed gives the same estimate.")
     ] = "2026",
+    separator: Separator = None,
+    null: Null = None,
+    flag: Flag = None,
     as_json: Json = False,
 ) -> None:
-    """Estimate how stable a learner is, and how much it overfits, by running it on resampled rows.
+    """Estimate how stable a learner is, and how much it overfits.
 
-    It is an estimate and no promise, and the rows must be ones that no ledger protects.
+    It is run on resampled rows. It is an estimate and no promise, and the rows must be ones that no
+    ledger protects.
     """
     from holdfast.lab.probing import probe as probed
 
@@ -65,7 +71,7 @@ def probe(
     }
     found = probed(
         _function("learner", learner),
-        read_table(data),
+        read_table(data, form_of_text(separator, null, flag)),
         score=None if score is None else _function("score", score),
         view=None if view is None else _function("view", view),
         **numbers,

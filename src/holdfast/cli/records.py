@@ -167,9 +167,10 @@ def stability(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """How much all answers together depend on the sample: (eta, tau, nu), DP and total variation.
+    """How much all answers so far depend on the sample.
 
-    Every account says what follows from it, and where it is vacuous. Asks nothing, costs nothing.
+    As (eta, tau, nu), differential privacy and total variation: every account says what follows
+    from it, and where it is vacuous. Asks nothing, costs nothing.
     """
     from holdfast.holdout.stability import stability_of
 
@@ -207,13 +208,16 @@ def chart(
 def audit(
     name: Annotated[
         str,
-        typer.Argument(help="The holdout's name, its ledger file, or a certificate: reuse.json."),
+        typer.Argument(
+            metavar="NAME",
+            help="The holdout's name, its ledger file, or a certificate: reuse.json.",
+        ),
     ],
     data: Data = None,
     table: TableName = None,
     as_json: Json = False,
 ) -> None:
-    """Check the ledger's chain, every interval, and the data; or a certificate, alone.
+    """Check the chain, every interval and the data.
 
     Every interval is derived again from the ledger alone; the data is read for its fingerprint,
     and for what the ledger says of it. A certificate carries all the ledger's entries, and needs
@@ -253,14 +257,16 @@ def _of_ledger(
     name: str, data: str | None, table: str | None
 ) -> tuple[list[Finding], dict[str, str | None]]:
     """What the audit of a ledger finds, and why it does not look at its seal or its data."""
-    from holdfast.data.source import open_sample
     from holdfast.ledger.audit import audit as run_audit
+    from holdfast.ledger.identity import protected_rows
 
     home = home_named(name)
     source, skipped, unsealed = _known_of(home, data)
 
     def rows() -> Sample:
-        return open_sample(source, table=table or known_table(home, source))
+        with looked_at(name) as transcript:
+            opening = transcript.opening
+        return protected_rows(opening, source, table or known_table(home, source))
 
     findings = run_audit(
         home,

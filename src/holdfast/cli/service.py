@@ -14,6 +14,7 @@ import typer
 
 from holdfast.cli.app import Json, app, read_number, show_json
 from holdfast.cli.holdout import init
+from holdfast.cli.introducing import introduction
 from holdfast.cli.ledgers import Name, resumed
 from holdfast.errors import InvalidArgument, SecondLedger
 
@@ -47,7 +48,7 @@ def serve(
         typer.Option("--demo", help="Serve flights from a folder that is removed at the end."),
     ] = False,
 ) -> None:
-    """Serve the data sets of a folder: REST, pages for people, tokens.
+    """Serve the data sets of a folder: pages, REST, tokens.
 
     The first start prints a custodian's token, once. No account, no network beyond --host, and no
     row is ever shown.
@@ -84,7 +85,7 @@ def _serve(folder: Any, said: dict[str, Any]) -> None:
 
 
 def publish(name: str | None, data: str, folder: str, as_json: bool, **said: Any) -> None:
-    """Protect a table in the folder of a service; it takes all options of init.
+    """Protect a table in the folder of a service, as init does.
 
     Text over the table's own columns is answered rounded, unless --described says otherwise, which
     leaves more for everything else. A table has one ledger: it is not published twice.
@@ -110,7 +111,9 @@ def publish(name: str | None, data: str, folder: str, as_json: bool, **said: Any
     if as_json:
         show_json({"name": path.stem, "folder": folder, **holdout.budget.to_dict()})
         return
-    typer.echo(f"Published {path.stem}: {holdout.rows:,} rows of {data}.\n{holdout.budget}")
+    told = introduction(holdout, data, said["train"], said["schema"])
+    typer.echo(f"Published {path.stem}: {holdout.rows:,} rows of {data}.\n")
+    typer.echo(f"{told}\n\n{holdout.budget}")
     typer.echo(
         f"\nNext: holdfast token create NAME --role analyst --dataset {quote(path.stem)} "
         f"--folder {quote(folder)}"
@@ -248,7 +251,7 @@ def retire(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """End a ledger for good: it answers nothing new, and repeats stay free."""
+    """End a ledger for good: nothing new; repeats stay free."""
     holdout = resumed(name)
     holdout.retire(why=why, successor=successor)
     if as_json:

@@ -1,29 +1,25 @@
-"""Tables that commands read whole, and the command that divides one: split."""
+"""The command that divides a table: split."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from holdfast import require
 from holdfast.cli.app import Json, app, read_number, show_json
+from holdfast.cli.forms import Flag, Null, Separator, form_of_text, read_table
 from holdfast.errors import InvalidArgument
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["read_table", "split"]
+__all__ = ["split"]
 
 
 @app.command(
     epilog="Example: holdfast split flights.csv --train explore.parquet --hold protect.parquet"
 )
 def split(
-    data: Annotated[str, typer.Argument(help="A CSV or Parquet file.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
     test_size: Annotated[
         str, typer.Option(metavar="X", help="The part that is held out, of the rows or values.")
     ] = "0.5",
@@ -40,11 +36,15 @@ def split(
     hold: Annotated[
         str, typer.Option(metavar="FILE", help="Where the rows to protect go.")
     ] = "hold.parquet",
+    separator: Separator = None,
+    null: Null = None,
+    flag: Flag = None,
     as_json: Json = False,
 ) -> None:
-    """Divide a table into rows to explore freely and rows to protect.
+    """Divide a table: rows to explore, and rows to protect.
 
-    Do it before anybody has looked at the table: what was seen cannot be held out.
+    Do it before anybody has looked at the table: what was seen cannot be held out. Both parts are
+    Parquet, which keeps the types of columns.
     """
     from holdfast.data.split import split as divided
 
@@ -57,7 +57,8 @@ def split(
             )
     share: Any = read_number("test_size", test_size)
     seed: Any = read_number("random_state", random_state)
-    parts = divided(read_table(data), share, seed, by=by)
+    table = read_table(data, form_of_text(separator, null, flag))
+    parts = divided(table, share, seed, by=by)
     for part, target in zip(parts, targets, strict=True):
         part.write_parquet(target)
     if as_json:
@@ -66,21 +67,3 @@ def split(
     for part, target, what in zip(parts, targets, ("explore", "protect"), strict=True):
         typer.echo(f"{target!s}: {part.height:,} rows to {what}")
     typer.echo(f"\nNext: holdfast init {quote(hold)} --train {quote(train)}")
-
-
-def read_table(data: str) -> pl.DataFrame:
-    """A table in a CSV or Parquet file; it is nobody's protected one."""
-    import polars as pl
-
-    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
-        ".csv": pl.read_csv,
-        ".parquet": pl.read_parquet,
-    }
-    path = Path(data)
-    read = readers.get(path.suffix.lower())
-    try:
-        if read is not None and path.is_file():
-            return read(path)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InvalidArgument(f"data is {data!r}, which cannot be read ({error}).") from error
-    raise InvalidArgument(f"data is {data!r}; it must be a .csv or .parquet file that is there.")

@@ -308,7 +308,7 @@ def gate(
     said.require_nothing(json_file, summary)
     asked: Any = question_of(question, where=where, bounds=read_bounds(bounds))
     if [at_least, at_most].count(None) != 1:
-        raise InvalidArgument("gate takes one of --at-least and --at-most.")
+        raise InvalidArgument("gate takes one of --at-least and --at-most, such as --at-least 0.")
     claim: dict[str, Any] = {
         "at_most": read_number("at_most", at_most),
         "at_least": read_number("at_least", at_least),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeGuard, runtime_checkable
 
@@ -82,14 +82,10 @@ def _stamp(path: Path) -> FileStamp:
 
 @dataclass(frozen=True, slots=True)
 class FileSample:
-    """A sample whose rows are read from files again and again.
-
-    `csv_types` are the types that were found in CSV files, by column.
-    """
+    """A sample whose rows are read from files again and again."""
 
     sample: Sample
     stamps: tuple[FileStamp, ...]
-    csv_types: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n(self) -> int:

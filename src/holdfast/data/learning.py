@@ -20,7 +20,7 @@ from holdfast.question.expression import ColumnType, ValueKind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_VALUES", "learn_schema", "learnt_values"]
+__all__ = ["MOST_VALUES", "learn_schema", "learnt_schema", "learnt_values"]
 
 MOST_VALUES = 1_000
 
@@ -39,7 +39,15 @@ def learn_schema(
     Without `columns`, those that are skipped have all values different, more than 1,000 of them, or
     no two different numbers; a named column of that kind is refused.
     """
-    sample = open_sample(train)
+    return learnt_schema(open_sample(train), columns, quantiles)
+
+
+def learnt_schema(
+    sample: Sample,
+    columns: Sequence[str] | None = None,
+    quantiles: tuple[float, float] | None = None,
+) -> dict[str, Any]:
+    """The same of rows that are open."""
     levels = (0.0, 1.0) if quantiles is None else _levels(quantiles)
     named = None if columns is None else require.texts("columns", columns)
     for name in named or ():

@@ -4,35 +4,57 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.data.database import is_database_url
-from holdfast.data.files import FileSample, FileStamp, file_stamps, is_bucket
+from holdfast.data.files import FileSample, file_stamps, is_bucket
+from holdfast.data.form import AS_USUAL, TableForm
 from holdfast.data.sample import Sample, reading
 from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.question.expression import ColumnType
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["files_of", "frame_of", "is_query", "open_sample", "require_unforked"]
+__all__ = [
+    "KnownTable",
+    "csv_paths",
+    "files_of",
+    "frame_in_files",
+    "frame_of",
+    "is_query",
+    "open_sample",
+    "require_form",
+    "require_unforked",
+]
 
+_Frame = TypeVar("_Frame", "pl.DataFrame", "pl.LazyFrame")
 _PROCESS = os.getpid()  # the one whose threads Polars may have started
 _PARQUET = frozenset({".parquet", ".pq"})
 _CSV = frozenset({".csv"})
 _DUCKDB = frozenset({".duckdb", ".db", ".ddb"})
 
-# The types that were found in CSV files with these stamps; none, where that is not known.
-_Recall: TypeAlias = Callable[[tuple[FileStamp, ...]], Mapping[str, str]]
+
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """What is known of a table before it is read: how it is written, and the types of columns.
+
+    One that was `seen` before is not looked at again: a ledger compares it with what it was.
+    """
+
+    form: TableForm = AS_USUAL
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+    seen: bool = False
 
 
-def _nothing(_: tuple[FileStamp, ...]) -> Mapping[str, str]:
-    return {}
+_NOTHING = KnownTable()
 
 
-def open_sample(data: object, *, table: str | None = None, recall: _Recall = _nothing) -> Sample:
+def open_sample(data: object, *, table: str | None = None, known: KnownTable = _NOTHING) -> Sample:
     """The table as a sample that does not change: a copy, or files that are watched.
 
     `data` is a pandas, Polars (eager or lazy) or pyarrow table, a DuckDB relation, or a path or
@@ -40,10 +62,10 @@ def open_sample(data: object, *, table: str | None = None, recall: _Recall = _no
     files in a bucket, the path of a DuckDB database file (with `table`, if it holds several),
     or the address of a PostgreSQL database (with `table`) or a Spark DataFrame, which are watched.
     Tables in memory are copied, lazy frames and relations collected, once. CSV files are read
-    through once to find their columns' types, unless `recall` has them.
+    through once to find their columns' types, but for those that are `known`.
     """
     require_unforked()
-    sample = _opened(data, table, recall)
+    sample = _opened(data, table, known)
     if not sample.types:
         raise InvalidArgument("The table has no columns.")
     if sample.n == 0:
@@ -103,6 +125,21 @@ def files_of(data: object) -> list[Path]:
     return files
 
 
+def csv_paths(data: object) -> list[str]:
+    """The files that a path or glob names, if they are CSV."""
+    files = files_of(data)
+    return [str(file) for file in files] if _are(files, _CSV) else []
+
+
+def require_form(data: object, form: TableForm) -> None:
+    """Refuse what is said of CSV files, where there are none."""
+    if form.is_of_csv and not csv_paths(data):
+        raise InvalidArgument(
+            "separator and null say how CSV files are written, and the data is in none; leave them "
+            "out."
+        )
+
+
 def frame_of(data: Any) -> pl.DataFrame | None:
     """A table in memory as a Polars frame, or None if it is something else."""
     import polars as pl
@@ -125,13 +162,13 @@ def frame_of(data: Any) -> pl.DataFrame | None:
     return None
 
 
-def _opened(data: object, table: str | None, recall: _Recall) -> Sample:
+def _opened(data: object, table: str | None, known: KnownTable) -> Sample:
     if isinstance(data, str) and is_database_url(data):
         from holdfast.data.postgres import open_database_table
 
         return open_database_table(data, table)
     files = files_of(data)
-    if files and {file.suffix.lower() for file in files} <= _DUCKDB:
+    if _are(files, _DUCKDB):
         if len(files) > 1:
             raise InvalidArgument(f"data is {str(data)!r}, which names {len(files)} databases.")
         from holdfast.data.duckdb import open_table
@@ -144,8 +181,12 @@ def _opened(data: object, table: str | None, recall: _Recall) -> Sample:
 
         return open_folder(Path(str(data)), files) if files else open_bucket(str(data))
     if files:
-        return _in_files(files, recall)
-    return _relation(data) or _spark_table(data) or _in_memory(data)
+        return _in_files(files, known)
+    return _relation(data) or _spark_table(data) or _in_memory(data, known)
+
+
+def _are(files: Sequence[Path], suffixes: frozenset[str]) -> bool:
+    return bool(files) and {file.suffix.lower() for file in files} <= suffixes
 
 
 def _relation(data: object) -> Sample | None:
@@ -166,7 +207,7 @@ def _spark_table(data: object) -> Sample | None:
     return SparkSample(frame)
 
 
-def _in_memory(data: object) -> Sample:
+def _in_memory(data: object, known: KnownTable) -> Sample:
     import polars as pl
 
     from holdfast.data.owned import owned
@@ -174,45 +215,58 @@ def _in_memory(data: object) -> Sample:
 
     if isinstance(data, pl.LazyFrame):
         with reading():
-            return PolarsSample(owned(data.collect(engine="streaming")))
+            return PolarsSample(owned(_with_flags(data, known).collect(engine="streaming")))
     frame = frame_of(data)
     if frame is None:
         raise InvalidArgument(
             f"data is a {type(data).__name__}; give a pandas, Polars, pyarrow or Spark table, a "
             "DuckDB relation, or the path of Parquet, CSV or DuckDB files."
         )
-    return PolarsSample(owned(frame))
+    return PolarsSample(owned(_with_flags(frame, known)))
 
 
-def _in_files(files: list[Path], recall: _Recall) -> Sample:
-    import polars as pl
-
+def _in_files(files: list[Path], known: KnownTable) -> Sample:
     from holdfast.data.polars import PolarsSample
 
-    suffixes = {file.suffix.lower() for file in files}
-    paths = [str(file) for file in files]
     stamps = file_stamps(files)  # before anything is read: what changes later is noticed
-    if suffixes <= _PARQUET:
-        with _readable(paths, "Parquet"):
-            return FileSample(PolarsSample(pl.scan_parquet(paths, hive_partitioning=False)), stamps)
-    if suffixes <= _CSV:
-        from holdfast.data.csv import csv_schema, named
+    with _readable(files):
+        return FileSample(PolarsSample(frame_in_files(files, known)), stamps)
 
-        with _readable(paths, "CSV with a line of names and rows below it"):
-            schema = csv_schema(paths, recall(stamps))
-            return FileSample(
-                PolarsSample(pl.scan_csv(paths, schema=schema)), stamps, named(schema)
-            )
-    listed = ", ".join(sorted(suffix or "none" for suffix in suffixes))
+
+def frame_in_files(files: Sequence[Path], known: KnownTable = _NOTHING) -> pl.LazyFrame:
+    """The rows of Parquet or CSV files, to be read."""
+    import polars as pl
+
+    paths = [str(file) for file in files]
+    with _readable(files):
+        if _are(files, _PARQUET):
+            return _with_flags(pl.scan_parquet(paths, hive_partitioning=False), known)
+        if _are(files, _CSV):
+            from holdfast.data.csv import scan_csv
+
+            return _with_flags(scan_csv(paths, known.form, known.types), known)
+    listed = ", ".join(sorted({file.suffix.lower() or "none" for file in files}))
     raise InvalidArgument(
         f"The files end in {listed}; Parquet (.parquet), CSV (.csv) or one DuckDB database "
         "(.duckdb) is read."
     )
 
 
+def _with_flags(frame: _Frame, known: KnownTable) -> _Frame:
+    from holdfast.data.flags import flagged, require_zero_or_one
+
+    flags = known.form.flags
+    if not flags:
+        return frame
+    if not known.seen:
+        require_zero_or_one(frame.lazy(), flags)
+    return flagged(frame, flags)
+
+
 @contextmanager
-def _readable(paths: list[str], form: str) -> Iterator[None]:
+def _readable(files: Sequence[Path]) -> Iterator[None]:
     """Say of files that cannot even be opened what they were taken for."""
+    form = "Parquet" if _are(files, _PARQUET) else "CSV with a line of names and rows below it"
     try:
         with reading():
             yield
@@ -220,6 +274,6 @@ def _readable(paths: list[str], form: str) -> Iterator[None]:
         raise
     except HoldfastError:
         raise InvalidArgument(
-            f"The file {paths[0]!r} cannot be read as {form}; see that it is whole and of that kind"
-            + (f", and so for the other {len(paths) - 1:,}." if len(paths) > 1 else ".")
+            f"The file {str(files[0])!r} cannot be read as {form}; see that it is whole and of "
+            "that kind" + (f", and so for the other {len(files) - 1:,}." if len(files) > 1 else ".")
         ) from None

@@ -53,7 +53,6 @@ from holdfast.ledger.entries import (
     reservation,
     settlement,
 )
-from holdfast.ledger.identity import is_protected
 from holdfast.ledger.recording import Pending
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
@@ -129,8 +128,7 @@ class Desk:
 
     def other_rows(self, data: Any) -> Sample:
         """A table to guess from; refused if it is the protected one."""
-        protected = partial(is_protected, self.opening, self.store.secret)
-        return other_rows(data, self.opening.name, protected)
+        return other_rows(data, self.opening, self.store.secret)
 
     def refresh(self) -> None:
         """Read what others have written since."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any
 
 from holdfast import require
 from holdfast.data.sample import Sample
-from holdfast.data.source import open_sample
-from holdfast.errors import InvalidArgument
+from holdfast.data.source import KnownTable, csv_paths, open_sample
+from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.ledger.entries import Opening
+from holdfast.ledger.identity import is_protected
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.playing import Side, Verb
@@ -25,6 +28,8 @@ __all__ = [
     "guessed_number",
     "other_rows",
     "require_one_claim",
+    "require_others",
+    "training_rows",
 ]
 
 
@@ -59,12 +64,36 @@ class Guess:
         return None if self.numbers is None else self.numbers[place]
 
 
-def other_rows(data: Any, name: str, is_protected: Callable[[Sample], bool]) -> Sample:
-    """A table to guess from; the protected rows of `name` would tell their exact values."""
+def other_rows(data: Any, opening: Opening, secret: bytes) -> Sample:
+    """A table to guess from, for a ledger; refused if it is the protected one."""
+    known = KnownTable(opening.form, opening.schema.types)
+    protected = partial(is_protected, opening, secret)
+    return require_others(training_rows(data, known), opening.name, protected)
+
+
+def training_rows(data: Any, known: KnownTable) -> Sample:
+    """A table to guess from; CSV files as the ledger's types say, if they can be read so."""
     try:
-        sample = open_sample(data)
+        sample = open_sample(data, known=known)
+        if known.types and csv_paths(data) and not _is_of_its_types(sample):
+            sample = open_sample(data, known=KnownTable(known.form))
     except InvalidArgument as error:
         raise InvalidArgument(f"the table to guess from: {error}") from None
+    return sample
+
+
+def _is_of_its_types(sample: Sample) -> bool:
+    """Whether a CSV file can be read to its end as what it is said to hold."""
+    try:
+        for _ in sample.frames(list(sample.types)):
+            pass
+    except HoldfastError:
+        return False
+    return True
+
+
+def require_others(sample: Sample, name: str, is_protected: Callable[[Sample], bool]) -> Sample:
+    """The table to guess from; the protected rows of `name` would tell their exact values."""
     if is_protected(sample):
         raise InvalidArgument(
             f"the table to guess from is the protected table of {name!r} itself; guess from other "

@@ -260,7 +260,7 @@ class Holdout(Verbs):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is opened again, from where its rows and its ledger are."""
-        from holdfast.holdout.open import opened_again, reopening
+        from holdfast.holdout.reopening import opened_again, reopening
 
         return opened_again, (reopening(self._own_desk.opening.name, self._reopens_by),)
 

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import os.path
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from holdfast import require
 from holdfast.data.design import design_of
 from holdfast.data.files import is_path
+from holdfast.data.form import AS_USUAL, TableForm, table_form
 from holdfast.data.keys import key_order
 from holdfast.data.learning import learnt_values
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
+from holdfast.data.source import KnownTable
 from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.guessers.catalogue import guessers_of
 from holdfast.guessers.guesser import Guesser
 from holdfast.holdout.answering import require_claims
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import other_rows
+from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
+from holdfast.holdout.reopening import by_path
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.homes import home_of
-from holdfast.ledger.identity import is_protected, keyed_print
+from holdfast.ledger.identity import keyed_print
 from holdfast.ledger.reach import note_ledger, others_over
 from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.rows import Rows
@@ -44,7 +45,7 @@ from holdfast.question.columns import Schema, no_column
 from holdfast.question.expression import ColumnType
 from holdfast.words.prior import Prior
 
-__all__ = ["open", "opened_again", "reopening"]
+__all__ = ["open"]
 
 
 def open(
@@ -71,6 +72,9 @@ def open(
     train: Any = None,
     guesser: str | Guesser | None = None,
     table: str | None = None,
+    separator: str | None = None,
+    null: str | Sequence[str] | None = None,
+    flags: Sequence[str] | None = None,
     timeout: float = TIMEOUT,
 ) -> Holdout:
     """Protect a table: every interval given for it stays true, all together.
@@ -109,7 +113,9 @@ def open(
       in `holdfast mechanisms` (default: bounded noise), with its `options`; "auto" takes bounded or
       median noise, whichever the planner says is narrower, and says why;
     * `private`: everything released is differentially private (default mechanism then: private
-      gaussian); checks are refused, and the budget shows the privacy spent.
+      gaussian); checks are refused, and the budget shows the privacy spent;
+    * `separator` and `null`: what stands between the cells of CSV files, and for a missing one
+      (default: a comma, and nothing); `flags`: columns of 0 and 1 that are conditions.
 
     A `guesser` turns every `ask` into a check of its guess: a name such as "multiplicative
     weights" (see docs/guessers.md) or a value of `holdfast.guessers`. `train` attaches other rows;
@@ -138,6 +144,7 @@ def open(
         None if mechanism is None else require.text("mechanism", mechanism),
         {} if options is None else require.mapping("options", options),
         require.flag("private", private),
+        table_form(separator, null, flags),
     )
     guessers = guessers_of(guesser, with_training=train is not None)
     made = None if home.is_there() else _made(home, said, data, table, train, timeout)
@@ -146,15 +153,14 @@ def open(
         transcript = Transcript.resumed(store)
         rows, training = made or (None, None)
         if rows is None and data is not None:
-            rows = Rows.of_ledger(store, data, table)
+            rows = Rows.of_ledger(store, transcript.opening, data, table)
         sample = None if rows is None else rows.sample
         _same_declarations(home, transcript.opening, said, sample)
         if rows is not None:
             rows.require_protected(store, transcript.opening)
             note_ledger(home)
         if training is None and train is not None:
-            protected = partial(is_protected, transcript.opening, store.secret)
-            training = other_rows(train, transcript.opening.name, protected)
+            training = other_rows(train, transcript.opening, store.secret)
         desk = Desk(store, transcript, sample, training, timeout, guessers)
         if guesser is not None and guessers:
             require_claims(desk.transcript)
@@ -169,32 +175,7 @@ def open(
         "guesser": guesser,
         "table": table,
     }
-    return Holdout(desk, type(data).__module__.partition(".")[0], _by_path(again, timeout))
-
-
-def reopening(name: str, how: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What is needed to open a holdout in another process; refused where that is not known."""
-    if how is None:
-        raise InvalidArgument(
-            f"{name!r} was opened with a table in memory or a guesser of one's own, and cannot be "
-            "opened again elsewhere; open it from files."
-        )
-    return dict(how)
-
-
-def opened_again(how: dict[str, Any]) -> Holdout:
-    """The holdout that was opened this way in another process."""
-    return open(**how)
-
-
-def _by_path(how: dict[str, Any], timeout: float) -> dict[str, Any] | None:
-    """The same arguments wherever they are used: files by their whole paths; None for tables."""
-    kept = {what: given for what, given in how.items() if given is not None}
-    if not all(isinstance(given, str | Path) for given in kept.values()):
-        return None
-    files = {"data", "secret", "train"} & kept.keys()
-    whole = {what: os.path.abspath(kept[what]) for what in files if is_path(kept[what])}
-    return {**kept, **whole, "timeout": timeout}
+    return Holdout(desk, type(data).__module__.partition(".")[0], by_path(again, timeout))
 
 
 def _home(
@@ -219,6 +200,7 @@ class _Said:
     mechanism: str | None
     options: Mapping[str, Any]
     private: bool
+    form: TableForm
 
 
 def _made(
@@ -229,8 +211,11 @@ def _made(
         raise InvalidArgument(
             f"there is no ledger {str(home)!r} yet, and open was given no data to make one for."
         )
-    rows = Rows.of_data(data, table)
-    training = None if train is None else other_rows(train, said.name or home.stem, rows.are)
+    training = None if train is None else training_rows(train, KnownTable(said.form))
+    expected = KnownTable(said.form, {} if training is None else training.types)
+    rows = Rows.of_data(data, table, expected)
+    if training is not None:
+        require_others(training, said.name or home.stem, rows.are)
     opening = _opening(home, said, rows.sample, training)
     for other in others_over(rows.content, home):
         warnings.warn(
@@ -272,7 +257,7 @@ def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | N
         )
     if why is not None:
         mechanism["why"] = why
-    opening = Opening(now(), said.name or home.stem, terms, schema, mechanism, fingerprint="")
+    opening = Opening(now(), said.name or home.stem, terms, schema, mechanism, "", said.form)
     # What cannot be read again must not be written.
     Transcript().apply([(1, canonical(opening.body()), "")])
     return opening
@@ -385,6 +370,9 @@ def _comparable(
     yield "described_share", declared.described_share, terms.described_share
     yield "key", declared.key, terms.key
     yield "public", declared.public, terms.public
+    for what, value in asdict(said.form).items():
+        kept = getattr(opening.form, what)
+        yield what, None if value == getattr(AS_USUAL, what) else value, kept
     if declared.sampling is not None and sample is not None:
         sampling = measured(declared.sampling, sample)
         yield "sampling", sampling_to_dict(sampling), sampling_to_dict(terms.sampling)

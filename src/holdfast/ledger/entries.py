@@ -32,6 +32,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.data.form import AS_USUAL, TableForm
 from holdfast.described.concentrated import ConcentratedRule
 from holdfast.described.rule import Rule, Told
 from holdfast.described.wording import is_at_the_floor
@@ -71,7 +72,8 @@ _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of the
 class Opening:
     """The first entry: everything that was declared, and what the table was.
 
-    The `fingerprint` is keyed with the ledger's secret (`ledger.identity`).
+    The `fingerprint` is keyed with the ledger's secret (`ledger.identity`); the `form` is how the
+    table's files are to be read.
     """
 
     at: str
@@ -80,6 +82,7 @@ class Opening:
     schema: Schema
     mechanism: dict[str, Any]
     fingerprint: str
+    form: TableForm = AS_USUAL
 
     def __post_init__(self) -> None:
         kind, tolerance = kind_of(self.mechanism["name"]), self.terms.tolerance
@@ -95,12 +98,14 @@ class Opening:
             "schema": self.schema.to_dict(),
             "mechanism": self.mechanism,
             "fingerprint": self.fingerprint,
+            **self.form.body(),
         }
 
     @classmethod
     def read(cls, body: dict[str, Any]) -> Opening:
-        terms, schema = Terms.from_dict(body), Schema.from_dict(body["schema"])
-        return cls(body["at"], body["name"], terms, schema, body["mechanism"], body["fingerprint"])
+        declared = Terms.from_dict(body), Schema.from_dict(body["schema"]), body["mechanism"]
+        form = TableForm.read(body)
+        return cls(body["at"], body["name"], *declared, body["fingerprint"], form)
 
     @property
     def table(self) -> Table:
@@ -196,7 +201,7 @@ class Asked:
                 item["high"],
                 requests[item["for"]],
                 item["nonce"],
-                None if item["follows"] is None else _refuted(*item["follows"]),
+                None if item["follows"] is None else Refuted.read(*item["follows"]),
                 item["unbounded"],
             )
             for item in body["items"]
@@ -345,11 +350,6 @@ class Recorded:
         if request.side is not None:
             return f"{_SIDES[request.verb][request.side]} {request.guess:.13g}"
         return f"about {request.guess:.13g}, and not answered"
-
-
-def _refuted(look: int, claim: Sequence[float], radius: float | None) -> Refuted:
-    low, high = claim
-    return Refuted(look, (low, high), radius)
 
 
 def reservation(at: str, mechanism: str, asked: Sequence[Asked]) -> dict[str, Any]:

@@ -7,12 +7,15 @@ the process in any other form.
 
 from __future__ import annotations
 
+from typing import Any
+
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
+from holdfast.data.source import KnownTable, open_sample
 from holdfast.ledger.chain import keyed
 from holdfast.ledger.entries import Opening
 
-__all__ = ["has_shape", "is_protected", "keyed_print"]
+__all__ = ["has_shape", "is_protected", "keyed_print", "protected_rows"]
 
 _PURPOSE = "holdfast print/1"
 
@@ -20,6 +23,12 @@ _PURPOSE = "holdfast print/1"
 def keyed_print(secret: bytes, content: str) -> str:
     """What a ledger with this secret writes for a table's fingerprint."""
     return keyed(secret, _PURPOSE, content)
+
+
+def protected_rows(opening: Opening, data: Any, table: str | None = None) -> Sample:
+    """A table, read as the ledger's was: CSV files by the types and the form that it keeps."""
+    known = KnownTable(opening.form, opening.schema.types, seen=True)
+    return open_sample(data, table=table, known=known)
 
 
 def has_shape(opening: Opening, sample: Sample) -> bool:

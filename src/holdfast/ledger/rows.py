@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from holdfast.data.database import DatabaseUrl, is_database_url
-from holdfast.data.files import FileSample, FileStamp, is_path
+from holdfast.data.files import FileSample, is_path
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
-from holdfast.data.source import is_query, open_sample
-from holdfast.errors import DataChanged, InvalidArgument
+from holdfast.data.source import KnownTable, csv_paths, is_query, open_sample, require_form
+from holdfast.errors import DataChanged, HoldfastError, InvalidArgument
 from holdfast.ledger.entries import Opening
-from holdfast.ledger.identity import has_shape, keyed_print
+from holdfast.ledger.identity import has_shape, keyed_print, protected_rows
 from holdfast.ledger.store import Store
 from holdfast.ledger.whereabouts import Whereabouts, note, recall
 
@@ -31,10 +32,20 @@ class Rows:
     known: Whereabouts | None = None
 
     @classmethod
-    def of_data(cls, data: Any, table: str | None) -> Rows:
-        """A table for a ledger that is not there yet; a query is asked twice."""
-        rows = cls(open_sample(data, table=table), _source(data), table)
-        again = open_sample(data, table=table) if is_query(data, rows.sample) else None
+    def of_data(cls, data: Any, table: str | None, expected: KnownTable) -> Rows:
+        """A table for a ledger that is not there yet; a query is asked twice.
+
+        The types of CSV's columns that are `expected` are those of training rows.
+        """
+        from holdfast.data.flags import require_flags
+
+        require_form(data, expected.form)
+        rows = cls(open_sample(data, table=table, known=expected), _source(data), table)
+        require_flags(rows.sample.types, expected.form.flags)
+        if expected.types and rows._is_csv:
+            rows._require_readable(csv_paths(data), expected)
+        query = is_query(data, rows.sample)
+        again = open_sample(data, table=table, known=expected) if query else None
         if again is not None and fingerprint(again) != rows.content:
             raise InvalidArgument(
                 "the table differs from one reading to the next: it depends on random numbers, the "
@@ -44,16 +55,12 @@ class Rows:
         return rows
 
     @classmethod
-    def of_ledger(cls, store: Store, data: Any, table: str | None) -> Rows:
-        """A table for an existing ledger: it may know which one of a database, and CSV's types."""
+    def of_ledger(cls, store: Store, opening: Opening, data: Any, table: str | None) -> Rows:
+        """A table for an existing ledger, which may know which one of a database it is."""
         known, source = recall(store.home, store.secret), _source(data)
         if table is None and known is not None and known.source == source:
             table = known.table
-
-        def csv_types(stamps: tuple[FileStamp, ...]) -> dict[str, str]:
-            return dict(known.csv_types) if known is not None and known.stamps == stamps else {}
-
-        return cls(open_sample(data, table=table, recall=csv_types), source, table, known)
+        return cls(protected_rows(opening, data, table), source, table, known)
 
     @cached_property
     def content(self) -> str:
@@ -67,8 +74,7 @@ class Rows:
 
     def require_protected(self, store: Store, opening: Opening) -> None:
         """Refuse another table than the ledger's; remember where this one is."""
-        same = has_shape(opening, self.sample)
-        if not same or self._print(store.secret) != opening.fingerprint:
+        if not self._is_of(opening, store.secret):
             raise DataChanged(
                 f"the table is not the one of the ledger {str(store.home)!r} "
                 f"({opening.terms.rows:,} rows, {len(opening.schema.types)} columns): a row, a "
@@ -78,6 +84,42 @@ class Rows:
         found = self._whereabouts(opening.fingerprint)
         if found is not None and found != self.known:
             note(store.home, store.secret, found)
+
+    def _require_readable(self, paths: Sequence[str], expected: KnownTable) -> None:
+        """Refuse CSV files that cannot be read as training rows are, and name the column."""
+        from holdfast.data.csv import misread
+
+        try:
+            _ = self.content
+        except DataChanged:
+            raise
+        except HoldfastError:
+            found = misread(paths, expected.form, expected.types)
+            if found is None:
+                raise
+            name, kind = found
+            raise InvalidArgument(
+                f"column {name!r} is {expected.types[name]} in the training rows, and cannot be "
+                f"read as that in {paths[0]!r}, where it is {kind}; see what it holds, and whether "
+                "something stands for missing values (null=, --null), or open it without training "
+                "rows."
+            ) from None
+
+    def _is_of(self, opening: Opening, secret: bytes) -> bool:
+        """Whether they are the rows of a ledger; of what cannot be read as those, it is said."""
+        try:
+            same = has_shape(opening, self.sample)
+            return same and self._print(secret) == opening.fingerprint
+        except DataChanged:
+            raise
+        except HoldfastError:
+            if self._is_csv:
+                return False  # it holds other things than the ledger's types say
+            raise
+
+    @property
+    def _is_csv(self) -> bool:
+        return isinstance(self.sample, FileSample) and bool(csv_paths(self.source))
 
     def _print(self, secret: bytes) -> str:
         """What the ledger writes for these rows; files not touched since are not read again."""
@@ -92,8 +134,7 @@ class Rows:
             return None
         if not isinstance(self.sample, FileSample):
             return Whereabouts(self.source, self.table)
-        files = self.sample
-        return Whereabouts(self.source, self.table, files.stamps, files.csv_types, print_)
+        return Whereabouts(self.source, self.table, self.sample.stamps, print_)
 
 
 def _source(data: Any) -> str | None:

@@ -1,9 +1,9 @@
 """Where a ledger's data was last, and how its files were then: one small file beside the ledger.
 
-It spares the reader of untouched files their fingerprint and the types of a CSV, and tells the
-command line where to look. The ledger itself names no place, so that it can be shown to others. It
-is sealed with the secret, for otherwise whoever can write it could pass another table off as the
-protected one; without it, or if it cannot be written, the data is only read again.
+It spares the reader of untouched files their fingerprint, and tells the command line where to look.
+The ledger itself names no place, so that it can be shown to others. It is sealed with the secret,
+for otherwise whoever can write it could pass another table off as the protected one; without it, or
+if it cannot be written, the data is only read again.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from __future__ import annotations
 import hmac
 import json
 import os
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from holdfast.data.files import FileStamp
@@ -29,14 +28,13 @@ _FILE, _PURPOSE = "files", "holdfast files/1"
 class Whereabouts:
     """The path or glob, the table in a database, the files as they were, and what they held.
 
-    `print_` is what the ledger writes for such a table, and `csv_types` the types in CSV files.
-    Without `stamps` the rows were not those of files alone, and must be read again.
+    `print_` is what the ledger writes for such a table. Without `stamps` the rows were not those of
+    files alone, and must be read again.
     """
 
     source: str
     table: str | None = None
     stamps: tuple[FileStamp, ...] = ()
-    csv_types: Mapping[str, str] = field(default_factory=dict)
     print_: str = ""
 
 

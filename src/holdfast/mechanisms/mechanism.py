@@ -61,6 +61,12 @@ class Refuted(NamedTuple):
     claim: Claim
     radius: float | None
 
+    @classmethod
+    def read(cls, look: int, claim: Sequence[float], radius: float | None) -> Refuted:
+        """What a ledger wrote of it."""
+        low, high = claim
+        return cls(look, (low, high), radius)
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:

@@ -80,7 +80,8 @@ class PlanRequest:
         if len(given) < 2:
             raise InvalidArgument(
                 "a plan needs two of rows, questions and tolerance, to solve for the third; given: "
-                f"{', '.join(given) or 'none'}."
+                f"{', '.join(given) or 'none'}. Give two, such as rows=20_000, questions=500 "
+                "(--rows 20000 --questions 500)."
             )
         if said.questions is not None:
             require.surprises(said.surprises, said.questions)

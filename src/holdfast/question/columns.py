@@ -23,6 +23,7 @@ from holdfast.question.declaring import (
 )
 from holdfast.question.expression import Column, ColumnType, ValueKind
 from holdfast.question.scale import Scale
+from holdfast.question.text import string
 from holdfast.wording import plural
 
 __all__ = ["Schema", "no_column"]
@@ -176,6 +177,11 @@ class Schema:
         matches = [name] if name in self.types or name in self.aliases else []
         if not matches and not quoted:
             matches = [each for each in known if each.casefold() == name.casefold()]
+        if not matches and any(name in values for values in self.values.values()):
+            raise InvalidQuestion(
+                f"The question uses {shortened(name)} as a column, and it is a text in one; write "
+                f"texts in single quotes: {string(name)}."
+            )
         if not matches:
             raise InvalidQuestion(f"The question uses {no_column(name, known)}")
         if len(matches) > 1:

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Form, UploadFile
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit as run_audit
+from holdfast.ledger.identity import protected_rows
 from holdfast.service.access import AsAnalyst, AsAnyone, AsCustodian, CallKey, Dataset, Serving
 from holdfast.service.replies import JsonReply, certificate_file, problems
 from holdfast.service.served import Served
@@ -99,10 +99,10 @@ async def _require_columns(served: Served) -> None:
 async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustodian) -> Any:
     """The chain, every interval derived again from the ledger alone, and the data."""
     del token
-    source = await served.read(lambda holdout: holdout.source)
+    source, opening = await served.read(lambda holdout: (holdout.source, holdout.opening))
     home = service.folder.home(dataset)
     found = await run_in_threadpool(
-        run_audit, home, None if source is None else lambda: open_sample(source)
+        run_audit, home, None if source is None else lambda: protected_rows(opening, source)
     )
     findings = [
         {**each.to_dict(), "detail": each.detail.replace(str(home), dataset)} for each in found

@@ -13,12 +13,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
-from holdfast.data.source import open_sample
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.holdout.charts import answers_chart
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit as run_audit
 from holdfast.ledger.entries import Recorded
+from holdfast.ledger.identity import protected_rows
 from holdfast.service.access import Serving, client_of, service_of
 from holdfast.service.caller import Caller
 from holdfast.service.pictures import can_draw, svg_reply
@@ -232,8 +232,8 @@ async def audit_page(
     findings = None
     if run:
         home = service.folder.home(dataset)
-        source = await served.read(lambda holdout: holdout.source)
-        sample = None if source is None else lambda: open_sample(source)
+        source, opening = await served.read(lambda holdout: (holdout.source, holdout.opening))
+        sample = None if source is None else lambda: protected_rows(opening, source)
         findings = await run_in_threadpool(run_audit, home, sample)
     return rendered("audit.html", session=session, dataset=dataset, findings=findings)
 

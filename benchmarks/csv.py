@@ -1,0 +1,84 @@
+"""Commands on a CSV file against the same on Parquet: the processor's time of whole processes.
+
+Types of a CSV are looked for once, by `init`; the ledger keeps them.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from benchmarks.measure import Row
+
+__all__ = ["rows"]
+
+N = 160_000  # 17 MB of CSV
+REPEATS = 3
+
+
+def rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        table = _flights()
+        table.write_csv(folder / "hold.csv")
+        table.write_parquet(folder / "hold.parquet")
+        for kind in ("csv", "parquet"):
+            _holdfast(folder, "init", f"hold.{kind}", "--name", kind)
+        size = (folder / "hold.csv").stat().st_size / 1e6
+        for what, *words in (("ask", "avg(delay3 > {})"), ("audit",)):
+            yield _compared(folder, f"{what} on {size:.0f} MB of CSV", what, words)
+
+
+def _compared(folder: Path, what: str, command: str, words: list[str]) -> Row:
+    """The median ratio of commands side by side; no question is asked twice."""
+    pairs = []
+    for number in range(REPEATS):
+        asked = [word.format(number) for word in words]
+        took = [_holdfast(folder, command, name, *asked) for name in ("csv", "parquet")]
+        pairs.append(took)
+    ratio = statistics.median(ours / theirs for ours, theirs in pairs)
+    return Row(what, "Parquet", statistics.median(ours for ours, _ in pairs), ratio, 1.5)
+
+
+def _holdfast(folder: Path, *words: str) -> float:
+    """Seconds of the processor that a command takes, from its start to its end."""
+    alone = {**os.environ, "HOLDFAST_STATE": str(folder / "state")}
+    before = _spent()
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", *words],
+        cwd=folder,
+        env=alone,
+        check=True,
+        capture_output=True,
+    )
+    return _spent() - before
+
+
+def _spent() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _flights() -> pl.DataFrame:
+    """As wide as the flights from New York: whole numbers, numbers, codes and a time."""
+    rng = np.random.default_rng(0)
+    whole = {f"n{place}": rng.integers(0, 10_000, N) for place in range(9)}
+    numbers = {f"delay{place}": rng.normal(5, 40, N).round(1) for place in range(5)}
+    codes = {f"code{place}": rng.choice(["AA", "B6", "UA", "DL"], N) for place in range(4)}
+    start = np.datetime64("2013-01-01T05:00:00", "us")
+    moments = {"at": start + rng.integers(0, 365 * 24, N).astype("timedelta64[h]")}
+    return pl.DataFrame({**whole, **numbers, **codes, **moments})
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(row)
