@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks import pictures
+from docs import held
 
 import holdfast
 from holdfast.lab.pages.showcase import showcase
@@ -27,6 +29,42 @@ def test_generated_pages_are_up_to_date() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", held.names())
+def test_the_examples_of_a_page_print_what_it_shows(name: str) -> None:
+    assert held.held(name) == (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def test_every_guide_has_examples_that_run() -> None:
+    for folder in ("concepts", "how-to"):
+        for page in (ROOT / "docs" / folder).glob("*.md"):
+            assert "```python\n" in page.read_text(encoding="utf-8"), page.name
+            assert page.relative_to(ROOT / "docs").as_posix() in (*held.names(), *held.ELSEWHERE)
+
+
+def test_a_page_holds_what_its_examples_print() -> None:
+    """Wrong digits are put right, whatever else is on the page stays, and failures are raised."""
+    page = (
+        "# A page\n\n```python\nx = 2\n# a remark\nx + 1\n# {}\nprint('a')\nfor y in 'b':\n"
+        "    print(y)\n# {}\n```\n\n```console\n$ holdfast mechanisms {}\n(exit code 2)\n```\n\n"
+        "```\nnot run\n```\n"
+    )
+    refusal = (
+        "nothing\nholdfast: mechanism is 'nothing', which is not in the catalogue; "
+        "see: holdfast mechanisms"
+    )
+    assert held.ran(page.format("4", "c", "nothing")) == page.format("3", "a\n# b", refusal)
+    with pytest.raises(ZeroDivisionError):
+        held.ran("```python\n1 / 0\n```")
+
+
+def test_the_table_of_false_intervals_is_what_re_use_comes_to() -> None:
+    page = (ROOT / "docs" / "concepts" / "reuse.md").read_text(encoding="utf-8")
+    found = pictures.false_intervals()
+    assert pictures.table(found) in page
+    assert found[1].best < 0.1  # one idea is one look
+    assert found[100].vote_corrected == 1.0
 
 
 def test_the_errata_page_names_every_slip() -> None:

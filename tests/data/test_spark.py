@@ -374,11 +374,18 @@ def test_a_named_value_is_computed_though_no_row_needs_it() -> None:
             assert chosen.selectExpr("sum(k0)").collect()[0][0] == 3
 
 
+def examples_of(name: str) -> list[str]:
+    """The examples of a page."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / name).read_text("utf-8")
+    return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+
 def test_the_examples_of_its_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "spark.md").read_text("utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (example,) = examples_of("spark.md")
     spark_frame(table().rename({"x": "delay"})).createOrReplaceTempView("flights")
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "spark.md", "exec"), {"spark": session()})
     with holdfast.open(table().rename({"x": "delay"}), ledger="flights.ledger") as holdout:
         assert holdout.ask("avg(delay > 15)").status == "repeated"
+    guide = examples_of("how-to/move.md")[-1]
+    exec(compile(guide, "move.md", "exec"), {"spark": session(), "holdfast": holdfast})
