@@ -22,6 +22,7 @@ from holdfast.theory.base.intervals import clopper_pearson
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "concepts"
 START, END = "<!-- Made by `python -m benchmarks.pictures` -->\n", "<!-- End of the table -->\n"
 ROWS, WORLDS, TRIED = 1_000, 400, (1, 2, 5, 10, 20, 50, 100)
+SHOWN = 10_000  # rows of the pictures of widths
 BETA, DESCRIBED, LEDGER = 0.05, 0.02, 0.03  # what may fail, and its two parts by default
 RED, ORANGE, GREY, GREEN, BLUE = "#c0392b", "#d98200", "#7f7f7f", "#0b6e4f", "#1f77b4"
 
@@ -78,73 +79,77 @@ def table(found: Mapping[int, FalseIntervals]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def lines(series: Mapping[str, Sequence[tuple[float, float]]], colours: Sequence[str]) -> Any:
-    """Lines with their names at their ends."""
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a picture, with its name beside one of its points."""
+
+    name: str
+    colour: str
+    points: Sequence[tuple[float, float]]
+    named_at: int = -1
+    align: str = "left"
+    lower: int = 0
+
+
+def drawn(lines: Sequence[Line], x: Any, y: Any) -> Any:
+    """Lines with their names on them: no legend to look up."""
     alt = drawing_library()
-    points = [{"x": x, "y": y, "name": name} for name, places in series.items() for x, y in places]
-    ends = [{"x": places[-1][0], "y": places[-1][1], "name": n} for n, places in series.items()]
-    colour = alt.Color("name:N", legend=None).scale(domain=list(series), range=list(colours))
-    drawn = alt.Chart(alt.Data(values=points)).mark_line(strokeWidth=2.5).encode(color=colour)
-    named = (
-        alt.Chart(alt.Data(values=ends))
-        .mark_text(align="left", dx=7, fontSize=13, lineBreak="\n")
-        .encode(color=colour, text="name:N")
-    )
-    return alt, drawn, named
+    shade = alt.Color("name:N", legend=None)
+    shade = shade.scale(domain=[line.name for line in lines], range=[line.colour for line in lines])
+    layers = []
+    for line in lines:
+        points = [{"x": x, "y": y, "name": line.name} for x, y in line.points]
+        curve = alt.Chart(alt.Data(values=points)).mark_line(strokeWidth=3)
+        place = {"align": line.align, "dx": 8 if line.align == "left" else -8, "dy": line.lower}
+        label = alt.Chart(alt.Data(values=[points[line.named_at]]))
+        label = label.mark_text(fontSize=15, lineBreak="\n", **place).encode(text="name:N")
+        layers += [each.encode(x=x, y=y, color=shade) for each in (curve, label)]
+    whole = alt.layer(*layers).properties(width=400, height=260)
+    return whole.configure_axis(labelFontSize=14, titleFontSize=15, titleFontWeight="normal")
 
 
 def picture_of_reuse(found: Mapping[int, FalseIntervals]) -> Any:
     """How often intervals are false, by how many ideas were tried."""
-    series = {
-        "around the vote": [(count, part.vote) for count, part in found.items()],
-        "the vote, corrected": [(count, part.vote_corrected) for count, part in found.items()],
-        "around the best": [(count, part.best) for count, part in found.items()],
-        "what is promised": [(count, BETA) for count in found],
-    }
-    alt, drawn, named = lines(series, (RED, ORANGE, BLUE, GREY))
+    alt = drawing_library()
     x = alt.X("x:Q", title="ideas tried, all of them worthless").scale(type="log")
-    x = x.axis(values=list(TRIED), grid=False)
     y = alt.Y("y:Q", title="false 95 % intervals").axis(format="%", grid=False)
-    layers = alt.layer(drawn.encode(x=x, y=y), named.encode(x=x, y=y))
-    return layers.properties(width=430, height=260)
+    vote = [(count, part.vote) for count, part in found.items()]
+    best = [(count, part.best) for count, part in found.items()]
+    corrected = [(count, part.vote_corrected) for count, part in found.items()]
+    lines = (
+        Line("around their vote", RED, vote, TRIED.index(20), "right"),
+        Line("around the best", BLUE, best, TRIED.index(50), "left", 24),
+        Line("the vote, corrected", ORANGE, corrected, TRIED.index(20)),
+        Line("what 95 % promises", GREY, [(count, BETA) for count in found], -1, "right", -10),
+    )
+    return drawn(lines, x.axis(values=list(TRIED), grid=False), y)
 
 
-def picture_of_bits(rows: int = 10_000, most: int = 80) -> Any:
+def picture_of_bits(most: int = 80) -> Any:
     """How wide an interval is that pays for its question's length."""
-    series = {
-        f"a text of so many bits, {rows:,} rows": [
-            (bits, paid_half_width(rows, DESCRIBED, bits=bits)) for bits in range(0, most + 1, 4)
-        ],
-        "100 questions, fixed beforehand": [
-            (bits, normal_half_width(0.5, rows, 100)) for bits in (0, most)
-        ],
-        "one question, one look": [(bits, normal_half_width(0.5, rows)) for bits in (0, most)],
-    }
-    return _widths(series, "bits of the question", (GREEN, ORANGE, GREY))
+    places = [
+        (bits, paid_half_width(SHOWN, DESCRIBED, bits=bits)) for bits in range(0, most + 1, 4)
+    ]
+    return _widths(Line("a text of\nso many bits", GREEN, places), most, "bits of the question")
 
 
-def picture_of_nats(rows: int = 10_000, most: int = 60) -> Any:
+def picture_of_nats(most: int = 60) -> Any:
     """How wide an interval is after so much has leaked."""
-    series = {
-        f"after so many nats, {rows:,} rows": [
-            (nats, paid_half_width(rows, LEDGER, nats=nats)) for nats in range(0, most + 1, 3)
-        ],
-        "100 questions, fixed beforehand": [
-            (nats, normal_half_width(0.5, rows, 100)) for nats in (0, most)
-        ],
-        "one question, one look": [(nats, normal_half_width(0.5, rows)) for nats in (0, most)],
-    }
-    return _widths(series, "nats that have leaked", (BLUE, ORANGE, GREY))
+    places = [(nats, paid_half_width(SHOWN, LEDGER, nats=nats)) for nats in range(0, most + 1, 3)]
+    return _widths(Line("after so\nmany nats", BLUE, places), most, "nats that have leaked")
 
 
-def _widths(
-    series: Mapping[str, Sequence[tuple[float, float]]], title: str, colours: Sequence[str]
-) -> Any:
-    alt, drawn, named = lines(series, colours)
-    x = alt.X("x:Q", title=title).axis(grid=False)
-    y = alt.Y("y:Q", title="half-width of a share").axis(grid=False)
-    layers = alt.layer(drawn.encode(x=x, y=y), named.encode(x=x, y=y))
-    return layers.properties(width=380, height=220)
+def _widths(paid: Line, most: int, title: str) -> Any:
+    """Half-widths, beside the two that are false when questions follow answers."""
+    alt = drawing_library()
+    one, fixed = (normal_half_width(0.5, SHOWN, looks) for looks in (1, 100))
+    lines = (
+        paid,
+        Line("100 questions,\nfixed before", ORANGE, [(0, fixed), (most, fixed)]),
+        Line("one question,\none look", GREY, [(0, one), (most, one)]),
+    )
+    y = alt.Y("y:Q", title=f"half-width of a share, {SHOWN:,} rows").axis(grid=False)
+    return drawn(lines, alt.X("x:Q", title=title).axis(grid=False), y)
 
 
 def main() -> None:

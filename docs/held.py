@@ -29,6 +29,7 @@ FOLDERS = ("concepts", "how-to")
 SINGLE = ("start.md", "tutorials/command-line.md")
 ELSEWHERE = ("how-to/move.md",)  # its examples need servers: tests/test_postgres_page.py has them
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+WIDTH = 84  # of a comment that a page shows without being scrolled
 # What is another one in every run: the time, and hashes that follow from it.
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
 HASH = re.compile(r"\b[0-9a-f]{12}\b")
@@ -85,8 +86,9 @@ def _python(text: str, variables: dict[str, Any]) -> str:
             value = _value(statement, variables)
         if below > end and (isinstance(statement, ast.Expr) or printed.getvalue()):
             if value is not None:
-                printed.write(str(value))
-            shown += [f"# {line}".rstrip() for line in _settled(printed.getvalue())]
+                print(value, file=printed)
+            settled = [part for line in _settled(printed.getvalue()) for part in _short(line)]
+            shown += [f"# {line}".rstrip() for line in settled]
             past, printed = below, io.StringIO()
     return "".join(f"{line}\n" for line in [*shown, *lines[past:]])
 
@@ -129,3 +131,11 @@ def _settled(printed: str) -> list[str]:
     """Its lines, as they are whenever and wherever it is run."""
     same = MOMENT.sub("2027-01-01T12:00:00+00:00", HASH.sub("0123456789ab", printed))
     return textwrap.dedent(same.replace(str(Path.cwd()) + os.sep, "")).rstrip().splitlines()
+
+
+def _short(line: str) -> list[str]:
+    """A long line in several, unless it is one of a table."""
+    indent = " " * (len(line) - len(line.lstrip()))
+    if "  " in line.strip():
+        return [line]
+    return textwrap.wrap(line, WIDTH, subsequent_indent=f"{indent}  ") or [""]
