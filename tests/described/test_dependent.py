@@ -20,6 +20,7 @@ from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.columns import Schema
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.direct.units import unit_mean_interval
 from holdfast.words.prior import Prior
 from tests.mechanisms.fake import independent, noise_of
 from tests.theory.coverage import too_many
@@ -35,6 +36,7 @@ DEPENDENT: dict[str, Sampling] = {
     "declared": declared(sigma=0.5 * math.sqrt(SIZE / ROWS)),
 }
 GROUPS = ["units of at most 9", "9 rows in a sequence"]
+CONTRAST = "difference(avg(ill) where drug, avg(ill) where not drug)"
 
 
 def ruled(
@@ -69,6 +71,7 @@ def worlds(trials: int) -> list[pl.DataFrame]:
                 "child": np.repeat(np.arange(UNITS), SIZE),
                 "ill": np.repeat(rng.random(UNITS) < RATE, SIZE),
                 "arm": rng.random(ROWS) < 0.6,
+                "drug": np.repeat(np.arange(UNITS) % 2 == 0, SIZE),
             }
         )
         for _ in range(trials)
@@ -80,23 +83,69 @@ def refuted(question: str, sampling: Sampling) -> bool:
     frames = worlds(200)
     asked = ruled(question, frames[0], sampling)
     found = [through_the_door(asked, frame) for frame in frames]
-    missed = [not interval.low <= RATE <= interval.high for interval in found]
+    truth = 0.5 if question == CONTRAST else RATE  # as a part of the range, which is [-1, 1]
+    missed = [not interval.low <= truth <= interval.high for interval in found]
     return too_many(missed, math.exp(asked.rule.log_p))
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("question", "how"), [*((MEAN, how) for how in DEPENDENT), *((GROUP, how) for how in GROUPS)]
+    ("question", "how"),
+    [
+        *((MEAN, how) for how in DEPENDENT),
+        *((GROUP, how) for how in GROUPS),
+        (CONTRAST, "units of at most 9"),
+    ],
 )
 def test_coverage_of_rows_that_depend_on_each_other(question: str, how: str) -> None:
     assert not refuted(question, DEPENDENT[how])
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("question", [MEAN, GROUP])
+@pytest.mark.parametrize("question", [MEAN, GROUP, CONTRAST])
 def test_rows_of_a_unit_counted_one_by_one_are_too_sure(question: str) -> None:
     """The twin: the exact interval for independent rows on the same tables."""
     assert refuted(question, Independent())
+
+
+def test_groups_of_units_are_told_apart_at_half_of_the_level() -> None:
+    """The difference has the ends of both means; golden, by the theorem for one mean."""
+    (frame,) = worlds(1)
+    asked = ruled(CONTRAST, frame, DEPENDENT["units of at most 9"], -8.0)
+    told = through_the_door(asked, frame)
+    ends = []
+    for drug in (True, False):
+        by_child = frame.filter(pl.col("drug") == drug).group_by("child").agg(pl.col("ill").sum())
+        sums = np.zeros(UNITS)
+        sums[: by_child.height] = by_child["ill"].to_numpy()
+        sizes = np.where(np.arange(UNITS) < by_child.height, SIZE, 0)
+        ends.append(unit_mean_interval(sums, sizes, SIZE, -8.0 - math.log(2)))
+    differences = ends[0].low - ends[1].high, ends[0].high - ends[1].low
+    low, high = ((1.0 + end) / 2.0 for end in differences)  # as parts of [-1, 1]
+    assert told.low <= low
+    assert told.high >= high
+    assert told == pytest.approx((low, high), abs=2e-3)  # the steps in which ends are told
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("sabotaged", [False, True])
+def test_groups_of_rows_that_are_not_alike_are_told_apart(sabotaged: bool) -> None:
+    """Rows of chances that differ, the design's arms; the twin is told that truth is elsewhere."""
+    rng = np.random.default_rng(16)
+    chances = np.tile([0.1, 0.1, 0.9, 0.5], 50)
+    drug = np.tile([True, True, False, False], 50)
+    frame = pl.DataFrame({"ill": rng.random(200) < chances, "drug": drug})
+    prior = Prior(Schema(PolarsSample(frame).types))
+    ground = Ground(200, Independent(), prior, math.log(1.0), for_these_items=True)
+    asked = described(prior.read(CONTRAST), ground)
+    assert asked is not None
+    truth = 0.2 + (0.18 if sabotaged else 0.0)  # 0.1 - 0.7, as a part of [-1, 1]
+    missed = []
+    for _ in range(200):
+        world = frame.with_columns(ill=pl.Series(rng.random(200) < chances))
+        low, high = through_the_door(asked, world)
+        missed.append(not low <= truth <= high)
+    assert too_many(missed, math.exp(asked.rule.log_p)) is sabotaged
 
 
 @pytest.mark.parametrize("how", ["units of 9, public", "declared"])
@@ -106,6 +155,7 @@ def test_there_is_no_group_without_a_theorem(how: str) -> None:
     ground = Ground(ROWS, DEPENDENT[how], prior, math.log(0.05))
     assert described(prior.read(MEAN), ground) is not None
     assert described(prior.read(GROUP), ground) is None
+    assert described(prior.read(CONTRAST), ground) is None
 
 
 # A clinical table: 537 children seen 4 times, 15 % of the visits with the illness ----------------
@@ -154,6 +204,11 @@ def test_a_clinical_table_from_end_to_end(tmp_path: Path) -> None:
     with holdfast.open(frame, ledger=path, sampling=known, described="exact") as holdout:
         answer = holdout.ask(MEAN)
         group = holdout.ask("avg(ill) where child < 200")
+        halves = "difference(avg(ill) where child < 268, avg(ill) where child >= 268)"
+        apart = holdout.ask(halves)
+        assert (apart.status, apart.bits) == ("answered", holdout.cost(halves).bits)
+        assert apart.interval.low < 0.0 < apart.interval.high
+        assert "unit_mean_interval" in str(holdout.certificate().to_dict())
         # Wider than the declared half-width, and a mean that the ledger has no single look for.
         long = holdout.ask("avg(ill) where child < 213 and child > 17 and child != 111")
         assert long.status == "answered"

@@ -220,7 +220,8 @@ def test_what_needs_rows_that_are_alike_has_no_rule_for_others(text: str) -> Non
         assert described(ground.prior.read(text), ground) is None
     unlike = ground_on(sample, bounds, design=("k",))
     found = described(unlike.prior.read(text), unlike)
-    assert (found is None) == (text != "median(x)")  # order statistics need independence only
+    # Order statistics need independence only, and two groups are bet on one by one.
+    assert (found is None) == (text != "median(x)" and not text.startswith("difference"))
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])

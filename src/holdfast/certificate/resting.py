@@ -28,14 +28,16 @@ from holdfast.theory.base.theorem import SOURCES, registry
 
 __all__ = ["Support", "supports_of"]
 
-_GRIDDED = {
-    "quantile": "quantile_ranks",
-    "spread": "variance_by_bets",
-    "covariance": "covariance_by_bets",
-    "correlation": "correlation_by_bets",
-    "auc": "auc_block_interval",
-    "units": "unit_mean_interval",
-    "m-dependent rows": "m_dependent_mean_interval",
+_GRIDDED: Mapping[str, tuple[str, ...]] = {
+    "quantile": ("quantile_ranks",),
+    "spread": ("variance_by_bets",),
+    "covariance": ("covariance_by_bets",),
+    "correlation": ("correlation_by_bets",),
+    "auc": ("auc_block_interval",),
+    "units": ("unit_mean_interval",),
+    "m-dependent rows": ("m_dependent_mean_interval",),
+    "units in both groups": ("unit_mean_interval", "difference_interval"),
+    "unlike groups": ("difference_interval",),
 }
 _JOINED: Mapping[type[Bound], tuple[str, ...]] = {
     Conditional: ("conditional_mean_interval",),
@@ -137,8 +139,8 @@ def _of_rule(rule: Rule) -> Iterator[str]:
             yield "paired_difference_lower"
         case RoundedMean() | RoundedGroupMean():
             yield from ("BoundedMean", "rounded_half_width")
-        case Gridded(by=by) if by in _GRIDDED:
-            yield _GRIDDED[by]
+        case Gridded(by=by):
+            yield from _GRIDDED.get(by, ())
     if getattr(rule, "log_free", None):
         yield "cdf_band_lower"
 

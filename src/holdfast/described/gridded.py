@@ -8,7 +8,7 @@ places on the grid, and the size of a group of alike rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -52,22 +52,27 @@ from holdfast.theory.length.coexistence import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from holdfast.data.histogram import Histogram
+    from holdfast.data.sample import Sample
 
     _Array = NDArray[np.float64]
 
 __all__ = [
     "Gridded",
+    "apart_look",
     "auc_look",
+    "group_look",
     "m_dependent_look",
     "profile_look",
     "quantile_look",
     "relation_look",
     "spread_look",
-    "unit_look",
-    "unlike_group_look",
+    "unit_mean",
+    "unlike_group_mean",
 ]
 
 
@@ -260,32 +265,64 @@ def auc_look(score: Expression, positive: Expression, rule: Gridded) -> Look:
     return Look(rule, symbols_of, others=(condition_row(positive), condition_row(ranked)))
 
 
-def unit_look(
-    value: RowValue, where: Expression | None, column: str, largest: int, rule: Gridded
-) -> Look:
+# The mean of a value in a group of the sample, with its interval at a level; None without rows.
+_GroupMean: TypeAlias = "Callable[[Sample, RowValue, Expression | None, float], _Found | None]"
+_Found: TypeAlias = tuple[float, Interval]
+
+
+def unit_mean(
+    sample: Sample,
+    value: RowValue,
+    where: Expression | None,
+    log_p: float,
+    *,
+    column: str,
+    largest: int,
+) -> _Found | None:
     """The mean of rows in independent units: the ratio of the expected sums."""
-
-    def symbols_of(found: Evidence) -> Symbols:
-        sums, sizes = unit_sums(found.sample, value, where, column)
-        rows = float(sizes.sum())
-        if rows == 0.0:
-            return rule.seen(0, None, UNKNOWN)
-        interval = unit_mean_interval(sums, sizes, largest, rule.log_p)
-        return rule.seen(rule.rows, float(sums.sum()) / rows, interval)
-
-    return Look(rule, symbols_of, others=_read((value,), where))
+    sums, sizes = unit_sums(sample, value, where, column)
+    rows = float(sizes.sum())
+    if rows == 0.0:
+        return None
+    return float(sums.sum()) / rows, unit_mean_interval(sums, sizes, largest, log_p)
 
 
-def unlike_group_look(value: RowValue, where: Expression, rule: Gridded) -> Look:
+def unlike_group_mean(
+    sample: Sample, value: RowValue, where: Expression | None, log_p: float, *, rows: int
+) -> _Found | None:
     """The mean in a group of independent rows that are not alike: one bet on all rows."""
+    (x,) = unit_values_of(sample, (value,), where)
+    return (float(x.mean()), group_mean_interval(x, rows, log_p)) if x.size else None
+
+
+def group_look(
+    value: RowValue, where: Expression | None, mean_of: _GroupMean, rule: Gridded
+) -> Look:
+    """One mean, of all rows or of a group."""
 
     def symbols_of(found: Evidence) -> Symbols:
-        (x,) = unit_values_of(found.sample, (value,), where)
-        if not x.size:
-            return rule.seen(0, None, UNKNOWN)
-        return rule.seen(rule.rows, float(x.mean()), group_mean_interval(x, rule.rows, rule.log_p))
+        mean = mean_of(found.sample, value, where, rule.log_p)
+        return rule.seen(0, None, UNKNOWN) if mean is None else rule.seen(rule.rows, *mean)
 
     return Look(rule, symbols_of, others=_read((value,), where))
+
+
+def apart_look(
+    value: RowValue, groups: tuple[Expression, Expression], mean_of: _GroupMean, rule: Gridded
+) -> Look:
+    """One group's mean minus the other's, each at half of the level."""
+
+    def symbols_of(found: Evidence) -> Symbols:
+        half = level_share(rule.log_p, 0.5)
+        first, second = (mean_of(found.sample, value, group, half) for group in groups)
+        if first is None or second is None:
+            return rule.seen(rule.rows, None, UNKNOWN)
+        (one, mine), (other, theirs) = first, second
+        spare = 2 * GRID_ERROR  # each mean is read that much off; sums of doubles far less
+        interval = _outwards(mine.low - theirs.high - spare, mine.high - theirs.low + spare)
+        return rule.seen(rule.rows, _around_half(one - other), interval)
+
+    return Look(rule, symbols_of, others=(value, *map(condition_row, groups)))
 
 
 def m_dependent_look(

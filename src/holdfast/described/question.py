@@ -15,21 +15,21 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling
 from holdfast.described import means, shares
 from holdfast.described.concentrated import ConcentratedRule, concentrated_look
-from holdfast.described.disjoint import are_disjoint
+from holdfast.described.contrasts import contrast, of_groups
 from holdfast.described.gridded import (
     Gridded,
     auc_look,
+    group_look,
     m_dependent_look,
     profile_look,
     quantile_look,
     relation_look,
     spread_look,
-    unit_look,
-    unlike_group_look,
+    unit_mean,
+    unlike_group_mean,
 )
 from holdfast.described.ground import Ground
 from holdfast.described.rounded import (
-    RoundedContrast,
     RoundedGroupMean,
     RoundedMean,
     RoundedOverlap,
@@ -192,7 +192,8 @@ def _mean_of(value: RowValue, part: Part, free: tuple[float, ...], ground: Groun
         case Independent():
             return _of_independent(value, part, free, ground)
         case Clustered(column=column, largest=int(largest)):
-            return unit_look(value, where, column, largest, gridded("units"))
+            mean_of = partial(unit_mean, column=column, largest=largest)
+            return group_look(value, where, mean_of, gridded("units"))
         case MDependent(m):
             group = None if where is None else (within_group(value, where), row_value(where))
             return m_dependent_look(value, group, m, gridded("m-dependent rows"))
@@ -213,7 +214,7 @@ def _of_independent(
         return _of_rows(value, where, size, part, free, ground) if size else None
     if not ground.alike:
         rule = Gridded("unlike group", n, ground.log_level(part), points=ground.points)
-        return unlike_group_look(value, where, rule)
+        return group_look(value, where, partial(unlike_group_mean, rows=n), rule)
     return _of_group(value, where, part, free, ground)
 
 
@@ -247,32 +248,6 @@ def _of_group(
     if value.is_condition:
         return shares.group_share_look(value, where, shares.GroupShare(n, log_p, free, log_share))
     return means.mean_look(value, where, means.GroupMeanRule(n, log_p, log_share))
-
-
-def _contrast(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
-    if not ground.alike:
-        return None
-    tree, *groups = part.trees
-    shared = [] if part.where is None else [part.where]
-    first, second = (build.conjunction([*shared, group]) for group in groups)
-    rule = means.Contrast(
-        ground.rows,
-        ground.log_level(part),
-        (ground.log_share(first), ground.log_share(second)),
-        are_disjoint(first, second),
-    )
-    return _of_groups(row_value(tree), (first, second), rule, ground)
-
-
-def _of_groups(
-    value: RowValue, groups: tuple[Expression, Expression], rule: means.Contrast, ground: Ground
-) -> Look:
-    """How much larger a mean is in one group than in the other."""
-    if not ground.rounded:
-        return means.contrast_look(value, groups, rule)
-    rounded = RoundedContrast(rule.rows, rule.log_p, rule.log_shares, rule.disjoint)
-    sums = (within_group(value, group) for group in groups)
-    return Look(rounded, rounded.seen, (*sums, *map(row_value, groups)))
 
 
 def _paired(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
@@ -365,7 +340,7 @@ def _balanced(part: Part, ground: Ground) -> Look:
     predicted, positive = part.trees
     sizes = ground.log_share(positive)
     rule = means.Contrast(ground.rows, ground.log_level(part), (sizes, sizes), disjoint=True)
-    return _of_groups(row_value(predicted), (positive, other_class(positive)), rule, ground)
+    return of_groups(row_value(predicted), (positive, other_class(positive)), rule, ground)
 
 
 def _f1(part: Part, ground: Ground) -> Look:
@@ -385,7 +360,7 @@ _LOOKS: dict[str, _Maker] = {
     "declared": _declared,
     "brier": _mean,
     "log_loss": _mean,
-    "contrast": _contrast,
+    "contrast": contrast,
     "paired": _paired,
     "quantile": _quantile,
     "spread": _spread,

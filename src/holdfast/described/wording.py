@@ -48,6 +48,8 @@ _GRIDDED_METHODS = {
     "m-dependent rows": "bets on blocks of rows",
     "concentration": "the declared concentration",
     "unlike group": "bets on the group's rows, which need not be alike",
+    "unlike groups": "bets on each group's rows, which need not be alike,",
+    "units in both groups": "bets on sums of units, for each group,",
 }
 # Rows of a normal law have intervals of a correlation about as wide as this allows without a floor.
 _NORMAL_CORRELATION = 2.0
