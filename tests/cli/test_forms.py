@@ -102,6 +102,12 @@ def test_a_table_that_is_not_csv_may_have_flags(tmp_path: Path) -> None:
         assert holdout.ask("avg(late and used)").status == "repeated"
 
 
+def test_a_file_that_is_read_in_another_way_is_the_same_table(folder: Path) -> None:
+    assert holdfast("init", "visits.csv", *FORM, "--name", "one", cwd=folder).stderr == ""
+    second = holdfast("init", "visits.csv", "--separator", ";", "--name", "two", cwd=folder)
+    assert "one.ledger' protects the same table: two ledgers have two budgets" in second.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
