@@ -77,9 +77,7 @@ def test_it_is_read_the_same_wherever_it_lies(folder: Path) -> None:
         library.open(copied, ledger=folder / "visits.ledger", separator="|")
 
 
-@pytest.mark.parametrize(
-    "changed", [{"late": "2"}, {"late": "0"}, {"age": "old"}, {"age": "3.5"}, {"age": "21"}]
-)
+@pytest.mark.parametrize("changed", [{"late": "2"}, {"age": "old"}, {"age": "21"}])
 def test_another_file_is_noticed(folder: Path, changed: dict[str, Any]) -> None:
     assert holdfast("init", "visits.csv", *FORM, cwd=folder).returncode == 0
     visits(folder / "visits.csv", **changed)
