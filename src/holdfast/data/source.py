@@ -127,8 +127,8 @@ def files_of(data: object) -> list[Path]:
 
 def csv_paths(data: object) -> list[str]:
     """The files that a path or glob names, if they are CSV."""
-    files = files_of(data)
-    return [str(file) for file in files] if _are(files, _CSV) else []
+    named = files_of(data)
+    return [str(file) for file in named] if _are(named, _CSV) else []
 
 
 def require_form(data: object, form: TableForm) -> None:

@@ -217,7 +217,7 @@ def _made(
     if training is not None:
         require_others(training, said.name or home.stem, rows.are)
     opening = _opening(home, said, rows.sample, training)
-    for other in others_over(rows.content, home):
+    for other in others_over(rows.content, home, rows.files):
         warnings.warn(
             f"the ledger {str(other)!r} protects the same table: two ledgers have two budgets, and "
             "the promise of each holds only for what is asked of it alone. Use that one instead.",

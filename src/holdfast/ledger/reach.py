@@ -19,28 +19,35 @@ from pathlib import Path
 from urllib.parse import quote
 
 from holdfast.data.database import is_database_url
+from holdfast.data.files import FileStamp
 from holdfast.errors import HoldfastError
 from holdfast.ledger.homes import home_of
 from holdfast.ledger.identity import keyed_print
 from holdfast.ledger.reader import known_secret
 from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.sqlite import FileHome
+from holdfast.ledger.whereabouts import recall
 
 __all__ = ["STATE", "in_reach", "index_path", "note_ledger", "others_over"]
 
 STATE = "HOLDFAST_STATE"  # the variable that names the folder of the index
 
 
-def others_over(content: str, ledger: LedgerHome) -> list[LedgerHome]:
+def others_over(
+    content: str, ledger: LedgerHome, files: tuple[FileStamp, ...] = ()
+) -> list[LedgerHome]:
     """The ledgers in reach, but this one, that protect a table of this fingerprint.
 
-    Of databases only the ledger's own is looked at: others may be far away.
+    The very same files are the same rows, too, however they are read: with other flags, say. Of
+    databases only the ledger's own is looked at: others may be far away.
     """
     near = [*ledger.neighbours(), *(each for each in _indexed() if isinstance(each, FileHome))]
     found = {str(each): each for each in near}
     own = str(_resolved(ledger))
     return [
-        each for name, each in sorted(found.items()) if name != own and _protects(each, content)
+        each
+        for name, each in sorted(found.items())
+        if name != own and _protects(each, content, files)
     ]
 
 
@@ -92,11 +99,13 @@ def index_path() -> Path | None:
     return Path(state) / "holdfast" / "ledgers"
 
 
-def _protects(ledger: LedgerHome, content: str) -> bool:
+def _protects(ledger: LedgerHome, content: str, files: tuple[FileStamp, ...]) -> bool:
     try:
-        text = _first_text(ledger)
-        stored = json.loads(text)["fingerprint"]
-        return compare_digest(stored, keyed_print(known_secret(ledger), content))
+        stored, secret = json.loads(_first_text(ledger))["fingerprint"], known_secret(ledger)
+        if compare_digest(stored, keyed_print(secret, content)):
+            return True
+        last = recall(ledger, secret)
+        return bool(files) and last is not None and last.stamps == files
     except (HoldfastError, OSError, LookupError, TypeError, ValueError, sqlite3.Error):
         return False
 

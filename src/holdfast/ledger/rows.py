@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from holdfast.data.database import DatabaseUrl, is_database_url
-from holdfast.data.files import FileSample, is_path
+from holdfast.data.files import FileSample, FileStamp, is_path
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.source import KnownTable, csv_paths, is_query, open_sample, require_form
@@ -66,6 +66,11 @@ class Rows:
     def content(self) -> str:
         """The fingerprint of the rows. It stays here: a ledger keeps it keyed."""
         return fingerprint(self.sample)
+
+    @property
+    def files(self) -> tuple[FileStamp, ...]:
+        """The files that they are read from, as they are now; nothing, if they are in none."""
+        return self.sample.stamps if isinstance(self.sample, FileSample) else ()
 
     def are(self, other: Sample) -> bool:
         """Whether another table is this very one; reads it only if it could be."""
