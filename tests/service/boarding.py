@@ -23,12 +23,12 @@ def answers(right: float) -> list[bool]:
 BASE, BETTER = answers(0.6), answers(0.85)
 
 
-def with_board(service: Service) -> Service:
-    """The service, with a board `digits` that the host has submitted a baseline to."""
-    place = service.folder.path.parent / "canaryfolder"
-    pl.DataFrame({"item": range(ITEMS), "label": LABEL}).write_parquet(place / "digits.parquet")
-    ledger = service.folder.ledger("digits")
-    with holdfast.Leaderboard(place / "digits.parquet", key="item", ledger=ledger) as board:
+def with_board(service: Service, name: str = "digits") -> Service:
+    """The service, with a board that the host has submitted a baseline to."""
+    file = service.folder.path.parent / "canaryfolder" / f"{name}.parquet"
+    pl.DataFrame({"item": range(ITEMS), "label": LABEL, "of": name}).write_parquet(file)
+    ledger = service.folder.ledger(name)
+    with holdfast.Leaderboard(file, key="item", label="label", ledger=ledger) as board:
         board.submit(BASE, team="host", claim=0.6)
     return service
 

@@ -11,8 +11,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+import holdfast
+from holdfast.errors import InvalidArgument
 from holdfast.service.service import Service
-from tests.cli.run import holdfast
+from tests.cli.run import holdfast as typed
+from tests.service.boarding import BETTER, answers, csv_of_answers, with_board
 from tests.service.serving import LATE, ROWS, listening, made_service, require_clean, table
 
 
@@ -33,7 +36,7 @@ def token(service: Service) -> str:
 
 
 def run(url: str, *words: str, cwd: Path | None = None) -> CompletedProcess[str]:
-    done = holdfast(*words, "--url", url, cwd=cwd)
+    done = typed(*words, "--url", url, cwd=cwd)
     require_clean(done.stderr if cwd else done.stdout + done.stderr)
     return done
 
@@ -77,13 +80,56 @@ def test_a_session_at_a_service(
     assert told(run(url, "audit", "flights", "--json"))["fine"] is True
     for name in ("reuse.html", "reuse.json"):
         assert run(url, "certificate", "flights", "--output", name, cwd=tmp_path).returncode == 0
-    proof = holdfast("audit", "reuse.json", cwd=tmp_path)
+    proof = typed("audit", "reuse.json", cwd=tmp_path)
     assert proof.returncode == 0, proof.stdout
+
+
+def test_a_board_at_a_service(
+    service: Service, url: str, token: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with_board(service)
+    monkeypatch.setenv("HOLDFAST_TOKEN", service.tokens.create("ada", "analyst").text)
+    for file, values in (("better.csv", BETTER), ("worse.csv", answers(0.5))):
+        (tmp_path / file).write_bytes(csv_of_answers(values))
+    better = told(run(url, "board", "submit", "digits", "better.csv", "--json", cwd=tmp_path))
+    assert better["status"] == "leads"
+    words = ("board", "submit", "digits", "worse.csv", "--as", "coin", "--claim", "0.5")
+    worse = run(url, *words, cwd=tmp_path)
+    assert worse.returncode == 5
+    assert f"Next: holdfast board show digits --url {url}" in worse.stdout
+    shown = run(url, "board", "show", "digits", "--output", "board.csv", cwd=tmp_path)
+    assert "ada/coin" in shown.stdout
+    with holdfast.open(ledger=service.folder.ledger("digits")) as holdout:
+        assert (tmp_path / "board.csv").read_text() == (
+            holdfast.Leaderboard.over(holdout).standings().to_csv()
+        )
+    assert "of a analyst" in run(url, "board", "final", "digits").stderr
+    monkeypatch.setenv("HOLDFAST_TOKEN", token)
+    ended = told(run(url, "board", "final", "digits", "--json"))
+    assert {row["status"] for row in ended["standings"]} == {"final"}
+
+
+def test_predictions_are_sent_from_python(service: Service, url: str, token: str) -> None:
+    """A mapping, or a list in the order of keys; names of columns are a file's."""
+    with_board(service, "letters")
+    with holdfast.connect(url, token=token, name="letters") as holdout:
+        board = holdout.board
+        by_key = board.submit(dict(enumerate(BETTER)), name="net")
+        assert board.submit(BETTER).submission == by_key.submission == "cy/net"
+        assert board.standings()["cy/net"] == by_key
+        with pytest.raises(InvalidArgument, match="columns of a file"):
+            board.submit(BETTER, key="item")
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
+        (("final", "flights", LATE), "Leave out --url, on the machine that has the ledger"),
+        (("reveal", "flights", LATE, "--dry-run"), "ends asks, checks and gates for everybody"),
+        (("gate", "flights", __file__), "scores are made with the answers"),
+        (("board", "final", "flights", "--dry-run"), "told where the ledger is"),
+        (("board", "submit", "flights", "x.csv", "--team", "ada"), "--team cannot be sent"),
+        (("board", "show", "flights"), "is no leaderboard"),
         (("ask", "flights", LATE, "--data", "t.csv"), "--data cannot be sent to a service"),
         (("check", "flights", LATE, "--guess-from", "t.csv"), "--guess-from cannot be sent"),
         (("ask", "flights", LATE, "--train", "t.csv"), "--train cannot be sent"),
@@ -107,6 +153,6 @@ def test_the_token_is_in_the_environment(url: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("HOLDFAST_TOKEN", raising=False)
     assert "HOLDFAST_TOKEN=hf_" in run(url, "budget", "flights").stderr
     monkeypatch.setenv("HOLDFAST_URL", url)
-    assert "HOLDFAST_TOKEN=hf_" in holdfast("budget", "flights").stderr
+    assert "HOLDFAST_TOKEN=hf_" in typed("budget", "flights").stderr
     monkeypatch.setenv("HOLDFAST_TOKEN", "hf_00_no")
-    assert "unknown, expired or revoked" in holdfast("budget", "flights").stderr
+    assert "unknown, expired or revoked" in typed("budget", "flights").stderr

@@ -75,6 +75,11 @@ class Standing:
             "told": self.told,
         }
 
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Standing:
+        """The standing of which these are the plain values."""
+        return cls(**{**{name: body[name] for name in cls.__slots__}, "also": tuple(body["also"])})
+
     def __str__(self) -> str:
         place = "no rank" if self.rank is None else f"rank {self.rank}"
         facts = [f"{self.submission}: {place}", self.told]
@@ -147,6 +152,19 @@ class Standings:
             "standings": self.to_dicts(),
             "invalid": [each.to_dict() for each in self.invalid],
         }
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Standings:
+        """The standings of which these are the plain values."""
+        return cls(
+            tuple(map(Standing.from_dict, body["standings"])),
+            tuple(TurnedAway(**each) for each in body["invalid"]),
+            body["metric"],
+            body["more_is_better"],
+            body["items"],
+            body["together"],
+            body["final"],
+        )
 
     def to_csv(self) -> str:
         """A line for each submission."""

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import warnings
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from holdfast.cli.app import Json, app, read_bounds, read_number, secret_file, show_json
+from holdfast.cli.elsewhere import again, anywhere, require_at_the_rows, require_here, served
 from holdfast.cli.ledgers import Data, LedgerAddress, Name, TableName, new_ledger, opened, resumed
 from holdfast.cli.verbs import NOT_SHOWN
-from holdfast.errors import SecondLedger
+from holdfast.errors import InvalidArgument, SecondLedger
+
+if TYPE_CHECKING:
+    from holdfast.boards.standings import Standing, Standings
+    from holdfast.holdout.holdout import Holdout
 
 __all__ = ["board_commands", "final_board", "init_board", "show_board", "submit_predictions"]
 
@@ -100,12 +105,16 @@ def init_board(
 @board_commands.command(
     "submit", epilog="Example: holdfast board submit digits net7.csv --team ada"
 )
+@anywhere
 def submit_predictions(
     name: Name,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="CSV, Parquet or JSONL: a prediction per item.")
     ],
-    team: Annotated[str, typer.Option(metavar="TEAM", help="Who submits it.")],
+    team: Annotated[
+        str | None,
+        typer.Option(metavar="TEAM", help="Who submits it; at a service your token says that."),
+    ] = None,
     called: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="What to call it; default: a number.")
     ] = None,
@@ -130,22 +139,38 @@ def submit_predictions(
     Exit code 0: it leads, or the board is blind; 5: that was not shown, which says nothing against
     it. A file that does not fit is listed and costs nothing (2).
     """
-    from holdfast.boards.leaderboard import Leaderboard
-
-    with Leaderboard.over(opened(name, data, table)) as board:
-        claimed = read_number("claim", claim)
-        standing = board.submit(file, team=team, name=called, claim=claimed, key=key, value=value)
-        blind = not board.terms.public
+    require_here({"--team": team, "--data": data, "--table": table})
+    said = {"name": called, "claim": read_number("claim", claim), "key": key, "value": value}
+    there = served(name)
+    if there is not None:
+        standing = there.board.submit(file, **said)
+        leads = standing.leads or not any(row.leads for row in there.board.standings())
+    else:
+        standing, leads = _submitted(opened(name, data, table), file, team, said)
     if as_json:
         show_json(standing.to_dict())
     else:
         typer.echo(str(standing))
-        typer.echo(f"\nNext: holdfast board show {quote(name)}")
-    if not (blind or standing.leads):
+        typer.echo(f"\nNext: holdfast board show {again(name)}")
+    if not leads:
         raise typer.Exit(NOT_SHOWN)
 
 
+def _submitted(
+    holdout: Holdout, file: str, team: str | None, said: dict[str, Any]
+) -> tuple[Standing, bool]:
+    """Where a submission stands that is made here, and whether nobody leads but it."""
+    from holdfast.boards.leaderboard import Leaderboard
+
+    if team is None:
+        raise InvalidArgument("a submission is somebody's; say whose: --team TEAM.")
+    with Leaderboard.over(holdout) as board:
+        standing = board.submit(file, team=team, **said)
+        return standing, standing.leads or not board.terms.public
+
+
 @board_commands.command("show", epilog="Example: holdfast board show digits --output board.html")
+@anywhere
 def show_board(
     name: Name,
     output: Annotated[
@@ -154,22 +179,33 @@ def show_board(
     as_json: Json = False,
 ) -> None:
     """The standings: ranks as far as they were shown, and files that were invalid. Free."""
-    from holdfast.boards.leaderboard import Leaderboard
+    from holdfast.boards.page import write_board
 
-    with Leaderboard.over(resumed(name)) as board:
-        found = board.standings()
-        if output is not None:
-            board.export(output)
+    called, found = _standings(name)
+    if output is not None:
+        write_board(found, called, output)
     if as_json:
         show_json(found.to_dict())
         return
     typer.echo(str(found))
     if output is not None:
         typer.echo(f"\nWritten to {output}.")
-    typer.echo(f"\nNext: holdfast board final {quote(name)} --dry-run")
+    typer.echo(f"\nNext: holdfast board submit {again(name)} FILE")
+
+
+def _standings(name: str) -> tuple[str, Standings]:
+    """What the board is called, and its standings."""
+    from holdfast.boards.leaderboard import Leaderboard
+
+    there = served(name)
+    if there is not None:
+        return there.name, there.board.standings()
+    with Leaderboard.over(resumed(name)) as board:
+        return board.holdout.name, board.standings()
 
 
 @board_commands.command("final", epilog="Example: holdfast board final digits --dry-run")
+@anywhere
 def final_board(
     name: Name,
     dry_run: Annotated[
@@ -185,6 +221,13 @@ def final_board(
     """
     from holdfast.boards.leaderboard import Leaderboard
 
+    require_here({"--data": data, "--table": table})
+    if dry_run:
+        require_at_the_rows("what a last look would show is told where the ledger is.")
+    there = served(name)
+    if there is not None:
+        _show_ended(name, there.board.final(), as_json)
+        return
     if dry_run:
         with Leaderboard.over(resumed(name)) as board:
             cost = board.final_cost()
@@ -194,9 +237,12 @@ def final_board(
         typer.echo(f"{cost}\n\nNext: the same without --dry-run, to end it.")
         return
     with Leaderboard.over(opened(name, data, table)) as board:
-        found = board.final()
+        _show_ended(name, board.final(), as_json)
+
+
+def _show_ended(name: str, found: Standings, as_json: bool) -> None:
     if as_json:
         show_json(found.to_dict())
         return
     typer.echo(str(found))
-    typer.echo(f"\nNext: holdfast audit {quote(name)}")
+    typer.echo(f"\nNext: holdfast audit {again(name)}")

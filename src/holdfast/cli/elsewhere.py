@@ -20,7 +20,7 @@ from holdfast.errors import InvalidArgument
 if TYPE_CHECKING:
     from holdfast.service.client import ServedHoldout
 
-__all__ = ["again", "anywhere", "require_here", "served", "with_rows"]
+__all__ = ["again", "anywhere", "require_at_the_rows", "require_here", "served", "with_rows"]
 
 _P = ParamSpec("_P")
 _TOKEN = "HOLDFAST_TOKEN"  # not an option: everybody on the machine sees what is typed
@@ -98,6 +98,12 @@ def require_here(said: dict[str, object]) -> None:
         raise InvalidArgument(
             f"{' and '.join(named)} cannot be sent to a service; leave it out, or leave out --url."
         )
+
+
+def require_at_the_rows(why: str) -> None:
+    """Refuse what no service does for anybody, and say where it is done."""
+    if _url() is not None:
+        raise InvalidArgument(f"{why} Leave out --url, on the machine that has the ledger.")
 
 
 def again(name: str) -> str:

@@ -8,12 +8,17 @@ from typing import Annotated
 import typer
 
 from holdfast.cli.app import Json, app, show_json
+from holdfast.cli.elsewhere import anywhere, require_at_the_rows
 from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
 
 __all__ = ["final", "reveal"]
 
 
+_ENDS = "a last look ends asks, checks and gates for everybody, so that no service takes it."
+
+
 @app.command(epilog='Example: holdfast final reviews "avg(v7 = label)" "avg(v6 = label)" --dry-run')
+@anywhere
 def final(
     name: Name,
     questions: Annotated[
@@ -33,6 +38,7 @@ def final(
 
     Asks, checks, gates and searches are ended by it, for good. Described questions stay.
     """
+    require_at_the_rows(_ENDS)
     if dry_run:
         cost = resumed(name).final_cost(questions)
         if as_json:
@@ -50,6 +56,7 @@ def final(
 
 
 @app.command(epilog='Example: holdfast reveal study "avg(arr_delay > 15)" --dry-run')
+@anywhere
 def reveal(
     name: Name,
     statistic: Annotated[
@@ -70,6 +77,7 @@ def reveal(
     It may be chosen from all answers. Asks, checks, gates and searches are ended by it, for good.
     Described questions stay.
     """
+    require_at_the_rows(_ENDS)
     if dry_run:
         cost = resumed(name).reveal_cost(statistic)
         if as_json:

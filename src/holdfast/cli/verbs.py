@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from holdfast.cli.app import Json, app, read_bounds, read_number, show_json
-from holdfast.cli.elsewhere import again, anywhere, require_here, served, with_rows
+from holdfast.cli.elsewhere import (
+    again,
+    anywhere,
+    require_at_the_rows,
+    require_here,
+    served,
+    with_rows,
+)
 from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
 from holdfast.errors import InvalidArgument
 from holdfast.statistics import call
@@ -289,7 +296,10 @@ def gate(
                 "--at-least and --at-most are for questions; of a file of scores say --min-gain or "
                 "--no-worse-than."
             )
-        require_here({"a file of scores": True})
+        require_at_the_rows(
+            "scores are made with the answers, which a service tells nobody: attach predictions, "
+            "and gate difference(v7 = label, v6 = label)."
+        )
         shown = gate_scores(
             opened(name, data, table),
             said,

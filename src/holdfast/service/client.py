@@ -25,6 +25,7 @@ from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.scale import Scale
+from holdfast.service.board_client import ServedBoard
 from holdfast.service.carried import Promised, answer_from, recorded_from
 from holdfast.service.sending import Sender
 from holdfast.statistics.bind import TABLES, Question, bind
@@ -252,6 +253,11 @@ class ServedHoldout:
         """Checks chosen together; `guesses` are as many numbers."""
         said = {"why": why, "tolerance": tolerance, "half_width": half_width}
         return self._put_many(questions, {**said, "guesses": list(guesses)}, key)
+
+    @property
+    def board(self) -> ServedBoard:
+        """Its leaderboard, if it is one."""
+        return ServedBoard(self._sender, f"{self._path}/board")
 
     def audit(self) -> dict[str, Any]:
         """What an audit finds there: the chain, every interval, the data. For custodians."""
