@@ -58,8 +58,11 @@ class Client:
             told = self.sent("POST", f"{DATA}/{verb}", body, key)
             if n % 50 == 0 and self.sent("POST", f"{DATA}/{verb}", body, key) != told:
                 raise SystemExit(f"the call {key} was told two things")
-        self._connection.close()
+        self.close()
         return self.statuses
+
+    def close(self) -> None:
+        self._connection.close()
 
     def sent(self, method: str, path: str, body: Body | None = None, key: str = "") -> bytes:
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
