@@ -13,6 +13,7 @@ from holdfast.theory.base.intervals import Interval, clopper_pearson_upper
 from holdfast.theory.direct.paired import (
     paired_difference_interval,
     paired_difference_lower,
+    paired_difference_within,
     sign_test_log_p,
     smallest_shown_difference,
 )
@@ -92,6 +93,30 @@ def test_alike_rows_are_narrower_where_there_are_many() -> None:
 def test_where_the_exact_test_says_nothing() -> None:
     assert exact_paired_lower(100, 70, 20, -3.0) == -1.0  # too many differ
     assert exact_paired_lower(10**6, 3000, 0, -601.0) == -1.0
+
+
+@given(
+    n=st.integers(300, 100_000),
+    d=st.floats(0, 0.6),
+    won=st.floats(0, 1),
+    log_p=st.floats(-30, -1),
+    alike=st.booleans(),
+    off=st.sampled_from([-0.1, -1e-9, 1e-9, 0.1]),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_claim_is_tested_as_the_interval_would_tell(
+    n: int, d: float, won: float, log_p: float, alike: bool, off: float
+) -> None:
+    differ = round(d * n)
+    b = round(won * differ)
+    counts = n, b, differ - b, log_p
+    low, high = paired_difference_interval(*counts, alike=alike)
+    for claim in (
+        Interval(low - off, math.inf),
+        Interval(-math.inf, high + off),
+        Interval(low - off, high + off),
+    ):
+        assert paired_difference_within(*counts, claim, alike=alike) is (off > 0)
 
 
 def samples() -> list[tuple[tuple[int, ...], Fraction]]:

@@ -115,10 +115,18 @@ def smallest_true(
 
 
 def largest_true(
-    holds: Callable[[float], bool], low: float, high: float, *, relative: float = 1e-13
+    holds: Callable[[float], bool],
+    low: float,
+    high: float,
+    *,
+    relative: float = 1e-13,
+    near: float | None = None,
 ) -> float:
     """The mirror of `smallest_true`: true then false along [low, high], true at `low`."""
-    return -smallest_true(lambda value: holds(-value), -high, -low, relative=relative)
+    mirrored = None if near is None else -near
+    return -smallest_true(
+        lambda value: holds(-value), -high, -low, relative=relative, near=mirrored
+    )
 
 
 def largest_integer(holds: Callable[[int], bool], *, most: int) -> int:

@@ -15,14 +15,21 @@ from holdfast.theory.base.intervals import Interval, log_binomial_cdf
 from holdfast.theory.base.nuisances import StakeLadder
 from holdfast.theory.base.safeside import round_down, smallest_integer
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.direct.paired_exact import DEEPEST, exact_paired_lower
+from holdfast.theory.direct.paired_exact import (
+    DEEPEST,
+    exact_paired_exceeds,
+    exact_paired_lower,
+)
 
 __all__ = [
     "paired_difference_interval",
     "paired_difference_lower",
+    "paired_difference_within",
     "sign_test_log_p",
     "smallest_shown_difference",
 ]
+
+_EXACT, _BETS = 0.9, 0.1  # of the level of one side
 
 
 @theorem(
@@ -61,17 +68,41 @@ def paired_difference_interval(
     of the level and the bets one: both always, intersected.
     """
     side = level_share(log_p)
-    if not alike or n < -500 * log_p or side < DEEPEST:
-        low, high = (paired_difference_lower(n, *pair, side) for pair in ((b, c), (c, b)))
-    else:
-        low, high = (
-            max(
-                exact_paired_lower(n, *pair, level_share(side, 0.9)),
-                paired_difference_lower(n, *pair, level_share(side, 0.1)),
-            )
-            for pair in ((b, c), (c, b))
-        )
+    low, high = (_lower(n, *pair, side, exact=_pays(n, log_p, alike)) for pair in ((b, c), (c, b)))
     return Interval(low, -high)
+
+
+def paired_difference_within(
+    n: int, b: int, c: int, log_p: float, claim: Interval, *, alike: bool = False
+) -> bool:
+    """Whether `paired_difference_interval` is inside a claim; no end of it need be found."""
+    side, exact = level_share(log_p), _pays(n, log_p, alike)
+    ends = ((b, c), claim.low), ((c, b), -claim.high)
+    return all(_exceeds(n, *pair, side, end, exact=exact) for pair, end in ends)
+
+
+def _pays(n: int, log_p: float, alike: bool) -> bool:
+    """Whether the exact test has a part of the level."""
+    return alike and n >= -500 * log_p and level_share(log_p) >= DEEPEST
+
+
+def _lower(n: int, b: int, c: int, side: float, *, exact: bool) -> float:
+    if not exact:
+        return paired_difference_lower(n, b, c, side)
+    return max(
+        exact_paired_lower(n, b, c, level_share(side, _EXACT)),
+        paired_difference_lower(n, b, c, level_share(side, _BETS)),
+    )
+
+
+def _exceeds(n: int, b: int, c: int, side: float, end: float, *, exact: bool) -> bool:
+    """Whether `_lower` is at `end` or above it."""
+    if end <= -1.0:
+        return True
+    if not exact:
+        return paired_difference_lower(n, b, c, side) >= end
+    by_bets = paired_difference_lower(n, b, c, level_share(side, _BETS)) >= end
+    return by_bets or exact_paired_exceeds(n, b, c, level_share(side, _EXACT), end)
 
 
 @theorem(

@@ -39,7 +39,7 @@ from holdfast.theory.base.intervals import (
 from holdfast.theory.base.safeside import log_down, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.mean import bet_excess, bet_lower, enclosed_mean_interval
-from holdfast.theory.direct.paired import paired_difference_interval
+from holdfast.theory.direct.paired import paired_difference_within
 from holdfast.theory.direct.proportion import two_sided_unlike_level
 from holdfast.theory.leakage.claims import confirmations_log_charge
 
@@ -124,7 +124,7 @@ def paired_claim_holds(
     """Whether b differences of 1 and c of -1 among n rows show that their mean is in the claim."""
     if second_moment is None:
         level = two_sided_log_level(log_p)
-        return claim_holds(paired_difference_interval(n, b, c, level, alike=alike), claim)
+        return paired_difference_within(n, b, c, level, claim, alike=alike)
     halved = Interval(
         round_up((1.0 + claim.low) / 2) if claim.low > -1.0 else -math.inf,
         round_down((1.0 + claim.high) / 2) if claim.high < 1.0 else math.inf,
