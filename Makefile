@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint spark bench load attacks docs widths lock clean
+.PHONY: demo test lint spark bench bench-large load attacks docs widths lock clean
 
 demo: $(STAMP)
 	$(BIN)/python -m examples.demo
@@ -21,8 +21,14 @@ lint: $(STAMP)
 spark: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-spark.lock
 
+# Writes docs/benchmarks.md, a section at a time, and docs/capacity.md from what was measured.
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.capacity
+
+# A hundred million rows: some 10 GB of the disk, and an hour.
+bench-large: $(STAMP)
+	$(BIN)/python -m benchmarks.run --large
 
 # A service under load, with workers killed: what it spent, what it told, and its audit.
 load: $(STAMP)

@@ -1,4 +1,4 @@
-"""Asking, against the raw engine, against raw commits, and against a short ledger."""
+"""Asking, against raw commits and against a clock."""
 
 from __future__ import annotations
 
@@ -22,93 +22,13 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.words.prior import Prior
 
-LARGE, SMALL, COLUMNS, MANY = 10_000_000, 100_000, 10, 200
+LARGE, SMALL, COLUMNS = 10_000_000, 100_000, 10
 
 
 def table(rows: int) -> pl.DataFrame:
     """Doubles in ten columns, a fixed seed."""
     rng = np.random.default_rng(1)
     return pl.DataFrame({f"x{i}": rng.normal(size=rows) for i in range(COLUMNS)})
-
-
-def large(folder: Path) -> list[Row]:
-    """Ten million rows of Parquet: one question, and 200 together, against Polars itself."""
-    path = folder / "large.parquet"
-    table(LARGE).write_parquet(path)
-    holdout = holdfast.open(
-        str(path), ledger=folder / "large.ledger", questions=10**6, tolerance=0.4
-    )
-    fresh = (f"avg(clip(x0, -{i}.5, 3))" for i in itertools.count(1))
-    conditions = (f"x0 > 0.{i}7" for i in itertools.count(1))
-    lazy = pl.scan_parquet(path)
-
-    def many() -> list[str]:
-        return [f"avg(clip(x{i % COLUMNS}, -{next(places)}.25, 3))" for i in range(MANY)]
-
-    def many_conditions() -> list[str]:
-        return [f"avg(x{i % COLUMNS} > 0.{next(places)}7)" for i in range(MANY)]
-
-    def raw(*wanted: pl.Expr) -> pl.DataFrame:
-        return lazy.select(wanted).collect(engine="streaming")
-
-    places = itertools.count(1)
-    raw_many = [
-        pl.col(f"x{i % COLUMNS}").clip(-1.0 - i, 3).mean().alias(str(i)) for i in range(MANY)
-    ]
-    raw_conditions = [
-        (pl.col(f"x{i % COLUMNS}") > i / MANY).mean().alias(str(i)) for i in range(MANY)
-    ]
-    above = pl.col("x0") > 0.3
-    return [
-        compare(
-            "described condition, 10M rows of Parquet",
-            lambda: holdout.ask(f"avg({next(conditions)})"),
-            "Polars: the same share",
-            lambda: raw(above.mean()),
-            at_most=1.3,
-            repeats=5,
-        ),
-        compare(
-            "described condition in a group, 10M rows",
-            lambda: holdout.ask(f"avg({next(conditions)}) where x1 > 0.5"),
-            "Polars: the same share",
-            lambda: raw(above.filter(pl.col("x1") > 0.5).mean()),
-            at_most=1.3,
-            repeats=5,
-        ),
-        compare(
-            "200 described conditions together, 10M rows",
-            lambda: holdout.ask_many(many_conditions()),
-            "Polars: the same 200 shares",
-            lambda: raw(*raw_conditions),
-            at_most=1.4,
-            repeats=3,
-        ),
-        compare(
-            "described mean, 10M rows",
-            lambda: holdout.ask(next(fresh)),
-            "Polars: the same average",
-            lambda: raw(pl.col("x0").clip(-1.5, 3).mean()),
-            at_most=3.0,
-            repeats=5,
-        ),
-        compare(
-            "ask of the ledger, 10M rows",
-            lambda: holdout.ask(next(fresh), tolerance=0.4),
-            "Polars: the same average",
-            lambda: raw(pl.col("x0").clip(-1.5, 3).mean()),
-            at_most=1.3,
-            repeats=5,
-        ),
-        compare(
-            "ask_many of 200 of the ledger, 10M rows",
-            lambda: holdout.ask_many(many(), tolerance=0.4),
-            "Polars: the same 200 averages",
-            lambda: raw(*raw_many),
-            at_most=1.4,
-            repeats=3,
-        ),
-    ]
 
 
 def small(folder: Path) -> list[Row]:
@@ -156,44 +76,6 @@ def _left(folder: Path) -> Row:
         at_most=0.1,
         repeats=100,
     )
-
-
-def long_ledger(folder: Path) -> list[Row]:
-    """An ask with 100,000 entries in the ledger, against ten; opening it again, against a hundred.
-
-    Checks that are confirmed cost little, so that a long ledger still has room to ask.
-    """
-    frame, holdouts = table(1_000), {}
-    for name, batches in (("ten", 5), ("hundred", 50), ("long", 50_000)):
-        holdouts[name] = holdout = holdfast.open(
-            frame, ledger=folder / f"{name}.ledger", questions=10**6, tolerance=0.49
-        )
-        for number in range(batches):
-            holdout.check(f"avg(x0 > {number}e-9)", guess=0.5)
-    fresh = (f"avg(x1 > {i}e-4)" for i in itertools.count())
-
-    def opened(name: str) -> None:
-        with holdfast.open(frame, ledger=folder / f"{name}.ledger") as holdout:
-            holdout.check("avg(x0 > 3e-9)", guess=0.5)
-
-    return [
-        compare(
-            "ask, 100,000 entries",
-            lambda: holdouts["long"].ask(next(fresh)),
-            "ask, 10 entries",
-            lambda: holdouts["ten"].ask(next(fresh)),
-            at_most=1.5,
-            repeats=200,
-        ),
-        compare(
-            "open and repeat, 100,000 entries",
-            lambda: opened("long"),
-            "open and repeat, 100 entries",
-            lambda: opened("hundred"),
-            at_most=3.0,
-            repeats=50,
-        ),
-    ]
 
 
 def described_texts() -> list[Row]:
@@ -245,6 +127,4 @@ def rows() -> list[Row]:
             *imports(),
             *described_texts(),
             *small(folder),
-            *long_ledger(folder),
-            *large(folder),
         ]

@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Row", "compare", "seconds", "within"]
+__all__ = ["Beside", "Row", "Timing", "compare", "seconds", "side_by_side", "timed", "within"]
+
+PATIENCE = 30.0  # seconds, after which nothing is done again
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +22,72 @@ class Row:
     ratio: float
     at_most: float
 
-    def __str__(self) -> str:
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The line as the cells of a table."""
         mark = "ok" if self.ratio <= self.at_most else "ABOVE"
-        return (
-            f"| {self.what} | {self.against} | {self.seconds:.4f} | {self.ratio:.2f} | "
-            f"{self.at_most:g} | {mark} |"
-        )
+        numbers = f"{self.seconds:.4f}", f"{self.ratio:.2f}", f"{self.at_most:g}"
+        return (self.what, self.against, *numbers, mark)
+
+    def __str__(self) -> str:
+        return f"| {' | '.join(self.cells)} |"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds of a call: by the clock, and of the processor in this process and all its threads."""
+
+    clock: float
+    processor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Medians of two kinds of calls that took turns, and the medians of their pairs' ratios."""
+
+    ours: Timing
+    theirs: Timing
+    ratio: Timing
+
+
+def timed(work: Callable[[], object]) -> Timing:
+    """The time of one call."""
+    clock, processor = time.perf_counter(), time.process_time()
+    work()
+    return Timing(time.perf_counter() - clock, time.process_time() - processor)
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The time of one call."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    """The time of one call by the clock."""
+    return timed(work).clock
+
+
+def side_by_side(work: Callable[[], object], raw: Callable[[], object], repeats: int = 5) -> Beside:
+    """Pairs of calls, each pair side by side; one pair to warm up, unless it takes long."""
+    pairs: list[tuple[Timing, Timing]] = []
+    start, warm = time.perf_counter(), False
+    while len(pairs) < repeats and not (pairs and time.perf_counter() - start > PATIENCE):
+        pair = timed(work), timed(raw)
+        if warm or time.perf_counter() - start > PATIENCE:
+            pairs.append(pair)
+        warm = True
+    return Beside(
+        _median([ours for ours, _ in pairs]),
+        _median([theirs for _, theirs in pairs]),
+        _median(
+            [
+                Timing(ours.clock / theirs.clock, ours.processor / max(theirs.processor, 1e-9))
+                for ours, theirs in pairs
+            ]
+        ),
+    )
+
+
+def _median(timings: list[Timing]) -> Timing:
+    return Timing(
+        statistics.median(each.clock for each in timings),
+        statistics.median(each.processor for each in timings),
+    )
 
 
 def compare(
@@ -45,16 +100,11 @@ def compare(
     repeats: int = 7,
 ) -> Row:
     """The median ratio of times of pairs of calls, each pair side by side; one pair to warm up."""
-    work()
-    raw()
-    pairs = [(seconds(work), seconds(raw)) for _ in range(repeats)]
-    ratio = statistics.median(ours / theirs for ours, theirs in pairs)
-    return Row(what, against, statistics.median(ours for ours, _ in pairs), ratio, at_most)
+    found = side_by_side(work, raw, repeats)
+    return Row(what, against, found.ours.clock, found.ratio.clock, at_most)
 
 
 def within(what: str, work: Callable[[], object], *, at_most: float) -> Row:
     """One call against so many seconds of the processor: others on the machine do not count."""
-    start = time.process_time()
-    work()
-    took = time.process_time() - start
+    took = timed(work).processor
     return Row(what, "one second", took, took, at_most)
