@@ -170,14 +170,14 @@ def written(
         for name, each in points.items()
         for point in each
     ]
-    tables = (
+    tables: tuple[Sequence[Sequence[str]], ...] = (
         constants,
         checks,
         [_one_line(first, commit, rows, cores) for rows in SIZES for cores in CORES],
         [_crowd_line(first, commit, *each, think) for each in CROWDS for think in THINKING],
         [_widths_line(rows) for rows in (10**6, *SIZES)],
     )
-    shown = ("\n".join(_table(*each)) for each in zip(HEADS, tables, strict=True))
+    shown = ("\n".join(_table(head, lines)) for head, lines in zip(HEADS, tables, strict=True))
     return TEXT.format(
         *shown,
         engine=ENGINES[0].name,
