@@ -170,14 +170,14 @@ def written(
         for name, each in points.items()
         for point in each
     ]
-    tables = (
+    tables: tuple[Sequence[Sequence[str]], ...] = (
         constants,
         checks,
         [_one_line(first, commit, rows, cores) for rows in SIZES for cores in CORES],
         [_crowd_line(first, commit, *each, think) for each in CROWDS for think in THINKING],
         [_widths_line(rows) for rows in (10**6, *SIZES)],
     )
-    shown = ("\n".join(_table(*each)) for each in zip(HEADS, tables, strict=True))
+    shown = ("\n".join(_table(head, lines)) for head, lines in zip(HEADS, tables, strict=True))
     return TEXT.format(
         *shown,
         engine=ENGINES[0].name,
@@ -228,9 +228,9 @@ seconds, of which f + b q read, price and write the questions, and s and m are w
 cost: for the first question of a scan, and for each further one. A ledger's throughput is at
 most b/t(b). N analysts who think for Z seconds before each question are answered X = N/(Z + W)
 times a second, where W is a batch and, as far as the ledger is busy, half of the one before it;
-the batch is what arrived during the last one. Memory does not grow with the rows
-([Benchmarks](benchmarks.md)), and the ledger by {size} bytes for each question: {total} GB for
-{asked}.
+the batch is what arrived during the last one. Rows are read in batches and never held
+([Benchmarks](benchmarks.md) has the peaks of memory), and the ledger grows by {size} bytes for each
+question: {total} GB for {asked}.
 
 ## The constants
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -11,18 +12,13 @@ import polars as pl
 from benchmarks.asking import LARGE, table
 from benchmarks.measure import Row, compare, within
 from holdfast.data.polars import PolarsSample
-from holdfast.data.ranking import class_scores
+from holdfast.data.ranking import shuffled_classes
 from holdfast.data.values import distinct_unit_values
 from holdfast.question import RowValue, Schema, parse_row, row_value
 from holdfast.theory.direct.correlation import correlation_by_bets
 from holdfast.theory.direct.mean import enclosed_mean_interval
 from holdfast.theory.direct.quantile import quantile_ranks
-from holdfast.theory.direct.ranking import (
-    area_under_curve,
-    auc_interval,
-    block_areas,
-    block_counts,
-)
+from holdfast.theory.direct.ranking import auc_interval, block_counts, rank_areas
 from holdfast.theory.direct.spread import enclosed_std_by_bets
 
 LOG_P, MILLION = -20.0, 1_000_000
@@ -93,14 +89,13 @@ def rankings() -> list[Row]:
 
     def auc() -> None:
         score, label = (parse_row(name, schema) for name in ("score", "p"))
-        found = class_scores(sample, score, label, bytes(32))
-        above, below = found.positives, found.negatives
-        n1, n0 = above.size, below.size
-        few, many = (
-            block_areas(above, below, found.positive_orders, found.negative_orders, blocks)
-            for blocks in block_counts(n1, n0)
-        )
-        auc_interval(area_under_curve(above, below), n1, n0, few, many, LOG_P)
+        with shuffled_classes(sample, score, label, bytes(32)) as found:
+            doubled, n1, n0 = astuple(found.pairs)
+            counts = block_counts(n1, n0)
+            both = zip(found.positives.orders(), found.negatives.orders(), strict=True)
+            areas = [[rank_areas(*ranks, blocks) for blocks in counts] for ranks in both]
+        few, many = map(np.stack, zip(*areas, strict=True))
+        auc_interval(doubled / (2 * n1 * n0), n1, n0, few, many, LOG_P)
 
     return [
         within("interval of a correlation, 1M rows", correlation, at_most=60.0),

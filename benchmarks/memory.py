@@ -81,6 +81,7 @@ SECTION = Section(
     """
 A new process opens a Parquet file of four columns of doubles (its fingerprint included), asks one
 question, and tells its peak, here beyond that of a process which only imports Holdfast and Polars.
+Pages of the file count as far as Polars maps them into memory.
 """,
     ("what", "rows", "megabytes"),
     lines,

@@ -98,8 +98,9 @@ def words() -> str:
 *Written by `make bench`* (`make bench-large` adds a hundred million rows). Both sides of every
 ratio are measured in turns in one run, and medians are told. Seconds are of this machine on that
 day; ratios travel better. {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.
-How busy the machine was stands under each table. What follows for larger tables and many analysts
-is in [Capacity](capacity.md).
+How busy the machine was stands under each table: with a load above the number of cores others were
+at work, and ratios by the clock are rough. What follows for larger tables and many analysts is in
+[Capacity](capacity.md).
 """
 
 

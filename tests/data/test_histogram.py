@@ -19,8 +19,9 @@ from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.histogram import Histogram, histograms
 from holdfast.data.orders import random_orders
 from holdfast.data.polars import PolarsSample
-from holdfast.data.ranking import class_scores
+from holdfast.data.ranking import RankedPairs, shuffled_classes
 from holdfast.data.sample import Sample
+from holdfast.data.shuffled import RUN
 from holdfast.data.units import unit_sums
 from holdfast.data.values import distinct_unit_values, unit_values_of
 from holdfast.errors import InvalidQuestion
@@ -232,25 +233,50 @@ def test_functions_of_batches_and_repeated_values_share_one_scan() -> None:
     assert (first.rows, third.rows) == (4, 2)
 
 
+def _classes(
+    sample: Sample, positive: str = "y", key: bytes = KEY, run: int = RUN
+) -> tuple[RankedPairs, list[list[int]], list[list[int]]]:
+    """The pairs, and the ranks of both classes in every order."""
+    score, label = parse_row("x", SCHEMA), parse_row(positive, SCHEMA)
+    with shuffled_classes(sample, score, label, key, run=run) as found:
+        positives, negatives = (
+            [order[: order.size].tolist() for order in each.orders()]
+            for each in (found.positives, found.negatives)
+        )
+        return found.pairs, positives, negatives
+
+
 def test_classes_and_their_random_orders_do_not_depend_on_the_engine(
     folder: Path, connection: duckdb.DuckDBPyConnection
 ) -> None:
-    score, positive = parse_row("x", SCHEMA), parse_row("y", SCHEMA)
-    found = [
-        class_scores(each, score, positive, KEY) for each in samples(FRAME, folder, connection)
-    ]
-    for each in found:
-        assert each.positives.tolist() == [-math.inf, 0.0, 0.5, 3.0, math.inf]
-        assert each.negatives.tolist() == [-math.inf, -math.inf, 0.0, 1e-300, 0.5]
-        assert np.signbit(each.negatives).tolist() == [True, True, False, False, False]
-        assert (each.positive_orders == found[0].positive_orders).all()
-        assert (each.negative_orders == found[0].negative_orders).all()
-    assert found[0].positive_orders.shape == (8, 5)
-    assert (np.sort(found[0].negative_orders) == np.arange(5)).all()
-    other = class_scores(PolarsSample(FRAME), score, positive, KEY[::-1])
-    assert (other.positive_orders != found[0].positive_orders).any()
-    nobody = class_scores(PolarsSample(FRAME), score, parse_row("x > 4 and x < 0", SCHEMA), KEY)
-    assert (nobody.positives.size, nobody.positive_orders.shape) == (0, (8, 0))
+    """Scores, missing ones first: -inf, 0, 1e-300, 0.5, 3 and inf have the ranks 0 to 5."""
+    found = [_classes(each) for each in samples(FRAME, folder, connection)]
+    pairs, positives, negatives = found[0]
+    assert all(each == found[0] for each in found)
+    assert (pairs.positives, pairs.negatives) == (5, 5)
+    assert [sorted(order) for order in positives] == [[0, 1, 3, 4, 5]] * 8
+    assert [sorted(order) for order in negatives] == [[0, 0, 1, 2, 3]] * 8
+    assert len({tuple(order) for order in positives}) > 1
+    assert _classes(PolarsSample(FRAME), key=KEY[::-1])[1] != positives
+    nobody, nothing, _ = _classes(PolarsSample(FRAME), "x > 4 and x < 0")
+    assert (nobody.positives, nothing) == (0, [[]] * 8)
+
+
+@pytest.mark.parametrize("run", [1, 7, 100])
+@pytest.mark.parametrize("different", [3, 500])
+def test_orders_on_disk_are_those_in_memory(run: int, different: int) -> None:
+    """And the orders are those of all rows by their tickets at once."""
+    rng = np.random.default_rng(3)
+    scores = rng.integers(0, different, 250).astype(float)
+    labels = rng.random(250) < 0.4
+    sample = PolarsSample(pl.DataFrame({"x": scores, "y": labels}))
+    found = _classes(sample, run=run)
+    assert found == _classes(sample)
+    ranks = np.unique(scores, return_inverse=True)[1]
+    for orders, label in ((found[1], True), (found[2], False)):
+        words = scores[labels == label].view(np.uint64)
+        expected = random_orders(words, np.full(words.size, label, np.uint64), KEY, 8)
+        assert orders == ranks[labels == label][expected].tolist()
 
 
 def test_orders_of_many_equal_scores_are_all_different() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_ORDERS", "random_orders"]
+__all__ = ["MOST_ORDERS", "random_orders", "row_tickets"]
 
 MOST_ORDERS = 8  # a hash is at most 64 bytes long
 
@@ -33,11 +33,18 @@ def random_orders(
     places = np.arange(len(content))
     starts = np.r_[True, (content[1:] != content[:-1]).any(axis=1)][: len(content)]
     among_equals = places - np.maximum.accumulate(np.where(starts, places, 0))
+    tickets = row_tickets(content, among_equals, key, count)
+    orders: NDArray[np.int64] = by_content[np.argsort(tickets.T, axis=1, kind="stable")]
+    return orders
+
+
+def row_tickets(
+    content: NDArray[np.uint64], among_equals: NDArray[np.int64], key: bytes, count: int
+) -> NDArray[np.uint64]:
+    """`count` tickets for each row, from its content, of two words, and its number among equals."""
     rows = np.column_stack((content, among_equals.astype(np.uint64))).astype("<u8").tobytes()
     hashed = (
         blake2b(rows[place : place + 24], digest_size=8 * count, key=key).digest()
         for place in range(0, len(rows), 24)
     )
-    tickets = np.frombuffer(b"".join(hashed), dtype="<u8").reshape(-1, count)
-    orders: NDArray[np.int64] = by_content[np.argsort(tickets.T, axis=1, kind="stable")]
-    return orders
+    return np.frombuffer(b"".join(hashed), dtype="<u8").reshape(-1, count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,30 +12,18 @@ import numpy as np
 
 from holdfast.data.counting import Counting
 from holdfast.data.evaluate import evaluate
-from holdfast.data.orders import MOST_ORDERS, random_orders
+from holdfast.data.orders import MOST_ORDERS, row_tickets
 from holdfast.data.runs import ScoreCounts, merged_scores
 from holdfast.data.sample import Sample
+from holdfast.data.shuffled import RUN, Shuffled
 from holdfast.question.expression import Expression, column_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ClassScores", "RankedPairs", "class_scores", "ranked_pairs"]
+__all__ = ["RankedPairs", "ShuffledClasses", "ranked_pairs", "shuffled_classes"]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassScores:
-    """The scores of both classes, ascending, and random orders of each: one order a line.
-
-    This is what `holdfast.theory.direct.ranking.block_areas` takes. Rows of one class with equal
-    scores are the same to an AUC, so an order by a keyed hash of score, class and the number among
-    equals is a random order of the class's rows.
-    """
-
-    positives: NDArray[np.float64]
-    negatives: NDArray[np.float64]
-    positive_orders: NDArray[np.int64]
-    negative_orders: NDArray[np.int64]
+_HASHED = 1 << 16  # rows that get their tickets at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,39 +35,83 @@ class RankedPairs:
     negatives: int
 
 
-def class_scores(
-    sample: Sample, score: Expression, positive: Expression, key: bytes, orders: int = MOST_ORDERS
-) -> ClassScores:
-    """The scores of both classes and `orders` random orders of each, from one scan and the key."""
-    classes = _scores_by_class(sample, score, positive)
-    shuffled = (
-        random_orders(scores.view(np.uint64), np.full(scores.size, label), key, orders)
-        for scores, label in zip(classes, (np.uint64(1), np.uint64(0)), strict=True)
-    )
-    return ClassScores(*classes, *shuffled)
+class _Pairs:
+    """Pairs that are counted score by score, ascending."""
+
+    def __init__(self, rows: int) -> None:
+        self._wide = np.int64 if rows < 2**31 else object  # what products of counts fit into
+        self._doubled = self._positives = self._negatives = 0
+
+    def add(self, found: ScoreCounts) -> None:
+        above, below = found.positives.astype(self._wide), found.negatives.astype(self._wide)
+        self._doubled += 2 * self._negatives * int(above.sum())
+        self._doubled += int((above * (2 * np.cumsum(below) - below)).sum())
+        self._positives += int(above.sum())
+        self._negatives += int(below.sum())
+
+    def counted(self) -> RankedPairs:
+        return RankedPairs(self._doubled, self._positives, self._negatives)
 
 
-def _scores_by_class(
-    sample: Sample, score: Expression, positive: Expression
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The scores of positive rows, and of the others, ascending; a missing one is below all."""
-    pieces = list(_tallied(sample, score, positive))
-    above = np.concatenate([np.repeat(each.scores, each.positives) for each in pieces])
-    below = np.concatenate([np.repeat(each.scores, each.negatives) for each in pieces])
-    return above, below
+@dataclass(frozen=True, slots=True, eq=False)
+class ShuffledClasses:
+    """Both classes' rows as the ranks of their scores, in random orders.
+
+    Equal scores have equal ranks. This is what `holdfast.theory.direct.ranking.rank_areas` takes.
+    Rows of one class with equal scores are the same to an AUC, so an order by a keyed hash of
+    score, class and the number among equals is a random order of the class's rows.
+    """
+
+    pairs: RankedPairs
+    positives: Shuffled
+    negatives: Shuffled
+
+
+@contextmanager
+def shuffled_classes(
+    sample: Sample,
+    score: Expression,
+    positive: Expression,
+    key: bytes,
+    *,
+    orders: int = MOST_ORDERS,
+    run: int = RUN,
+) -> Iterator[ShuffledClasses]:
+    """The classes from one scan and the key; memory does not grow with the rows, but files do."""
+    pairs, ranked = _Pairs(sample.n), 0
+    with Shuffled(orders, run) as positives, Shuffled(orders, run) as negatives:
+        for found in _tallied(sample, score, positive):
+            pairs.add(found)
+            for rows, counts, label in (
+                (positives, found.positives, np.uint64(1)),
+                (negatives, found.negatives, np.uint64(0)),
+            ):
+                for place, among_equals in _single_rows(counts, min(run, _HASHED)):
+                    words = found.scores[place].view(np.uint64)
+                    content = np.column_stack((words, np.full(words.size, label)))
+                    tickets = row_tickets(content, among_equals, key, orders)
+                    rows.add(ranked + place, tickets)
+            ranked += found.scores.size
+        yield ShuffledClasses(pairs.counted(), positives, negatives)
+
+
+def _single_rows(
+    counts: NDArray[np.int64], most: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Which entry each row is of, and its number among the rows of that, so many at a time."""
+    ends = np.cumsum(counts)
+    for start in range(0, int(ends[-1]) if ends.size else 0, most):
+        rows = np.arange(start, min(start + most, int(ends[-1])))
+        place = np.searchsorted(ends, rows, side="right")
+        yield place, rows - (ends - counts)[place]
 
 
 def ranked_pairs(sample: Sample, score: Expression, positive: Expression) -> RankedPairs:
     """How many pairs of rows of both classes are ranked rightly; memory does not grow with rows."""
-    doubled = positives = negatives = 0
-    wide = np.int64 if sample.n < 2**31 else object  # what products of counts fit into
+    pairs = _Pairs(sample.n)
     for found in _tallied(sample, score, positive):
-        above, below = found.positives.astype(wide), found.negatives.astype(wide)
-        doubled += 2 * negatives * int(above.sum())
-        doubled += int((above * (2 * np.cumsum(below) - below)).sum())
-        positives += int(above.sum())
-        negatives += int(below.sum())
-    return RankedPairs(doubled, positives, negatives)
+        pairs.add(found)
+    return pairs.counted()
 
 
 def _tallied(sample: Sample, score: Expression, positive: Expression) -> Iterator[ScoreCounts]:

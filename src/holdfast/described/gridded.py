@@ -7,13 +7,13 @@ places on the grid, and the size of a group of alike rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from holdfast import require
-from holdfast.data.ranking import class_scores
+from holdfast.data.ranking import shuffled_classes
 from holdfast.data.units import unit_sums
 from holdfast.data.values import distinct_unit_values, unit_values_of
 from holdfast.described.rounded import RoundedSize
@@ -32,12 +32,7 @@ from holdfast.theory.base.safeside import (
 )
 from holdfast.theory.direct.correlation import correlation_by_bets
 from holdfast.theory.direct.quantile import quantile_ranks, threshold_interval
-from holdfast.theory.direct.ranking import (
-    area_under_curve,
-    auc_interval,
-    block_areas,
-    block_counts,
-)
+from holdfast.theory.direct.ranking import auc_interval, block_counts, rank_areas
 from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets
 from holdfast.theory.direct.symbols import POINTS, GridSymbol, grid_answer, grid_symbol
 from holdfast.theory.direct.units import (
@@ -244,21 +239,15 @@ def auc_look(score: Expression, positive: Expression, rule: Gridded) -> Look:
     """P[score of a positive row > score of a negative one]."""
 
     def symbols_of(found: Evidence) -> Symbols:
-        classes = class_scores(found.sample, score, positive, found.key)
-        n1, n0 = classes.positives.size, classes.negatives.size
-        if n1 == 0 or n0 == 0:
-            return rule.seen(n1, None, UNKNOWN)
-        area = area_under_curve(classes.positives, classes.negatives)
-        few, many = (
-            block_areas(
-                classes.positives,
-                classes.negatives,
-                classes.positive_orders,
-                classes.negative_orders,
-                blocks,
-            )
-            for blocks in block_counts(n1, n0)
-        )
+        with shuffled_classes(found.sample, score, positive, found.key) as classes:
+            doubled, n1, n0 = astuple(classes.pairs)
+            if n1 == 0 or n0 == 0:
+                return rule.seen(n1, None, UNKNOWN)
+            counts = block_counts(n1, n0)
+            both = zip(classes.positives.orders(), classes.negatives.orders(), strict=True)
+            areas = [[rank_areas(*ranks, blocks) for blocks in counts] for ranks in both]
+        area = doubled / (2 * n1 * n0)
+        few, many = (np.stack(each) for each in zip(*areas, strict=True))
         return rule.seen(n1, area, auc_interval(area, n1, n0, few, many, rule.log_p))
 
     ranked = build.is_null(score)  # which reads what the score reads

@@ -20,6 +20,7 @@ from holdfast.theory.direct.ranking import (
     auc_kl_interval,
     block_areas,
     block_counts,
+    rank_areas,
 )
 from tests.theory.coverage import too_many
 from tests.theory.direct.worlds import coin, miss, shrunk
@@ -87,6 +88,10 @@ def _tables(rng: np.random.Generator, s1: Scores, s0: Scores) -> list[Scores]:
     return [block_areas(s1, s0, *orders, blocks) for blocks in block_counts(s1.size, s0.size)]
 
 
+def _ranks(scores: Scores) -> NDArray[np.int64]:
+    return np.where(np.isinf(scores), 0, scores + 4).astype(np.int64)
+
+
 @settings(max_examples=100)
 @given(
     st.lists(st.integers(-3, 3), min_size=1, max_size=30),
@@ -105,6 +110,8 @@ def test_blocks_are_parts_of_both_classes(
     for areas, order1, order0 in zip(found, orders1, orders0, strict=True):
         parts = (np.array_split(s[order], blocks) for s, order in ((s1, order1), (s0, order0)))
         assert areas.tolist() == [area_under_curve(*pair) for pair in zip(*parts, strict=True)]
+        few = rank_areas(_ranks(s1[order1]), _ranks(s0[order0]), blocks, most=7)
+        assert few.tolist() == areas.tolist()
 
 
 def test_more_blocks_than_rows_of_a_class_are_refused() -> None:

@@ -92,7 +92,7 @@ class _Test:
     def near(self) -> float:
         """About where it ends, by secants from the normal law: it saves looks, and nothing else."""
         law = self.law
-        reach = special.ndtri_exp(self.level) * math.sqrt(law.n * law.d)
+        reach = float(special.ndtri_exp(self.level)) * math.sqrt(law.n * law.d)
         before, after = (law.T + reach * far for far in (1.0, 1.001))
         ends = [min(max(each / law.n, self.lowest), self.highest) for each in (before, after)]
         gaps = [law.log_tail(end) - self.level for end in ends]

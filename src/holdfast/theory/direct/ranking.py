@@ -7,6 +7,8 @@ given their counts.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -29,7 +31,10 @@ __all__ = [
     "auc_kl_interval",
     "block_areas",
     "block_counts",
+    "rank_areas",
 ]
+
+_TOGETHER = 1 << 20  # rows whose blocks are ranked at once
 
 
 @theorem(
@@ -113,20 +118,63 @@ def block_areas(
     """The AUCs of B blocks for each partition: one row for each pair of public orders.
 
     Each class, in its order, is cut into B parts of nearly equal size; `positives[orders1[r]]` are
-    the positives in their r-th order. All blocks of a partition are ranked in one sort.
+    the positives in their r-th order.
+    """
+    n1 = positives.size
+    ranks = np.unique(np.concatenate([positives, negatives]), return_inverse=True)[1]
+    return np.stack(
+        [
+            rank_areas(ranks[:n1][order1], ranks[n1:][order0], B)
+            for order1, order0 in zip(np.atleast_2d(orders1), np.atleast_2d(orders0), strict=True)
+        ]
+    )
+
+
+class Ranks(Protocol):
+    """Ranks of scores in an order, in memory or not."""
+
+    @property
+    def size(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> NDArray[np.int64]: ...
+
+
+def rank_areas(positives: Ranks, negatives: Ranks, B: int, most: int = _TOGETHER) -> Array:
+    """The AUCs of B blocks of one partition, from the ranks of scores in the classes' orders.
+
+    Each class, in its order, is cut into B parts of nearly equal size. So many blocks are ranked
+    in one sort as have about `most` rows.
     """
     n1, n0 = positives.size, negatives.size
     B = require.integer_between("B", B, 1, min(n1, n0))
-    ranks = np.unique(np.concatenate([positives, negatives]), return_inverse=True)[1]
-    # A key is the block, then the rank, then 1 for a positive: of equals, negatives come first.
-    first, second = 2 * ranks[:n1] + 1, 2 * ranks[n1:]
     sizes1, sizes0 = _part_sizes(n1, B), _part_sizes(n0, B)
-    block1, block0 = (np.repeat(np.arange(B) * 2 * (n1 + n0), each) for each in (sizes1, sizes0))
-    partitions = (
-        np.concatenate([block1 + first[order1], block0 + second[order0]])
-        for order1, order0 in zip(np.atleast_2d(orders1), np.atleast_2d(orders0), strict=True)
+    ends1, ends0 = (np.concatenate([[0], np.cumsum(sizes)]) for sizes in (sizes1, sizes0))
+    step = max(1, most * B // (n1 + n0))
+    return np.concatenate(
+        [
+            _areas_of_ranks(
+                positives[int(ends1[start]) : int(ends1[end])],
+                negatives[int(ends0[start]) : int(ends0[end])],
+                sizes1[start:end],
+                sizes0[start:end],
+            )
+            for start, end in ((start, min(start + step, B)) for start in range(0, B, step))
+        ]
     )
-    return np.stack([_areas_by_keys(np.sort(keys), sizes1, sizes0) for keys in partitions])
+
+
+def _areas_of_ranks(
+    ranks1: NDArray[np.int64],
+    ranks0: NDArray[np.int64],
+    sizes1: NDArray[np.int64],
+    sizes0: NDArray[np.int64],
+) -> Array:
+    """The AUC of each block; a block's ranks follow those of the block before it."""
+    # A key is the block, then the rank, then 1 for a positive: of equals, negatives come first.
+    above = 2 * (1 + max(int(ranks1.max()), int(ranks0.max())))
+    block1, block0 = (np.repeat(np.arange(each.size) * above, each) for each in (sizes1, sizes0))
+    keys = np.concatenate([block1 + 2 * ranks1 + 1, block0 + 2 * ranks0])
+    return _areas_by_keys(np.sort(keys), sizes1, sizes0)
 
 
 def _part_sizes(n: int, B: int) -> NDArray[np.int64]:
