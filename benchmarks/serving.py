@@ -114,11 +114,11 @@ def _asked(
     return len(taken) / (time.perf_counter() - start), taken[int(0.99 * len(taken))]
 
 
-def _published(folder: Path, step: float) -> str:
+def _published(folder: Path, step: float, seed: int = 1) -> str:
     """A folder with a table of 1,000 rows, and a token."""
     made = Folder.made(folder)
     (folder / "holdfast.toml").write_text(f"[service]\nrelease_step = {step}\n")
-    frame = pl.DataFrame({"x": np.random.default_rng(1).random(1_000)})
+    frame = pl.DataFrame({"x": np.random.default_rng(seed).random(1_000)})
     frame.write_parquet(folder / "t.parquet")
     with holdfast.open(folder / "t.parquet", ledger=made.ledger("t"), tolerance=0.25):
         pass
@@ -133,12 +133,12 @@ def rows() -> Iterator[Row]:
     numbers = itertools.count()
 
     def question() -> str:
-        return f"avg(x > 0.5 + {next(numbers)}e-9)"
+        return f"avg(x > {0.5 + next(numbers) * 1e-9:.9f})"
 
     with tempfile.TemporaryDirectory() as place:
         plain_port, own_port, padded_port = free_port(), free_port(), free_port()
         token = _published(Path(place, "served"), 0.0)
-        padded_token = _published(Path(place, "padded"), 0.05)
+        padded_token = _published(Path(place, "padded"), 0.05, seed=2)
         bare_words = ["uvicorn", "--factory", "benchmarks.serving:bare", "--log-level", "warning"]
         serve = ["holdfast", "serve", f"{place}/served", "--port", str(own_port)]
         padded = ["holdfast", "serve", f"{place}/padded", "--port", str(padded_port)]

@@ -11,14 +11,40 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
+from starlette.testclient import TestClient
 
 from holdfast.agents.mounting import mount_agents
+from holdfast.agents.server import http_app
 from holdfast.service.app import app_of
 from holdfast.service.service import Service
 from tests.agents.talking import facts_of
 from tests.service.serving import LATE, bearer, publish, require_clean
 
 _Said = TypeVar("_Said")
+
+
+def test_what_agents_need_is_made_when_the_first_one_calls(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service that no agent calls listens sooner."""
+    made: list[object] = []
+
+    def counted(*server: Any, **how: Any) -> Any:
+        made.append(server)
+        return http_app(*server, **how)
+
+    monkeypatch.setattr("holdfast.agents.server.http_app", counted)
+    app = app_of(service)
+    mount_agents(app, service)
+    with TestClient(app) as client:
+        assert client.get("/health").status_code == 200
+        assert client.post("/mcp/").status_code == 401
+        assert made == []
+        for _ in range(2):
+            assert (
+                client.post("/mcp/", headers=bearer(service, f"ada {len(made)}")).status_code < 500
+            )
+        assert len(made) == 1
 
 
 def talk(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.agents.calling import Agent, Answers
-from holdfast.agents.server import http_app, server_of
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.cost import Cost
 from holdfast.holdout.holdout import Holdout
@@ -46,18 +46,70 @@ def worker_with_agents() -> FastAPI:
 
 def mount_agents(app: FastAPI, service: Service) -> None:
     """Let agents call at /mcp. A token for several data sets says which one: /mcp/?dataset=NAME."""
-    # Whoever has a token may call from anywhere, so that no name of a host has to be listed.
-    agents = http_app(
-        server_of(_known_caller), hosts=None, largest_request=service.settings.largest_request
-    )
+    agents = _WhenCalled(service)
     app.mount("/mcp", _Admitted(agents, service))
     app.router.lifespan_context = partial(_both, app.router.lifespan_context, agents)
 
 
 @asynccontextmanager
-async def _both(outer: Callable[[Any], Any], agents: Starlette, app: FastAPI) -> AsyncIterator[Any]:
-    async with agents.router.lifespan_context(agents), outer(app) as state:
+async def _both(
+    outer: Callable[[Any], Any], agents: _WhenCalled, app: FastAPI
+) -> AsyncIterator[Any]:
+    async with agents.waiting(), outer(app) as state:
         yield state
+
+
+class _WhenCalled:
+    """The agents' app, which is made when somebody first calls.
+
+    Its library takes nearly as long to load as all the rest, and a service should listen soon.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._called = self._ended = asyncio.Event()
+        self._made: asyncio.Future[Starlette] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._made is None:
+            raise rejection(503, "the service is not up.")
+        self._called.set()
+        agents = await asyncio.shield(self._made)
+        await agents(scope, receive, send)
+
+    @asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        """While it can be called."""
+        self._called, self._ended = asyncio.Event(), asyncio.Event()
+        self._made = asyncio.get_running_loop().create_future()
+        serving = asyncio.create_task(self._serve(self._made))
+        try:
+            yield
+        finally:
+            self._ended.set()
+            self._called.set()
+            await serving
+
+    async def _serve(self, made: asyncio.Future[Starlette]) -> None:
+        """One task, from the first call to the end: what it begins is ended by the same one."""
+        await self._called.wait()
+        if self._ended.is_set():
+            return
+        try:
+            agents = await run_in_threadpool(self._agents)
+        except Exception as error:
+            made.set_exception(error)
+            return
+        async with agents.router.lifespan_context(agents):
+            made.set_result(agents)
+            await self._ended.wait()
+
+    def _agents(self) -> Starlette:
+        from holdfast.agents.server import http_app, server_of
+
+        # Whoever has a token may call from anywhere, so that no name of a host has to be listed.
+        largest = self._service.settings.largest_request
+        return http_app(server_of(_known_caller), hosts=None, largest_request=largest)
 
 
 def _known_caller(request: Request) -> Agent:

@@ -140,7 +140,8 @@ def submit_predictions(
     it. A file that does not fit is listed and costs nothing (2).
     """
     require_here({"--team": team, "--data": data, "--table": table})
-    said = {"name": called, "claim": read_number("claim", claim), "key": key, "value": value}
+    claimed = read_number("claim", claim)
+    said: dict[str, Any] = {"name": called, "claim": claimed, "key": key, "value": value}
     there = served(name)
     if there is not None:
         standing = there.board.submit(file, **said)
