@@ -8,27 +8,20 @@ code, and what a notebook would show below each cell: so the two cannot differ.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
 import json
-import os
 import re
-import shlex
-import sys
-import tempfile
-import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import altair
 import polars as pl
+from docs.running import alone, commanded, folded, value_of
 
-from holdfast.cli import main as holdfast_command
 from holdfast.holdout.charts.canvas import svg_of
 
 __all__ = ["FOLDER", "NOTEBOOKS", "Tutorial", "cells", "run"]
@@ -38,7 +31,6 @@ NOTEBOOKS = sorted((FOLDER.parent.parent / "examples" / "notebooks").glob("[a-z]
 
 _CELL = re.compile(r"^# %%(?P<text> \[markdown\])? ?(?P<title>.*)$", re.MULTILINE)
 _COMMAND = "# !"
-_WIDTH = 84  # characters of a line that a page shows without being scrolled
 _MADE_FROM = "<!-- the picture of {} -->"
 
 
@@ -111,17 +103,7 @@ class Tutorial:
     def print(self, text: str) -> None:
         """Lines that a cell has printed."""
         if text.strip():
-            self.parts.append(f"```text\n{_folded(text)}\n```")
-
-
-def _folded(text: str) -> str:
-    """Long lines in several, as wide as the page; those of a table stay as they are."""
-    lines: list[str] = []
-    for line in text.rstrip().splitlines():
-        indent = " " * (len(line) - len(line.lstrip()) + 2)
-        is_row = "  " in line.strip()
-        lines += [line] if is_row else textwrap.wrap(line, _WIDTH, subsequent_indent=indent) or [""]
-    return "\n".join(lines)
+            self.parts.append(f"```text\n{folded(text)}\n```")
 
 
 def _made_from(chart: Any) -> str:
@@ -148,70 +130,25 @@ def run(notebook: Path) -> Tutorial:
     source = f"examples/notebooks/{notebook.name}"
     made = Tutorial(name, [f"<!-- Made by `make docs` from {source}: do not edit. -->"])
     names: dict[str, Any] = {"__name__": "__main__"}
-    with tempfile.TemporaryDirectory() as folder, _alone(Path(folder), name):
+    with alone(name):
         for number, cell in enumerate(cells(notebook.read_text(encoding="utf-8")), 1):
             if cell.is_text:
                 made.parts.append("\n".join(_uncommented(cell.source.splitlines())))
                 continue
             if cell.source.startswith(_COMMAND):
-                session = "\n".join(map(_command, cell.source.splitlines()))
+                session = "\n".join(
+                    commanded(line.removeprefix(_COMMAND)) for line in cell.source.splitlines()
+                )
                 made.parts.append(f"```console\n{session}\n```")
                 continue
             made.parts.append(f"```python\n{cell.source}\n```")
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
-                value = _value_of(cell.source, f"{source}, cell {number}", names)
+                value = value_of(cell.source, f"{source}, cell {number}", names)
             made.print(printed.getvalue())
             made.show(value, cell.title)
     made.parts.append(f"*This page is [`{source}`](../../{source}), run from top to bottom.*")
     return made
-
-
-@contextlib.contextmanager
-def _alone(folder: Path, name: str) -> Iterator[None]:
-    """An empty folder, no other ledgers, and the same noise every time: no run is an accident."""
-    taken = 0
-
-    def token_bytes(size: int) -> bytes:
-        nonlocal taken
-        taken += 1
-        return blake2b(f"{name} {taken}".encode(), digest_size=size).digest()
-
-    with (
-        contextlib.chdir(folder),
-        mock.patch.dict(os.environ, HOLDFAST_STATE="", COLUMNS="120", NO_COLOR="1"),
-        mock.patch("holdfast.ledger.store.secrets.token_bytes", token_bytes),
-    ):
-        yield
-
-
-def _value_of(source: str, place: str, names: dict[str, Any]) -> Any:
-    """Runs a cell; its value is that of its last line, if this is an expression."""
-    body = ast.parse(source, place).body
-    match body[-1:]:
-        case [ast.Expr(value=last)]:
-            exec(compile(ast.Module(body[:-1], []), place, "exec"), names)
-            return eval(compile(ast.Expression(last), place, "eval"), names)
-        case _:
-            exec(compile(ast.Module(body, []), place, "exec"), names)
-            return None
-
-
-def _command(line: str) -> str:
-    """A command and what it prints; its exit code, too, where that says something."""
-    command = line.removeprefix(_COMMAND)
-    told, code = io.StringIO(), 0
-    with (
-        contextlib.redirect_stdout(told),
-        contextlib.redirect_stderr(told),
-        mock.patch.object(sys, "argv", shlex.split(command)),
-    ):
-        try:
-            holdfast_command()
-        except SystemExit as end:
-            code = int(end.code or 0)
-    ending = f"\n[exit code {code}]" if code else ""
-    return f"$ {command}\n{_folded(told.getvalue())}{ending}"
 
 
 def _uncommented(lines: Iterable[str]) -> Iterator[str]:

@@ -47,12 +47,12 @@ def test_a_page_holds_what_its_examples_print() -> None:
     """Wrong digits are put right, whatever else is on the page stays, and failures are raised."""
     page = (
         "# A page\n\n```python\nx = 2\n# a remark\nx + 1\n# {}\nprint('a')\nfor y in 'b':\n"
-        "    print(y)\n# {}\n```\n\n```console\n$ holdfast mechanisms {}\n(exit code 2)\n```\n\n"
+        "    print(y)\n# {}\n```\n\n```console\n$ holdfast mechanisms {}\n[exit code 2]\n```\n\n"
         "```\nnot run\n```\n"
     )
     refusal = (
         "nothing\nholdfast: mechanism is 'nothing', which is not in the catalogue; "
-        "see: holdfast mechanisms"
+        "see: holdfast\n  mechanisms"
     )
     assert held.ran(page.format("4", "c", "nothing")) == page.format("3", "a\n# b", refusal)
     with pytest.raises(ZeroDivisionError):
