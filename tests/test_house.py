@@ -273,6 +273,16 @@ def _command(words: list[str]) -> str:
     )
 
 
+def test_what_is_left_is_said_without_special_functions(tmp_path: Path) -> None:
+    """Nor is a mechanism loaded that the ledger was not opened with."""
+    table, name = tmp_path / "rows.csv", str(tmp_path / "rows.ledger")
+    table.write_text("x\n" + "1\n0\n" * 500, encoding="utf-8")
+    holdfast.open(table, ledger=name, questions=100, schema={"x": (0, 1)}).close()
+    unused = {f"holdfast.mechanisms.{each}" for each in ("typical", "one_look", "ladder")}
+    code = _command(["budget", name])
+    assert loaded(code, {"polars", "scipy.special", "sqlglot", *unused}) == ""
+
+
 def test_every_command_is_found_where_it_is() -> None:
     app, homes = whole_app(), {name: f"holdfast.cli.{home}" for name, home in COMMANDS.items()}
     for command in app.registered_commands:

@@ -34,6 +34,11 @@ from tests.mechanisms.sessions import OPENED, TABLE, TOGETHER, VALUES, questions
 every_kind = pytest.mark.parametrize("name", list(CATALOGUE))
 
 
+@every_kind
+def test_an_entry_is_found_by_the_name_it_has(name: str) -> None:
+    assert CATALOGUE[name].name == name
+
+
 @pytest.fixture(autouse=True)
 def _same_noise_in_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
     same_secret(monkeypatch)

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "main", "whole_app"]
 
 _USAGE, _REFUSED, _TAMPERED = 2, 3, 4
-# New objects before garbage is looked for: what a command loads, it keeps, and by default every
-# 700 of them are searched, which is a tenth of its start.
-_GARBAGE = 50_000
+# New objects before garbage is looked for: what a command loads, it keeps (180,000 objects where a
+# file of scores is gated), and by default every 700 of them are searched, which is a tenth of its
+# start. What runs for long finds its garbage all the same.
+_GARBAGE = 300_000
 
 # Which module has which command, in the order of `holdfast --help`: to start, one is enough.
 COMMANDS = {

@@ -21,7 +21,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
@@ -35,6 +34,7 @@ from holdfast.guessers.volume import (
 from holdfast.mechanisms.mechanism import Claim
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.statistic import Statistic, averaged
+from holdfast.theory.base import special
 from holdfast.theory.base.bets import Array
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.field.median_mechanism import (

@@ -14,10 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from scipy import special
-
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up, smallest_true
 from holdfast.theory.base.theorem import Erratum, theorem
 

@@ -15,9 +15,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from numbers import Real
 from typing import NamedTuple
 
-from scipy import special
-
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up, smallest_true
 from holdfast.theory.base.theorem import theorem
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
 
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.intervals import clopper_pearson_upper, log_binomial_cdf
 from holdfast.theory.base.safeside import largest_true, round_down

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import betainc
-
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import largest_integer, round_up
 from holdfast.theory.base.theorem import theorem
 
@@ -80,7 +79,7 @@ def sample_splitting_binomial_half_width(n: int, k: int, log_beta: float) -> flo
 def _log_fair_tail(m: int, x: int) -> float:
     """ln P[Binomial(m, 1/2) > x] for floor(m/2) <= x < m; a close upper bound far out."""
     j = x + 1
-    tail = float(betainc(j, m - x, 0.5))
+    tail = float(special.betainc(j, m - x, 0.5))
     if tail > _SMALLEST_TRUSTED:
         return math.log(tail)
     # The probabilities fall at least geometrically beyond j: sum the series that majorises them.

@@ -18,9 +18,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from scipy.special import betaln, ndtri_exp
-
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import golden_minimum, largest_true, log1mexp
 from holdfast.theory.base.theorem import theorem
 
@@ -179,7 +178,9 @@ def jung_2020_half_width(n: int, k: int, log_beta: float) -> float:
         log_beta,
         leak=lambda log_delta: 6 * math.exp(log_delta - log_beta),
         # erfcinv(p) = -z/sqrt 2 where ln Phi(z) = ln(p/2): also for p below the floats.
-        noise=lambda log_delta: -float(ndtri_exp(log_delta - log_2k)) * math.sqrt(k / 2) / n,
+        noise=lambda log_delta: (
+            -float(special.ndtri_exp(log_delta - log_2k)) * math.sqrt(k / 2) / n
+        ),
     )
 
 
@@ -223,7 +224,7 @@ def rogers_2020_check_log_level(
     failures = _failures(failures, i)
     log_outcomes = require.non_negative("log_outcomes", log_outcomes)
     log_beta = require.log_probability("log_beta", log_beta)
-    log_positions = -float(betaln(failures + 1, i - failures)) - math.log(i)
+    log_positions = -float(special.betaln(failures + 1, i - failures)) - math.log(i)
     spread = 2 * math.log(6 / math.pi**2) - 2 * math.log(i * (failures + 1))
     return log_beta + spread - log_positions - log_outcomes
 

@@ -16,9 +16,9 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import golden_minimum, log1mexp, round_up
 from holdfast.theory.base.theorem import theorem
 
@@ -146,8 +146,7 @@ def surprise_prior(c: int, f: int, m: int = 1) -> float:
 @lru_cache(maxsize=1024)  # of every check of a batch it is asked at each of its steps
 def never_surprised_odds(c: int) -> float:
     """B: the weight of the prior's Beta half against that of "never" after c confirmations."""
-    ratio = special.betaln(_SURPRISED, _CONFIRMED + c) - special.betaln(_SURPRISED, _CONFIRMED)
-    return math.exp(float(ratio))
+    return math.exp(_log_beta(_SURPRISED, _CONFIRMED + c) - _log_beta(_SURPRISED, _CONFIRMED))
 
 
 @theorem(
@@ -201,13 +200,17 @@ def kt_total_cost(c: int, f: int) -> float:
     c = require.integer_at_least("c", c, 0)
     f = require.integer_at_least("f", f, 0)
     require.between("f", f, 0, c)
-    log_weight = special.gammaln(f + 0.5) + special.gammaln(c - f + 0.5) - special.gammaln(c + 1)
-    return max(0.0, round_up(math.log(math.pi) - float(log_weight) + log_gamma_error(c)))
+    log_weight = math.lgamma(f + 0.5) + math.lgamma(c - f + 0.5) - math.lgamma(c + 1)
+    return max(0.0, round_up(math.log(math.pi) - log_weight + log_gamma_error(c)))
 
 
 def log_gamma_error(t: int) -> float:
     """A bound on the error of a short sum of log-gammas of numbers up to t + 2."""
-    return 2e-15 * float(special.gammaln(t + 3))
+    return 2e-15 * math.lgamma(t + 3)
+
+
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
 def _log_binomial(k: int, chosen: _Array) -> _Array:

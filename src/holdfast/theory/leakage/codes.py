@@ -12,10 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scipy import special
-
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import log_add, round_down
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.leakage.checks import log_gamma_error, log_nodes

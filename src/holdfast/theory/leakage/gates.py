@@ -18,10 +18,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import special
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base import special
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_up, smallest_integer, smallest_true
 from holdfast.theory.base.theorem import theorem

@@ -26,10 +26,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from scipy import special
-
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base import special
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import log_add, log_up, round_down, round_up
 from holdfast.theory.base.theorem import theorem

@@ -21,9 +21,9 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
 
@@ -60,7 +60,9 @@ def _log_sum(logs: NDArray[np.float64]) -> float:
 
 def _log_binomials(d: int) -> NDArray[np.float64]:
     j = np.arange(d + 1, dtype=np.float64)
-    return np.asarray(gammaln(d + 1.0) - gammaln(j + 1) - gammaln(d - j + 1))
+    return np.asarray(
+        special.gammaln(d + 1.0) - special.gammaln(j + 1) - special.gammaln(d - j + 1)
+    )
 
 
 @theorem(
@@ -82,7 +84,7 @@ def vector_uniform_log_charge(d: int, radius: float, m: int) -> float:
     d, m = require.positive_integer("d", d), require.integer_at_least("m", m, 0)
     radius = require.non_negative("radius", radius)
     j = np.arange(d + 1, dtype=np.float64)
-    log_balls = j / 2 * math.log(math.pi) - gammaln(j / 2 + 1)
+    log_balls = j / 2 * math.log(math.pi) - special.gammaln(j / 2 + 1)
     log_edge = math.log(2 * m + 2)
     log_ratios = j * (math.log(radius) - log_edge) if radius else np.where(j == 0, 0.0, -np.inf)
     terms = _log_binomials(d) + log_balls + log_ratios
@@ -106,4 +108,4 @@ def vector_gaussian_log_charge(d: int, radius: float) -> float:
         return 0.0
     j = np.arange(d + 1, dtype=np.float64)
     terms = _log_binomials(d) + j * math.log(radius / math.sqrt(2))
-    return _log_sum(terms + gammaln((d - j) / 2 + 1) - gammaln(d / 2 + 1))
+    return _log_sum(terms + special.gammaln((d - j) / 2 + 1) - special.gammaln(d / 2 + 1))

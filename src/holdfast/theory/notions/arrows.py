@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import erfcx
-
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import Erratum, theorem
 from holdfast.theory.notions.stability import GDP, TV, ZCDP, ApproxDP, PureDP
@@ -140,14 +139,14 @@ def _log_gaussian_delta(mu: float, epsilon: float) -> float:
         between = (math.erf(y / _ROOT2) + math.erf(-x / _ROOT2)) / 2
         log_delta = math.log(between - math.expm1(epsilon) * math.erfc(y / _ROOT2) / 2)
     else:
-        second = math.exp(-x * x / 2) * float(erfcx(y / _ROOT2)) / 2
+        second = math.exp(-x * x / 2) * float(special.erfcx(y / _ROOT2)) / 2
         log_delta = math.log(math.erfc(x / _ROOT2) / 2 - second)
     return min(0.0, round_up(log_delta + slack, 8))
 
 
 def _log_mills_gap(x: float, y: float, mu: float) -> float:
     """At least ln(mills(x) - mills(y)), mills(x) = (1 - Phi(x))/phi(x), 0 <= x, y = x + mu."""
-    at_x, at_y = (math.sqrt(math.pi / 2) * float(erfcx(end / _ROOT2)) for end in (x, y))
+    at_x, at_y = (math.sqrt(math.pi / 2) * float(special.erfcx(end / _ROOT2)) for end in (x, y))
     gap = (1 + 8 * _ULP) * at_x - (1 - 8 * _ULP) * at_y
     # For small mu that is mostly rounding; but mills is convex, and its slope
     # x mills(x) - 1 is never below -1/(1 + x^2).

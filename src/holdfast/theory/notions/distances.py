@@ -18,10 +18,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scipy.special import erfinv
-
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import largest_true, round_up
 from holdfast.theory.base.theorem import Erratum, theorem
 from holdfast.theory.notions.arrows import gdp_to_approx_dp, gdp_to_tv
@@ -219,7 +218,7 @@ def laplace_scale_for_tv(distance: float, sensitivity: float) -> float:
 def gaussian_scale_for_tv(n: int, k: int, distance: float) -> float:
     """The inverse of `gaussian_tv`."""
     n, k = require.positive_integer("n", n), require.positive_integer("k", k)
-    mu = 2 * math.sqrt(2) * float(erfinv(require.probability("distance", distance)))
+    mu = 2 * math.sqrt(2) * float(special.erfinv(require.probability("distance", distance)))
     return round_up(math.sqrt(k) / (n * mu), 32)
 
 

@@ -31,9 +31,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr, ndtri_exp
 
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import (
     golden_minimum,
     largest_integer,
@@ -261,12 +261,12 @@ def gaussian_max_noise(k: int, log_beta: float) -> float:
     """Multiply by s for noise of standard deviation s. The best c is exceeded with chance beta."""
     k = require.positive_integer("k", k)
     log_beta = require.log_probability("log_beta", log_beta)
-    c = -float(ndtri_exp(log_single_exceedance(k, log_beta) - _LN2))
-    end = -float(ndtri_exp(log_beta - math.log(k) - _DEPTH - _LN2))
+    c = -float(special.ndtri_exp(log_single_exceedance(k, log_beta) - _LN2))
+    end = -float(special.ndtri_exp(log_beta - math.log(k) - _DEPTH - _LN2))
     edges = np.linspace(c, end, 17)
     x = (edges[:-1, None] + np.diff(edges)[:, None] * _PANEL_NODES).ravel()
     weights = np.tile(_PANEL_WEIGHTS * (end - c) / 16.0, 16)
-    log_p = np.minimum(np.asarray(log_ndtr(-x)) + _LN2, 0.0)
+    log_p = np.minimum(np.asarray(special.log_ndtr(-x)) + _LN2, 0.0)
     beyond = weights @ np.exp(log_max_exceedance(k, log_p) - log_beta)
     return round_up((c + float(beyond)) * (1.0 + _QUADRATURE))
 

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import beta as beta_function, betainc
 
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import golden_minimum
 from holdfast.theory.base.theorem import theorem
 
@@ -119,12 +119,12 @@ def order(a: int) -> int:
 
 def peak_density(a: int) -> float:
     """f_a(0): 15/16 for a = 2, 35/32 for a = 3."""
-    return 1.0 / float(beta_function(0.5, a + 1.0))
+    return 1.0 / float(special.beta(0.5, a + 1.0))
 
 
 def fisher_information(a: int) -> float:
     """Of the location of f_a: 10 for a = 2, 10.5 for a = 3."""
-    return 4.0 * a * a * float(beta_function(1.5, a - 1.0) / beta_function(0.5, a + 1.0))
+    return 4.0 * a * a * float(special.beta(1.5, a - 1.0) / special.beta(0.5, a + 1.0))
 
 
 def _end_distance(log_ratio: _Array, a: int, t: float, side: int) -> _Array:
@@ -169,7 +169,7 @@ def shift_outside(a: int, t: float, low: float, high: float) -> tuple[float, flo
     """
 
     def end_mass(distance: float) -> float:
-        return float(betainc(a + 1.0, a + 1.0, min(max(distance, 0.0) / 2.0, 1.0)))
+        return float(special.betainc(a + 1.0, a + 1.0, min(max(distance, 0.0) / 2.0, 1.0)))
 
     bottom = float(_end_distance(np.asarray(low), a, t, -1))
     top = float(_end_distance(np.asarray(high), a, t, 1))

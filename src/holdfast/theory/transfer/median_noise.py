@@ -26,10 +26,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaincinv
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import golden_minimum, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.transfer.gaussian import (
@@ -90,13 +90,13 @@ def median_max_noise(k: int, a: int, log_beta: float) -> float:
     a = order(a)
     log_beta = require.log_probability("log_beta", log_beta)
     p = math.exp(log_single_exceedance(k, log_beta))
-    edge = 2.0 * float(betaincinv(a + 1.0, a + 1.0, 0.5 * p))
+    edge = 2.0 * float(special.betaincinv(a + 1.0, a + 1.0, 0.5 * p))
     if edge < 1e-15:
         return 1.0
     panels = edge * 0.5 ** np.arange(50)
     y = (panels[:, None] * 0.5 * (1.0 + _NODES)).ravel()
     weights = (panels[:, None] * 0.5 * _WEIGHTS).ravel()
-    log_p = np.log(2.0 * betainc(a + 1.0, a + 1.0, 0.5 * y))
+    log_p = np.log(2.0 * special.betainc(a + 1.0, a + 1.0, 0.5 * y))
     beyond = float(weights @ np.exp(log_max_exceedance(k, np.minimum(log_p, 0.0)) - log_beta))
     return min(1.0, round_up(1.0 - edge + beyond * (1.0 + _QUADRATURE) + edge * 1e-14))
 

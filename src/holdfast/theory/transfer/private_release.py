@@ -21,9 +21,8 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import ndtri_exp
-
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import golden_minimum, log_add, round_up, smallest_true
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.notions.arrows import gdp_to_approx_dp
@@ -72,7 +71,7 @@ def pure_dp_to_gdp(step: PureDP) -> GDP:
     if step.epsilon == 0:
         return GDP(0.0)
     log_kink = -step.epsilon - math.log1p(math.exp(-step.epsilon))
-    return GDP(round_up(-2.0 * float(ndtri_exp(log_kink)) + _ABSOLUTE, 64))
+    return GDP(round_up(-2.0 * float(special.ndtri_exp(log_kink)) + _ABSOLUTE, 64))
 
 
 @theorem(

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import ndtri_exp
-
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import largest_true, round_down, round_up
 from holdfast.theory.base.theorem import Erratum, theorem
 from holdfast.theory.leakage.nats import gaussian_noise_error, laplace_noise_error
@@ -126,7 +125,7 @@ def gaussian_scale(alpha: float, eta: float, log_tau: float) -> float:
         return _log_hockey_stick(mu, eta) <= log_tau
 
     # Dropping the second term of the hockey stick asks for mu/2 - eta/mu = z only.
-    z = float(ndtri_exp(log_tau))
+    z = float(special.ndtri_exp(log_tau))
     root = math.hypot(z, math.sqrt(2 * eta))
     low = 2 * eta / (root - z) if z < 0 else z + root
     while not close(low):  # rounding at the boundary, or tau too close to 1 for the floats

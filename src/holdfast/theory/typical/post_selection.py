@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import log_ndtr, ndtri_exp
-
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import (
     golden_minimum,
     log1mexp,
@@ -111,6 +110,6 @@ def post_selected_gaussian_log_level(log_beta: float, k: int, mu: float, log_nu:
         log_bad = stopped_oracle_sequential_log_bound([log_nu] * k, [mu] * k, [1.0] * k)
     if log_bad >= log_beta + _LOG_MOST:
         return -math.inf
-    z = float(ndtri_exp(log_down(log_beta + log1mexp(log_bad - log_beta))))
+    z = float(special.ndtri_exp(log_down(log_beta + log1mexp(log_bad - log_beta))))
     lowered = z - _ABSOLUTE - _RELATIVE * abs(z) - round_up(mu * math.sqrt(k))
-    return log_down(float(log_ndtr(round_down(lowered))))
+    return log_down(float(special.log_ndtr(round_down(lowered))))

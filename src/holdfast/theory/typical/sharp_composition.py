@@ -21,9 +21,9 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from holdfast import require
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import golden_minimum, log1mexp, log_add, log_up
 from holdfast.theory.base.theorem import Erratum, theorem
 from holdfast.theory.typical.composition import Composed, log_geometric_sum
@@ -45,12 +45,14 @@ class _RandomisedResponse:
 
     def __init__(self, k: int, eta: float) -> None:
         lies = np.arange((k + 1) // 2, dtype=np.float64)  # at half or more lies the ratio is <= 1
-        log_choices = gammaln(k + 1.0) - gammaln(lies + 1) - gammaln(k - lies + 1)
+        log_choices = (
+            special.gammaln(k + 1.0) - special.gammaln(lies + 1) - special.gammaln(k - lies + 1)
+        )
         self._log_weights: NDArray[np.float64] = (
             log_choices + (k - lies) * eta - k * float(np.logaddexp(0.0, eta))
         )
         # The logarithms above are differences of numbers this large.
-        self._slack = 8 * _ULP * (float(gammaln(k + 1.0)) + k * (eta + 1))
+        self._slack = 8 * _ULP * (float(special.gammaln(k + 1.0)) + k * (eta + 1))
         # The log-ratio is k eta without a lie, exactly, and falls by 2 eta with each.
         self._most = k * Fraction(eta)
         self._falls = np.maximum(0.0, 2 * lies * eta - 4 * math.ulp(k * eta))

@@ -20,10 +20,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import log_ndtr, ndtri_exp
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base import special
 from holdfast.theory.base.safeside import log_up, round_up
 from holdfast.theory.base.theorem import theorem
 
@@ -47,8 +47,8 @@ _ULP = math.ulp(1.0)
 def stopped_oracle_log_bound(log_p0: float, m: float) -> float:
     """ln Phi(Phi^{-1}(p_0) + m)."""
     log_p0, m = require.log_probability("log_p0", log_p0), require.non_negative("m", m)
-    z = float(ndtri_exp(log_p0))  # infinite for p_0 = 1
-    return log_up(float(log_ndtr(round_up(z + _ABSOLUTE + _RELATIVE * abs(z) + m))))
+    z = float(special.ndtri_exp(log_p0))  # infinite for p_0 = 1
+    return log_up(float(special.log_ndtr(round_up(z + _ABSOLUTE + _RELATIVE * abs(z) + m))))
 
 
 @theorem(
@@ -80,9 +80,9 @@ def stopped_oracle_sequential_log_bound(
     require.positive("scales", float(s.max()))
     with np.errstate(over="ignore"):  # noise far below the radius: the shift is infinite
         shifts = np.sqrt(np.concatenate(([0.0], np.cumsum(np.square(alpha / s)[:-1]))))
-    z = ndtri_exp(log_p)
+    z = special.ndtri_exp(log_p)
     # A long sum of squares is known to one unit in the last place per term.
     raised = z + _ABSOLUTE + _RELATIVE * np.abs(z) + shifts * (1 + _RELATIVE + s.size * _ULP)
-    logs = log_ndtr(raised)
+    logs = special.log_ndtr(raised)
     top = float(logs.max())
     return log_up(top + math.log(float(np.exp(logs - top).sum())))
