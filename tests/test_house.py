@@ -10,12 +10,15 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import holdfast
+import holdfast.guessers
 from holdfast.cli import COMMANDS, whole_app
 from holdfast.mechanisms.terms import Terms
+from holdfast.theory.base import special
 from holdfast.theory.base.theorem import SOURCES, registry
 from tests.theory.tables import DOMAINS, GOLDEN
 
@@ -281,6 +284,14 @@ def test_what_is_left_is_said_without_special_functions(tmp_path: Path) -> None:
     unused = {f"holdfast.mechanisms.{each}" for each in ("typical", "one_look", "ladder")}
     code = _command(["budget", name])
     assert loaded(code, {"polars", "scipy.special", "sqlglot", *unused}) == ""
+
+
+@pytest.mark.parametrize("room", [holdfast.guessers, special])
+def test_names_that_are_loaded_late_are_there(room: ModuleType) -> None:
+    for name in room.__all__:
+        assert getattr(room, name).__name__ == name
+    with pytest.raises(AttributeError, match=room.__name__):
+        room.no_such_name  # noqa: B018
 
 
 def test_every_command_is_found_where_it_is() -> None:
