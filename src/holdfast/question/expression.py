@@ -252,6 +252,11 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
     return found
 
 
-def column_names(expression: Expression) -> list[str]:
+def column_names(expression: Expression) -> tuple[str, ...]:
     """The names of the columns the expression reads, sorted, each once."""
-    return sorted({node.name for node in subtrees(expression) if isinstance(node, Column)})
+    known = expression.known if isinstance(expression, Operation) else {}
+    if column_names not in known:
+        names = {node.name for node in subtrees(expression) if isinstance(node, Column)}
+        known[column_names] = tuple(sorted(names))
+    found: tuple[str, ...] = known[column_names]
+    return found
