@@ -17,6 +17,7 @@ from benchmarks import (
     planner,
     searching,
     serving,
+    starting,
 )
 
 RESULTS = Path("benchmarks/results")
@@ -38,6 +39,7 @@ def main() -> None:
         databases,
         serving,
         evidence,
+        starting,
     ):
         for row in group.rows():
             lines.append(str(row))

@@ -22,7 +22,7 @@ import polars as pl
 from benchmarks.measure import Row
 from holdfast.cli import COMMANDS
 
-ITEMS, REPEATS, AT_MOST = 1_000, 1, 0.5
+ITEMS, REPEATS, AT_MOST = 1_000, 9, 0.5
 _HELP = ("serve", "publish", "retire", "mcp", "demo", "probe", "reveal", "board", "stability")
 # Words of a command, where {} is a number that was never used before.
 _WORDS: Mapping[str, Sequence[str]] = {
