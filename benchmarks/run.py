@@ -85,6 +85,7 @@ SECTIONS = (
         "logs",
         "asking",
         "evidence",
+        "starting",
     ),
 )
 

@@ -10,12 +10,15 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import holdfast
+import holdfast.guessers
 from holdfast.cli import COMMANDS, whole_app
 from holdfast.mechanisms.terms import Terms
+from holdfast.theory.base import special
 from holdfast.theory.base.theorem import SOURCES, registry
 from tests.theory.tables import DOMAINS, GOLDEN
 
@@ -273,14 +276,29 @@ def _command(words: list[str]) -> str:
     )
 
 
-def test_what_is_left_is_said_without_special_functions(tmp_path: Path) -> None:
-    """Nor is a mechanism loaded that the ledger was not opened with."""
-    table, name = tmp_path / "rows.csv", str(tmp_path / "rows.ledger")
-    table.write_text("x\n" + "1\n0\n" * 500, encoding="utf-8")
-    holdfast.open(table, ledger=name, questions=100, schema={"x": (0, 1)}).close()
-    unused = {f"holdfast.mechanisms.{each}" for each in ("typical", "one_look", "ladder")}
-    code = _command(["budget", name])
-    assert loaded(code, {"polars", "scipy.special", "sqlglot", *unused}) == ""
+def test_what_is_left_and_a_gate_need_no_special_functions(tmp_path: Path) -> None:
+    """Nor is anything loaded of a mechanism, a guesser or an ending that the ledger has not."""
+    table, name = tmp_path / "items.csv", str(tmp_path / "items.ledger")
+    table.write_text("item,x\n" + "".join(f"{i},{i % 2}\n" for i in range(100)), encoding="utf-8")
+    scores = tmp_path / "scores.csv"
+    scores.write_text(
+        "item,score\n" + "".join(f"{i},{i % 2}\n" for i in range(100)), encoding="utf-8"
+    )
+    with holdfast.open(table, ledger=name, key="item", candidates=10, questions=10) as holdout:
+        holdout.attach("v0", [0] * 50 + [1] * 50, bounds=bool, digest="v0")
+        holdout.promote("v0", why="the first")
+    unused = {f"holdfast.mechanisms.{each}" for each in ("typical", "one_look", "ladder", "reveal")}
+    unused |= {"scipy.special", "holdfast.guessers.training", "holdfast.theory.typical"}
+    assert loaded(_command(["budget", name]), {"polars", "sqlglot", *unused}) == ""
+    assert loaded(_command(["gate", name, str(scores), "--as", "v1"]), unused) == ""
+
+
+@pytest.mark.parametrize("room", [holdfast.guessers, special])
+def test_names_that_are_loaded_late_are_there(room: ModuleType) -> None:
+    for name in room.__all__:
+        assert getattr(room, name).__name__ == name
+    with pytest.raises(AttributeError, match=room.__name__):
+        room.no_such_name  # noqa: B018
 
 
 def test_every_command_is_found_where_it_is() -> None:

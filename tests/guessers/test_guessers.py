@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import BudgetExhausted, InvalidArgument
-from holdfast.guessers.catalogue import ANALYST, GUESSERS, guessers_of
+from holdfast.guessers.catalogue import ANALYST, guessers, guessers_of
 from holdfast.guessers.guesser import Grounds, Guesser, Lesson, around
 from holdfast.guessers.last_best import LastBest
 from holdfast.guessers.median import MedianMechanism
@@ -60,7 +60,7 @@ every_guesser = pytest.mark.parametrize("name", list(OPENED))
 
 
 def test_the_suite_covers_all_guessers() -> None:
-    assert {ANALYST, *GUESSERS} <= OPENED.keys()
+    assert {ANALYST, *guessers()} <= OPENED.keys()
 
 
 def opened(folder: Path, name: str, data: Any = TABLE, **changed: Any) -> Holdout:
@@ -298,7 +298,7 @@ def test_a_claim_that_is_no_interval_is_refused_and_free(tmp_path: Path, claim: 
 
 
 def test_a_guesser_is_a_value_of_the_protocol() -> None:
-    for guesser in GUESSERS.values():
+    for guesser in guessers().values():
         assert isinstance(guesser, Guesser)
         assert hash(guesser) is not None
     assert isinstance(Counting(), Guesser)

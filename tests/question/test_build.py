@@ -116,7 +116,7 @@ def test_unbounded_columns_are_those_that_matter() -> None:
     assert unbounded_columns(build.function(Op.ABS, build.coalesce([y, X]))) == ["x", "y"]
     assert unbounded_columns(build.arithmetic(Op.DIVIDE, clipped, clipped)) == []
     assert not range_of(build.arithmetic(Op.DIVIDE, clipped, clipped)).finite
-    assert column_names(build.arithmetic(Op.ADD, X, clipped)) == ["x", "y"]
+    assert column_names(build.arithmetic(Op.ADD, X, clipped)) == ("x", "y")
 
 
 @pytest.mark.parametrize(

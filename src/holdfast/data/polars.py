@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import polars as pl
 
@@ -223,18 +224,11 @@ class PolarsSample:
         A code is an integer that grows by 1 with each step. Those of conditions stay Boolean: their
         sum counts the rows where they are true.
         """
-        columns = sorted({column for row, _ in rows for column in row.columns})
-        self._hold(columns)
-        names = {column: f"c{place}" for place, column in enumerate(columns)}
-        writer = Writer(PolarsLanguage(names))
-        codes = []
-        for place, (row, expression) in enumerate(rows):
-            value = writer.write(expression)
-            code = value if row.is_condition else _code(row, value)
-            codes.append(code.alias(f"k{place}"))
-        table = self._table(columns)
-        frame = table.select(self._cleaned(column).alias(names[column]) for column in columns)
-        for stage in writer.stages:
+        names, stages, codes = _written(tuple(rows))
+        self._hold([*names])
+        table = self._table([*names])
+        frame = table.select(self._cleaned(column).alias(name) for column, name in names.items())
+        for stage in stages:
             frame = frame.with_columns(code.alias(name) for name, code in stage.items())
         return frame, codes
 
@@ -275,6 +269,22 @@ def _shape(node: Expression) -> Expression:
 
 def _is_small(shape: Expression) -> bool:
     return not isinstance(shape, Operation) or shape.size <= _SMALL
+
+
+@lru_cache(maxsize=1)  # what is prepared without rows is counted over all rows next
+def _written(
+    rows: tuple[tuple[RowValue, Expression], ...],
+) -> tuple[dict[str, str], list[dict[str, pl.Expr]], list[pl.Expr]]:
+    """How row values are computed: what their columns are called, common parts, and the codes."""
+    columns = sorted({column for row, _ in rows for column in row.columns})
+    names = {column: f"c{place}" for place, column in enumerate(columns)}
+    writer = Writer(PolarsLanguage(names))
+    codes = []
+    for place, (row, expression) in enumerate(rows):
+        value = writer.write(expression)
+        code = value if row.is_condition else _code(row, value)
+        codes.append(code.alias(f"k{place}"))
+    return names, list(writer.stages), codes
 
 
 def _code(row: RowValue, value: pl.Expr) -> pl.Expr:

@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.entries import Recorded
@@ -14,14 +14,22 @@ from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Checker, Mechanism
-from holdfast.mechanisms.privacy import Privacy
 from holdfast.mechanisms.profile import profile_in_units
 from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.transfer import Transfer
 from holdfast.theory.base.concentration import Concentration
 from holdfast.wording import percent, plural
 
+if TYPE_CHECKING:
+    from holdfast.mechanisms.privacy import Privacy
+
 __all__ = ["Budget", "LastBudget", "budget_of"]
+
+
+@runtime_checkable
+class _TellingPrivacy(Protocol):
+    """A mechanism that may be private: it says what its answers reveal of any one row."""
+
+    def privacy(self, account: Account) -> Privacy | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +121,7 @@ class Budget:
     @property
     def privacy(self) -> Privacy | None:
         """What all answers together reveal of any one row; None if they are not private."""
-        if not isinstance(self.mechanism, Transfer):
+        if not isinstance(self.mechanism, _TellingPrivacy):
             return None
         return self.mechanism.privacy(self.account)
 

@@ -15,10 +15,6 @@ from holdfast.holdout.boarding import Boarding
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.closing import retire
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.last_looks import LastLookCost, cost_of_last_look, last_look
-from holdfast.holdout.revealing import RevealCost, cost_of_revealing, revealed_answer
-from holdfast.holdout.search_cost import SearchCost
-from holdfast.holdout.searching import Declaring, Search, cost_of_search, opened_search
 from holdfast.holdout.together import Waiting, answered_together
 from holdfast.holdout.verbs import Verbs
 from holdfast.holdout.widths import width_in_units
@@ -32,6 +28,10 @@ if TYPE_CHECKING:
 
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.data.computed import ScoreBounds
+    from holdfast.holdout.last_looks import LastLookCost
+    from holdfast.holdout.revealing import RevealCost
+    from holdfast.holdout.search_cost import SearchCost
+    from holdfast.holdout.searching import Declaring, Search
     from holdfast.holdout.stability import Stability
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import LedgerView
@@ -149,12 +149,16 @@ class Holdout(Verbs):
         `train`, the rows that candidates are made from, and `code` are recorded by their digests.
         A search that was opened is had again by its name.
         """
+        from holdfast.holdout.searching import opened_search
+
         return opened_search(partial(getattr, self, "_desk"), name, space, **declared)
 
     def search_cost(
         self, name: str, space: Any = None, **declared: Unpack[Declaring]
     ) -> SearchCost:
         """What it would take to open a search. Free; touches no data."""
+        from holdfast.holdout.searching import cost_of_search
+
         return cost_of_search(self._desk, name, space, **declared)
 
     def final(
@@ -164,10 +168,14 @@ class Holdout(Verbs):
 
         Asks, checks, gates and searches are ended by it, for good; described questions stay.
         """
+        from holdfast.holdout.last_looks import last_look
+
         return last_look(self._desk, questions, why, by)
 
     def final_cost(self, questions: Iterable[Question]) -> LastLookCost:
         """What a last look would show, and end. Free; touches no data."""
+        from holdfast.holdout.last_looks import cost_of_last_look
+
         return cost_of_last_look(self._desk, questions)
 
     def reveal(
@@ -179,10 +187,14 @@ class Holdout(Verbs):
         stable and something was kept for it, whichever is narrower. Asks, checks, gates and
         searches are ended by it, for good; described questions stay.
         """
+        from holdfast.holdout.revealing import revealed_answer
+
         return revealed_answer(self._desk, question, why, by)
 
     def reveal_cost(self, question: Question) -> RevealCost:
         """What would be revealed, and ended. Free; touches no data."""
+        from holdfast.holdout.revealing import cost_of_revealing
+
         return cost_of_revealing(self._desk, question)
 
     def explain(self) -> str:

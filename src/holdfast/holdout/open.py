@@ -39,13 +39,14 @@ from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
 from holdfast.mechanisms.catalogue import claiming, kind_of
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.described_only import DESCRIBED_ONLY
-from holdfast.mechanisms.private import PRIVATE_GAUSSIAN, PRIVATE_LAPLACE
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
 from holdfast.question.columns import Schema, no_column
 from holdfast.question.expression import ColumnType
 from holdfast.words.prior import Prior
 
 __all__ = ["open"]
+
+_PRIVATE = ("private gaussian", "private laplace")  # their names; the first one is the default
 
 
 def open(
@@ -308,10 +309,8 @@ def _describing(said: _Said) -> Describing:
     named = said.mechanism is not None and said.mechanism != AUTO
     if named or said.private:
         return "off"
-    later = (
-        said.declarations.key,
-        said.declarations.candidates,
-    )  # what is asked of them costs less
+    # What is asked of columns that come later costs less.
+    later = (said.declarations.key, said.declarations.candidates)
     return "exact" if later == (None, None) else "rounded"
 
 
@@ -325,7 +324,7 @@ def _mechanism_name(said: _Said) -> str | None:
             "private=True with described answers: exact answers are not private. Leave one out."
         )
     if said.mechanism is None:
-        return PRIVATE_GAUSSIAN.name
+        return _PRIVATE[0]
     if said.mechanism == AUTO or not kind_of(said.mechanism).private:
         raise _not_private(said.mechanism)
     return said.mechanism
@@ -334,7 +333,7 @@ def _mechanism_name(said: _Said) -> str | None:
 def _not_private(name: str) -> InvalidArgument:
     return InvalidArgument(
         f"mechanism is {name!r}, whose answers depend on single rows more than private=True allows;"
-        f" use {PRIVATE_LAPLACE.name!r} or {PRIVATE_GAUSSIAN.name!r}, or leave private out."
+        f" use {' or '.join(map(repr, _PRIVATE[::-1]))}, or leave private out."
     )
 
 

@@ -25,7 +25,7 @@ from holdfast.ledger.entries import Recorded
 from holdfast.ledger.informed import informed
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.reveal import REVEAL, Reveal, levels_of, to_be_revealed
+from holdfast.mechanisms.reveal import REVEAL, Reveal, levels_of, revealing, to_be_revealed
 from holdfast.statistics.bind import Question
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.recorded import require_written
@@ -112,7 +112,7 @@ def cost_of_revealing(desk: Desk, question: Question) -> RevealCost:
 
 
 def _mechanism(desk: Desk) -> Reveal:
-    found = desk.transcript.revealing
+    found = revealing(desk.transcript.mechanism)
     if found is None:
         kind = kind_of(desk.opening.mechanism["name"])
         raise InvalidArgument(

@@ -8,9 +8,9 @@ from typing import Any
 
 from holdfast.errors import LedgerTampered
 from holdfast.mechanisms.account import Account, Closed
-from holdfast.mechanisms.reveal import to_be_revealed
+from holdfast.mechanisms.mechanism import Mechanism
 
-__all__ = ["ENDING", "closing", "ended", "retirement", "revelation"]
+__all__ = ["ENDING", "closing", "ended", "last_to_answer", "retirement", "revelation"]
 
 ENDING = ("close/1", "reveal/1", "retire/1")
 
@@ -38,4 +38,17 @@ def ended(account: Account, body: Mapping[str, Any]) -> Account:
         raise LedgerTampered("the ledger is closed again, after it was closed for good.")
     closed = Closed(body["at"], body["why"], retired, body["successor"] if retired else None)
     after = replace(account, closed=closed)
-    return to_be_revealed(after, body["question"]) if body["kind"] == "reveal/1" else after
+    if body["kind"] != "reveal/1":
+        return after
+    from holdfast.mechanisms.reveal import to_be_revealed
+
+    return to_be_revealed(after, body["question"])
+
+
+def last_to_answer(account: Account, mechanism: Mechanism) -> Mechanism | None:
+    """What shows an exact value after such an entry, if anything does; few ledgers load it."""
+    if account.closed is None:
+        return None
+    from holdfast.mechanisms.reveal import revealing
+
+    return revealing(mechanism)

@@ -18,7 +18,7 @@ from holdfast.ledger.alike import alike
 from holdfast.ledger.attachments import ATTACHING, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, canonical, verify
 from holdfast.ledger.dictionaries import Dictionaries, Dictionary
-from holdfast.ledger.endings import ENDING, ended
+from holdfast.ledger.endings import ENDING, ended, last_to_answer
 from holdfast.ledger.entries import Asked, Opening, Recorded
 from holdfast.ledger.filing import KEY, Filed, Found, Kept, told_filing
 from holdfast.ledger.looks import Looks, Narrowest
@@ -39,7 +39,6 @@ from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Symbol
-from holdfast.mechanisms.reveal import Reveal, revealing
 from holdfast.mechanisms.terms import Terms
 from holdfast.mechanisms.walk import Answered
 from holdfast.statistics.table import Table
@@ -68,7 +67,6 @@ class Transcript:
         self.checker: Checker | None = None  # what checks guesses, if anything does
         self.gate: Checker | None = None  # what gates, likewise
         self.describing: Mechanism | None = None  # what answers described questions, if anything
-        self.revealing: Reveal | None = None  # what shows an exact value at the end, if anything
         self.attached = Attachments()
         self.dictionaries = Dictionaries()
         self.account = Account()
@@ -268,7 +266,8 @@ class Transcript:
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Those that may have written to this ledger, by the names it calls them."""
         found = (self.mechanism, self.checker, self.gate, self.describing)
-        every = (*found, *self.dictionaries.mechanisms, self.revealing)
+        last = last_to_answer(self.account, self.mechanism)
+        every = (*found, *self.dictionaries.mechanisms, last)
         return {each.name: each for each in every if each is not None}
 
     def apply(self, entries: Iterable[tuple[int, str, str]]) -> None:
@@ -315,7 +314,6 @@ class Transcript:
         self.checker = claiming(opening.mechanism, opening.terms, CHECKS)
         self.gate = claiming(opening.mechanism, opening.terms, GATES)
         self._mechanism = built(opening.mechanism, opening.terms)
-        self.revealing = revealing(self._mechanism)
         self.describing = DESCRIBED if opening.terms.describes else None
 
     def _reserve(self, seq: int, body: dict[str, Any]) -> None:

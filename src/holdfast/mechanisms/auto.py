@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
+from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.kind import MechanismKind, no_options
-from holdfast.mechanisms.median_noise import MEDIAN_NOISE
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.planning import KnownRows
 
 __all__ = ["AUTO", "CONTENDERS", "Choice", "choose"]
 
 AUTO = "auto"
-CONTENDERS = (BOUNDED_NOISE, MEDIAN_NOISE)
+CONTENDERS = (BOUNDED_NOISE.name, "median noise")
 
 
 class Choice(NamedTuple):
@@ -45,7 +45,7 @@ def choose(wanted: Terms, options: Mapping[str, Any]) -> Choice:
             BOUNDED_NOISE,
             f"bounded noise: median noise needs independent rows, not {wanted.sampling}",
         )
-    bounded, median = (_half_width(wanted, kind) for kind in CONTENDERS)
+    bounded, median = (_half_width(wanted, kind_of(name)) for name in CONTENDERS)
     here = f"for {wanted.questions:,} questions on {wanted.rows:,} independent rows"
     if median >= bounded:
         return Choice(
@@ -61,7 +61,7 @@ def choose(wanted: Terms, options: Mapping[str, Any]) -> Choice:
             "them, and check guesses",
         )
     return Choice(
-        MEDIAN_NOISE,
+        kind_of(CONTENDERS[1]),
         f"median noise: half-width {_shown(median)} {here}, where bounded noise would have "
         f"{_shown(bounded)}; it answers averages of all rows and checks no guesses, for which "
         "mechanism='bounded noise' is there",

@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.leakage.release import RESOLUTION
-from holdfast.theory.typical.noise import gaussian_scale
-from holdfast.theory.typical.notion import Form, TypicalStability
+
+if TYPE_CHECKING:
+    from holdfast.theory.typical.notion import Form, TypicalStability
 
 __all__ = ["Calibration"]
 
@@ -36,6 +38,8 @@ class Calibration:
     @property
     def stability(self) -> TypicalStability:
         """What one answer is: in oracle form (version 2) or in set form (version 1)."""
+        from holdfast.theory.typical.notion import TypicalStability
+
         form: Form = "oracle" if self.version == 2 else "set"
         return TypicalStability(self.eta, self.tau, self.nu, form)
 
@@ -48,6 +52,8 @@ class Calibration:
             distance = 2 * Fraction(round_up(profile.radius(log_nu + _LOG_HALF) + error))
         most = self.eta
         if self.tau > 0.0:
+            from holdfast.theory.typical.noise import gaussian_scale
+
             most = round_down(1 / gaussian_scale(1.0, self.eta, math.log(self.tau)))
         cells = math.floor(math.floor(Fraction(most) * RESOLUTION) / distance)
         return Grid(cells, RESOLUTION, None) if cells else None

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from holdfast.data.sample import Sample
@@ -62,7 +63,7 @@ class _Standing:
         """One claim later."""
         nats = round_up(self.nats + charge, 1)
         unexpected = self.unexpected + (not expected)
-        return replace(self, nats=nats, made=self.made + 1, unexpected=unexpected)
+        return _Standing(self.log_left, nats, self.made + 1, unexpected, self.declared)
 
 
 class _Decision(NamedTuple):
@@ -98,6 +99,7 @@ class Claims:
             )
         declared = self.declared(terms)
         start = before = _Standing(left, account.nats, *self._counts(account), declared)
+        standing = asdict(start)  # one for all: an audit begins where they began
         offers, worst_nats = [], start.nats
         for place, wish in enumerate(wishes):
             prior = self.prior(declared, before.made, before.unexpected)
@@ -116,7 +118,7 @@ class Claims:
                     radius=reach_of_test(terms, wish, lowest),
                     prior=prior,
                     extra={
-                        "standing": asdict(start),
+                        "standing": standing,
                         "moment": wish.moment,
                         "alike": wish.of_alike_rows(terms),
                     },
@@ -251,8 +253,12 @@ def _extra(offer: Offer) -> Mapping[str, Any]:
     return offer.extra
 
 
+# Of every check it is wanted where it is offered, decided, settled and read again.
+_default_prior = lru_cache(maxsize=4096)(surprise_prior)
+
+
 def _surprise_prior(declared: Sequence[int] | None, made: int, refuted: int) -> float:
-    return surprise_prior(made, refuted) if declared is None else declared_surprise_prior(*declared)
+    return _default_prior(made, refuted) if declared is None else declared_surprise_prior(*declared)
 
 
 def _gate_prior(declared: Sequence[int] | None, made: int, shown: int) -> float:

@@ -25,7 +25,7 @@ __all__ = ["best_of", "is_check", "option_of", "options_of", "planned_methods", 
 _LENGTHS = (15, 25, 35, 50)  # bits: a short question, usual ones, a long one
 _LISTS = (1_000, 1_000_000)
 _ROUNDS = (2, 3)
-_AUTOMATIC = {kind.name for kind in CONTENDERS}
+_AUTOMATIC = set(CONTENDERS)
 _NOTES: dict[Kind, str] = {
     "described": "any number of them",
     "together": "chosen together: `search`, `final`",

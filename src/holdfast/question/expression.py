@@ -252,9 +252,9 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
     return found
 
 
-def column_names(expression: Expression) -> list[str]:
+def column_names(expression: Expression) -> tuple[str, ...]:
     """The names of the columns the expression reads, sorted, each once."""
-    return sorted(_columns_in(expression))
+    return tuple(sorted(_columns_in(expression)))
 
 
 @bottom_up

@@ -9,16 +9,16 @@ refused, in one sentence.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection
-from functools import cache
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import InvalidQuestion
 
 if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.dialects.dialect import Dialect
-    from sqlglot.tokenizer_core import Token
+    from sqlglot.tokenizer_core import Token, TokenType
 
 __all__ = [
     "CHAINS",
@@ -27,8 +27,9 @@ __all__ = [
     "MAX_NESTING",
     "MAX_PREFIXES",
     "MAX_TOKENS",
+    "TextToken",
     "read_sql",
-    "read_tokens",
+    "read_words",
 ]
 
 MAX_LENGTH = 200_000  # characters
@@ -82,11 +83,25 @@ def read_sql(text: str, columns: Collection[str]) -> exp.Expression:
     return expression
 
 
-def read_tokens(text: str) -> list[Token]:
+class TextToken(NamedTuple):
+    """A word or a sign of a text: of what kind it is, and where it stands."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=1)  # a text is read, and then compared with what it was read as
+def read_words(text: str) -> tuple[TextToken, ...]:
     """The words and signs of the text, as they stand; there is at least one."""
-    tokens = _tokens(text, "")
-    _check_nesting(tokens)
-    return tokens
+    kinds = _kinds()
+    found = _tokens(text, "")
+    words = tuple(
+        TextToken(kinds[each.token_type], each.text, each.start, each.end) for each in found
+    )
+    _check_nesting([word.kind for word in words])
+    return words
 
 
 def _tokens(text: str, before: str) -> list[Token]:
@@ -105,6 +120,14 @@ def _tokens(text: str, before: str) -> list[Token]:
 
 
 @cache
+def _kinds() -> Mapping[TokenType, str]:
+    """Their names, which an enumeration takes its time to say."""
+    from sqlglot.tokenizer_core import TokenType
+
+    return {kind: kind.name for kind in TokenType}
+
+
+@cache
 def _dialect() -> Dialect:
     from sqlglot.dialects.dialect import Dialect
 
@@ -120,6 +143,8 @@ def _check_characters(text: str) -> None:
         raise InvalidQuestion(
             f"The question has {len(text):,} characters; at most {MAX_LENGTH:,} are read."
         )
+    if text.isascii() and text.isprintable():
+        return
     for place, character in enumerate(text):
         if character not in _WHITESPACE and unicodedata.category(character) in _INVISIBLE:
             raise InvalidQuestion(
@@ -133,19 +158,21 @@ def _check_tokens(tokens: list[Token], columns: Collection[str]) -> None:
         raise InvalidQuestion(
             f"The question has {len(tokens):,} words and signs; at most {MAX_TOKENS:,} are read."
         )
-    names = {column.casefold() for column in columns}
-    for token in tokens:
-        if token.token_type.name not in _TOKENS and token.text.casefold() not in names:
+    known = _kinds()
+    kinds = [known[token.token_type] for token in tokens]
+    unusual = [token for token, kind in zip(tokens, kinds, strict=True) if kind not in _TOKENS]
+    names = {column.casefold() for column in columns} if unusual else set()
+    for token in unusual:
+        if token.text.casefold() not in names:
             raise InvalidQuestion(f"{_quoted(token.text)} {_NOT_HERE}")
-    _check_nesting(tokens)
+    _check_nesting(kinds)
 
 
-def _check_nesting(tokens: list[Token]) -> None:
+def _check_nesting(kinds: Sequence[str]) -> None:
     nesting = prefixes = 0
-    for token in tokens:
-        name = token.token_type.name
-        nesting += (name in _OPENING) - (name in _CLOSING)
-        prefixes = prefixes + 1 if name in _PREFIXES else 0
+    for kind in kinds:
+        nesting += (kind in _OPENING) - (kind in _CLOSING)
+        prefixes = prefixes + 1 if kind in _PREFIXES else 0
         if nesting > MAX_NESTING or prefixes > MAX_PREFIXES:
             raise InvalidQuestion(f"The question is nested more than {MAX_NESTING} levels deep.")
 

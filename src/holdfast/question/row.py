@@ -153,7 +153,7 @@ class RowValue:
     def columns(self) -> tuple[str, ...]:
         """The columns it reads."""
         if isinstance(self.source, Expression):
-            return tuple(column_names(self.source))
+            return column_names(self.source)
         return self.source.columns
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import pytest
@@ -151,6 +152,17 @@ def test_the_sign_test_is_the_exact_tail() -> None:
             tail = sum(math.comb(b + c, k) for k in range(b, b + c + 1)) / 2 ** (b + c)
             found = sign_test_log_p(b, c)
             assert math.log(tail) - 1e-12 <= found <= math.log(tail) + 1e-8
+
+
+@pytest.mark.parametrize("differing", [1, 400, 1023, 1024, 1025, 1100])
+@pytest.mark.parametrize("share", [0.5, 0.53, 0.7, 1.0])
+def test_the_sign_test_is_never_below_its_tail_counted_or_not(differing: int, share: float) -> None:
+    b = round(share * differing)
+    ways = sum(math.comb(differing, k) for k in range(b, differing + 1))
+    exact = Context(prec=60).ln(Decimal(ways)) - differing * Context(prec=60).ln(Decimal(2))
+    found = sign_test_log_p(b, differing - b)
+    assert exact <= Decimal(found) or found == 0.0
+    assert found <= float(exact) + 1e-8
 
 
 @pytest.mark.parametrize("p", [0.1, 1e-3, 1e-6])

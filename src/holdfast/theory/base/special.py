@@ -5,12 +5,47 @@ Most commands and many questions need none, and loading them takes as long as lo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__: list[str] = []
+if TYPE_CHECKING:
+    from scipy.special import (
+        beta,
+        betainc,
+        betaincc,
+        betainccinv,
+        betaincinv,
+        betaln,
+        erfcx,
+        erfinv,
+        gammaln,
+        log_ndtr,
+        logsumexp,
+        ndtri_exp,
+        xlog1py,
+        xlogy,
+    )
+
+__all__ = [
+    "beta",
+    "betainc",
+    "betaincc",
+    "betainccinv",
+    "betaincinv",
+    "betaln",
+    "erfcx",
+    "erfinv",
+    "gammaln",
+    "log_ndtr",
+    "logsumexp",
+    "ndtri_exp",
+    "xlog1py",
+    "xlogy",
+]
 
 
 def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'holdfast.theory.base.special' has no attribute {name!r}")
     from scipy import special
 
     value = getattr(special, name)

@@ -30,6 +30,10 @@ __all__ = [
 ]
 
 _EXACT, _BETS = 0.9, 0.1  # of the level of one side
+_LN2 = math.log(2.0)
+# Up to so many rows that differ the tail of the sign test is counted in whole numbers: that takes
+# well below a millisecond, and no special function.
+_COUNTED = 1024
 
 
 @theorem(
@@ -119,7 +123,15 @@ def sign_test_log_p(b: int, c: int) -> float:
     """ln P[Bin(b + c, 1/2) >= b], rounded up."""
     b = require.integer_at_least("b", b, 0)
     c = require.integer_at_least("c", c, 0)
-    return log_binomial_cdf(b + c, c, 0.5)
+    m = b + c
+    if m > _COUNTED:
+        return log_binomial_cdf(m, c, 0.5)
+    ways = term = 1
+    for wins in range(c):
+        term = term * (m - wins) // (wins + 1)
+        ways += term
+    # Of 2^m, both whole: two logarithms and a product of some size are all that is rounded.
+    return min(0.0, math.log(ways) - m * _LN2 + 4 * math.ulp(m * _LN2))
 
 
 def smallest_shown_difference(n: int, differing: int, log_level: float) -> float | None:
