@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Beside", "Row", "Timing", "compare", "seconds", "side_by_side", "timed", "within"]
+__all__ = ["Beside", "Row", "Timing", "compare", "side_by_side", "timed", "within"]
 
 PATIENCE = 30.0  # seconds, after which nothing is done again
 
@@ -55,11 +55,6 @@ def timed(work: Callable[[], object]) -> Timing:
     clock, processor = time.perf_counter(), time.process_time()
     work()
     return Timing(time.perf_counter() - clock, time.process_time() - processor)
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """The time of one call by the clock."""
-    return timed(work).clock
 
 
 def side_by_side(work: Callable[[], object], raw: Callable[[], object], repeats: int = 5) -> Beside:

@@ -25,6 +25,7 @@ from holdfast.theory.base.intervals import Interval, kl_interval
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
+    "Ranks",
     "area_under_curve",
     "auc_block_interval",
     "auc_interval",
