@@ -59,6 +59,7 @@ class Cost:
         return self.questions == 0 and not self.closes
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
         return {
             "question": self.question,
             "half_width": self.half_width,
