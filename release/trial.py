@@ -78,12 +78,12 @@ def main(words: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for version, python in pythons.items():
             tried(python, wheel, Path(folder) / version)
-            print(f"Python {version}: installed, asked, checked and audited")
+            print(f"Python {version}: installed, asked, checked and audited", flush=True)
         newest = list(pythons.values())[-1]
         for extra, code in USES.items() if asked.extras else ():
             environment = installed(newest, f"{wheel}[{extra}]", Path(folder) / extra)
             run([environment, "-c", code], Path(folder) / extra)
-            print(f"holdfast[{extra}]: installed alone, and used")
+            print(f"holdfast[{extra}]: installed alone, and used", flush=True)
         if asked.source:
             from_source(archive, newest, Path(folder))
     missing = sorted(set(VERSIONS) - pythons.keys())

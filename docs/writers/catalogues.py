@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from docs.writers.markdown import filled, generated, page, table
+
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.statistics.registry import STATISTICS
-from docs.writers.markdown import filled, generated, page, table
 
 __all__ = ["mechanism_page", "statistics_page"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import typer
+from docs.writers.markdown import filled, table
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from holdfast.cli import whole_app
-from docs.writers.markdown import filled, table
 
 __all__ = ["cli_page"]
 

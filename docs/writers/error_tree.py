@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from http import HTTPStatus
 
+from docs.writers.markdown import cell, generated, page, table
+
 from holdfast import errors
 from holdfast.cli import exit_code
 from holdfast.errors import HoldfastError, Shortfall
 from holdfast.service.problems import known_problems, problem_of
-from docs.writers.markdown import cell, generated, page, table
 
 __all__ = ["errors_page"]
 

@@ -7,12 +7,13 @@ from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from docs.writers.markdown import generated, page, table
+from docs.writers.replies import reply_fields
+
 from holdfast.service.app import app_of
 from holdfast.service.offered import Field, RestOperation, operations_of
 from holdfast.service.problems import known_problems
 from holdfast.service.service import Service
-from docs.writers.markdown import generated, page, table
-from docs.writers.replies import reply_fields
 
 __all__ = ["http_page"]
 

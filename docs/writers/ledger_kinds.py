@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from docs.writers.markdown import generated, page, table
+
 from holdfast.data.sampling import Independent
 from holdfast.ledger import attachments, boards, entries
 from holdfast.ledger.attachments import AttachedColumn, Promotion, ValuesKept
@@ -22,7 +24,6 @@ from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.theory.base.intervals import Interval
-from docs.writers.markdown import generated, page, table
 
 __all__ = ["ledger_page"]
 

@@ -6,12 +6,12 @@ import asyncio
 import re
 from typing import Any
 
+from docs.writers.markdown import generated, page, table
 from mcp.server.mcpserver import MCPServer
 from mcp.types import Tool
 
 from holdfast.agents.calling import Agent
 from holdfast.agents.server import server_of
-from docs.writers.markdown import generated, page, table
 
 __all__ = ["mcp_page"]
 

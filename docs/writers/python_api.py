@@ -7,11 +7,13 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from docs.writers.markdown import generated, page, table
+from docs.writers.signatures import class_entry, function_entry, prose
+
 import holdfast
 from holdfast import errors
 from holdfast.guessers import Guesser
-from docs.writers.markdown import generated, page, table
-from docs.writers.signatures import class_entry, function_entry, prose
+from holdfast.statistics import call
 
 __all__ = ["api_page", "modules_page", "objects_page"]
 
@@ -19,34 +21,7 @@ _MODULES = ("sklearn", "evals", "guessers", "optuna", "trackers")
 # The names of `holdfast` by what they are for; each is in one place.
 _FUNCTIONS: Mapping[str, Sequence[str]] = {
     "Protecting and planning": ("open", "connect", "plan", "split", "learn_schema", "bits"),
-    "Questions": [
-        "mean",
-        "proportion",
-        "sum",
-        "count",
-        "median",
-        "quantile",
-        "distribution",
-        "histogram",
-        "difference",
-        "variance",
-        "std",
-        "covariance",
-        "correlation",
-        "accuracy",
-        "balanced_accuracy",
-        "error",
-        "f1",
-        "auc",
-        "brier",
-        "log_loss",
-        "catoni",
-        "vector_mean",
-        "coordinate",
-        "statistic",
-        "row_function",
-        "computed",
-    ],
+    "Questions": [*call.__all__, "statistic", "row_function", "computed"],
     "How rows came about": [
         "clustered",
         "m_dependent",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from holdfast.theory.base.theorem import SOURCES, Erratum, registry
 from docs.writers.markdown import generated, page, table
+
+from holdfast.theory.base.theorem import SOURCES, Erratum, registry
 
 __all__ = ["errata_page", "theorem_page"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -108,6 +109,10 @@ class Cost:
         )
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        question, _, said = str(self).partition(": ")
+        return f"<div><b>{html.escape(question)}</b><br><small>{html.escape(said)}</small></div>"
 
     @property
     def _width(self) -> str:
