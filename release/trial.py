@@ -46,7 +46,7 @@ COMMANDS = (
     'holdfast ask flights "avg(late)"',
     'holdfast check flights "avg(late)" --guess 0.5',
     "holdfast audit flights",
-    "holdfast demo --json",
+    "holdfast demo",  # says that there is no chart, and shows its table
 )
 # What can be imported with an extra alone, and needs it.
 USES = {
