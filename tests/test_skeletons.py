@@ -50,7 +50,9 @@ def additions(section: str) -> list[Lines]:
 
 
 def commands(section: str) -> list[list[str]]:
-    made = [["docs/generate.py"]] if "`make docs`" in section else []
+    """What is run: the pages that it names are written anew, not all, and then its tests."""
+    pages = re.findall(r"`docs/([a-z-]+\.md)`", section) if "`make docs`" in section else []
+    made = [["docs/generate.py", *pages]] if pages else []
     return made + [shlex.split(each) for each in re.findall(r"`python (-m pytest [^`]+)`", section)]
 
 

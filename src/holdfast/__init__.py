@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from holdfast.theory.typical.notion import TypicalStability as TypicalStability
     from holdfast.words.prior import bits as bits
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each public name lives.
 _OTHERS = {

@@ -120,6 +120,19 @@ def test_the_page_and_the_table_hold_names_as_text(tmp_path: Path) -> None:
     assert float(row["low"]) < 0.7 < float(row["high"])
 
 
+def test_standings_are_frames(tmp_path: Path) -> None:
+    with board(tmp_path) as found:
+        assert found.standings().to_polars().is_empty()
+        found.submit(answers(0.7, 1), team="ada", claim=0.7)
+        found.submit(answers(0.9, 2), team="bob")
+        standings = found.standings()
+    frame = standings.to_polars()
+    assert frame["submission"].to_list() == [each.submission for each in standings]
+    assert frame["rank"].to_list() == [each.rank for each in standings]
+    assert frame.schema["claim"].is_float()
+    assert standings.to_pandas()["team"].tolist() == frame["team"].to_list()
+
+
 def test_an_empty_board_says_so(tmp_path: Path) -> None:
     with board(tmp_path) as found:
         assert str(found.standings()).startswith("Nobody has submitted anything yet.")

@@ -120,6 +120,14 @@ def test_asking_costs_no_more_than_was_said(tmp_path: Path, question: str) -> No
         assert holdout.budget.asked <= cost.questions
 
 
+def test_a_cost_shows_as_html(tmp_path: Path) -> None:
+    with opened(tmp_path, HOLD, **FACTS) as holdout:
+        cost = holdout.cost("avg(x < 1)")
+    shown = cost._repr_html_()
+    assert "<b>avg(x &lt; 1)</b>" in shown
+    assert "nats" in shown
+
+
 @pytest.mark.parametrize("question", ["avg(x)", "median(k)"])
 def test_what_is_unfinished_counts_before_the_next(tmp_path: Path, question: str) -> None:
     with opened(tmp_path, HOLD, **FACTS | {"tolerance": 0.3}) as holdout:

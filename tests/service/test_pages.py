@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 import holdfast
 from holdfast.service.app import app_of
 from holdfast.service.edge import CONTENT_POLICY
+from holdfast.service.problems import known_problems
 from holdfast.service.service import Service
 from holdfast.service.tokens import TokenRole
 from tests.service.serving import LATE, client_of_service, entries, publish
@@ -221,4 +222,6 @@ def test_the_reference_names_every_operation(service: Service, client: TestClien
     page = client.get("/docs").text
     for path in client.get("/openapi.json").json()["paths"]:
         assert f"<code>{path}</code>" in page
+    for problem in known_problems():
+        assert f"<code>{problem.type}</code>" in page
     assert (Path(holdfast.__file__).parent / "service" / "static" / "holdfast.css").is_file()

@@ -37,17 +37,17 @@ class AnswerTold(BaseModel):
     question: str = Field(description="The question as the ledger knows it.")
     group: list[_Part] | None = Field(description="Of `by` groups: which one it is about.")
     status: str = Field(
-        description="answered, confirmed, surprise or not confirmed, shown, not shown, repeated, "
+        description="answered, confirmed, not confirmed, shown, not shown, repeated, "
         "says nothing, or no promise."
     )
     value: float | None = Field(description="None where nothing is said.")
     low: float | None = Field(description="None where nothing bounds it from below.")
     high: float | None = Field(description="None where nothing bounds it from above.")
-    half_width: float | None
+    half_width: float | None = Field(description="Half of high - low.")
     bits: float | None = Field(description="How long a described question is; None for others.")
     n: int = Field(description="How many rows it is about, at least.")
     n_most: int = Field(description="How many rows it is about, at most.")
-    guess: float | None
+    guess: float | None = Field(description="What was guessed, or claimed as a bound.")
     cost: float = Field(description="What it cost, in nats; 0 for a repeat.")
     verdict: str | None = Field(description="Of a difference with `better`: what it says.")
     receipt: str = Field(description="The hash of the ledger's entry: keep it to prove the answer.")
@@ -56,30 +56,30 @@ class AnswerTold(BaseModel):
 class AnswersTold(BaseModel):
     """The answers to a call, and what is left after it."""
 
-    answers: list[AnswerTold]
-    confidence_level: float
+    answers: list[AnswerTold] = Field(description="One, or one for each group.")
+    confidence_level: float = Field(description="That all intervals are true together.")
     simultaneous: bool = Field(description="Whether all intervals ever given are true together.")
     assumes: str = Field(description="What the intervals rest on.")
     questions_left: int = Field(description="Without a description or a guess, at the tolerance.")
-    surprises_left: int
+    surprises_left: int = Field(description="Guesses that may be refuted in a row.")
     text: str = Field(description="The same for people.")
 
 
 class CostTold(BaseModel):
     """What a question would cost. Free to know, and nothing of the data."""
 
-    question: str
+    question: str = Field(description="The question as the ledger knows it.")
     half_width: float | None = Field(description="None where it follows from answers to come.")
     tolerance: float | None = Field(description="The same as a part of the range.")
-    bits: float | None
+    bits: float | None = Field(description="How long a described question is.")
     least: float = Field(description="Nats, if every guess is confirmed.")
     most: float | None = Field(description="Nats at worst; None: all that is left.")
-    questions: int
-    questions_left: int
+    questions: int = Field(description="How many questions it takes at most.")
+    questions_left: int = Field(description="Without a description or a guess, now.")
     questions_left_after: int = Field(description="At worst.")
     repeated: bool = Field(description="Asked before, so that it is free.")
-    closes: bool
-    text: str
+    closes: bool = Field(description="Whether it ends asks and checks for good.")
+    text: str = Field(description="The same for people.")
 
 
 class BudgetTold(BaseModel):
@@ -88,20 +88,20 @@ class BudgetTold(BaseModel):
     described: int = Field(description="Described questions answered; any number more may be.")
     asked: int = Field(description="Other questions answered.")
     questions_left: int = Field(description="Without a description or a guess, at the tolerance.")
-    checks: int
+    checks: int = Field(description="Guesses that were checked.")
     surprises: int = Field(description="Guesses that were refuted.")
     surprises_left: int = Field(description="In a row, at the tolerance.")
     nats: float = Field(description="What has leaked.")
     closed: dict[str, Any] | None = Field(description="When and why it was closed or retired.")
     promise: str = Field(description="What holds, and what it rests on.")
-    text: str
+    text: str = Field(description="The same for people.")
 
 
 class ColumnTold(BaseModel):
     """A column that questions may name."""
 
-    name: str
-    type: str
+    name: str = Field(description="What questions call it.")
+    type: str = Field(description="boolean, integer, float, text, date, datetime or other.")
     facts: list[str] = Field(description="Declared bounds and values, in words.")
     attached: bool = Field(description="Whether it arrived later, by the key.")
 
@@ -109,31 +109,31 @@ class ColumnTold(BaseModel):
 class DescriptionTold(BaseModel):
     """The protected table as far as it is public, and how to ask it."""
 
-    name: str
-    rows: int
-    columns: list[ColumnTold]
+    name: str = Field(description="What the holdout is called.")
+    rows: int = Field(description="How many are protected.")
+    columns: list[ColumnTold] = Field(description="What questions may name.")
     design: list[str] = Field(description="Columns whose groups are public.")
     width: str = Field(description="How wide answers without a description are.")
     described: str = Field(description="How questions that are text over columns are answered.")
     promise: str = Field(description="What holds, and what it rests on.")
     statistics: dict[str, str] = Field(description="How each is written, and what it is.")
-    text: str
+    text: str = Field(description="The same for people.")
 
 
 class LineTold(BaseModel):
     """One line of the ledger. Who else asked, and why, is not told."""
 
-    number: int | None
-    at: str
-    question: str
-    verb: str
-    status: str
-    value: float | None
-    low: float | None
-    high: float | None
-    bits: float | None
-    guess: float | None
-    cost: float
+    number: int | None = Field(description="Its number; None for a part of something.")
+    at: str = Field(description="When, in UTC.")
+    question: str = Field(description="The canonical text.")
+    verb: str = Field(description="ask, check or gate.")
+    status: str = Field(description="What became of it.")
+    value: float | None = Field(description="None where nothing is said.")
+    low: float | None = Field(description="None where nothing bounds it from below.")
+    high: float | None = Field(description="None where nothing bounds it from above.")
+    bits: float | None = Field(description="How long a described question is.")
+    guess: float | None = Field(description="What was guessed, or claimed as a bound.")
+    cost: float = Field(description="What it cost, in nats.")
     mine: bool = Field(description="Whether this caller asked it.")
     why: str | None = Field(description="Of the caller's own lines.")
 
@@ -141,16 +141,16 @@ class LineTold(BaseModel):
 class HistoryTold(BaseModel):
     """The newest lines of the ledger, oldest of them first."""
 
-    total: int
-    lines: list[LineTold]
-    text: str
+    total: int = Field(description="How many lines there are.")
+    lines: list[LineTold] = Field(description="The newest of them.")
+    text: str = Field(description="The same for people.")
 
 
 class PlanTold(BaseModel):
     """What could be had of so many rows. Touches no data."""
 
-    plan: dict[str, Any]
-    text: str
+    plan: dict[str, Any] = Field(description="Every mechanism, or every gate, in numbers.")
+    text: str = Field(description="The same for people.")
 
 
 def answers_told(found: Answers) -> AnswersTold:

@@ -6,6 +6,7 @@ requested, remaining, missing and what to do next. Of anything unforeseen nothin
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 from collections.abc import Callable
@@ -288,7 +289,9 @@ def _text(text: str) -> TextContent:
 
 def _strict(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
     """A tool that refuses arguments it does not have: a misspelt one must not be passed over."""
-    tool = Tool.from_function(function, annotations=annotations)
+    tool = Tool.from_function(
+        function, description=inspect.getdoc(function), annotations=annotations
+    )
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)

@@ -14,13 +14,17 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from holdfast import require
 from holdfast.boards.looks import BoardHistory
 from holdfast.boards.metrics import Metric
 from holdfast.ledger.boards import TurnedAway
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import plural
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Standing", "Standings", "standings_of"]
 
@@ -140,6 +144,19 @@ class Standings:
     def to_dicts(self) -> list[dict[str, Any]]:
         """One dict for each submission."""
         return [row.to_dict() for row in self.rows]
+
+    def to_polars(self) -> pl.DataFrame:
+        """A Polars frame, one row for each submission."""
+        import polars
+
+        numbers = dict.fromkeys(("value", "low", "high", "claim"), polars.Float64)
+        types = {**numbers, "rank": polars.Int64, "confirmed": polars.Boolean}
+        return polars.DataFrame(self.to_dicts(), schema_overrides=types, strict=False)
+
+    def to_pandas(self) -> Any:
+        """A pandas frame, one row for each submission."""
+        with require.installed("pandas frames", "data"):
+            return self.to_polars().to_pandas()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

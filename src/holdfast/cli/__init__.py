@@ -19,7 +19,7 @@ from holdfast.errors import HoldfastError, LedgerTampered, Refused
 if TYPE_CHECKING:
     from typer import Typer
 
-__all__ = ["COMMANDS", "main", "whole_app"]
+__all__ = ["COMMANDS", "exit_code", "main", "whole_app"]
 
 _USAGE, _REFUSED, _TAMPERED = 2, 3, 4
 # New objects before garbage is looked for: what a command loads, it keeps (180,000 objects where a
@@ -102,10 +102,11 @@ def main() -> None:
             print(json.dumps({"error": type(error).__name__, "message": str(error)}))
         else:
             print(f"holdfast: {error}", file=sys.stderr)
-        sys.exit(_code(error))
+        sys.exit(exit_code(error))
 
 
-def _code(error: HoldfastError) -> int:
+def exit_code(error: HoldfastError) -> int:
+    """The exit code of a command that ends with this error."""
     match error:
         case Refused():
             return _REFUSED

@@ -51,6 +51,7 @@ class Cut:
 
     @property
     def middles(self) -> tuple[float, ...]:
+        """The middle of each bin, in order."""
         return tuple((low + high) / 2 for low, high in pairwise(self.edges))
 
 

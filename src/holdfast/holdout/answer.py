@@ -89,14 +89,17 @@ class Answer(float):
 
     @property
     def value(self) -> float | None:
+        """What was released; None where nothing is said."""
         return self.recorded.value
 
     @property
     def interval(self) -> Interval:
+        """(low, high), true together with all others; in the statistic's own unit."""
         return self.recorded.interval
 
     @property
     def half_width(self) -> float:
+        """Half of the length of the interval."""
         return self.recorded.half_width
 
     @property
@@ -106,10 +109,12 @@ class Answer(float):
 
     @property
     def bits(self) -> float | None:
+        """The length of a described question; None for others."""
         return self.recorded.bits
 
     @property
     def n(self) -> int | tuple[int, int]:
+        """How many rows it is about; the least and the most, where that is not told exactly."""
         least, most = self._rows
         return least if least == most else (least, most)
 
@@ -120,32 +125,39 @@ class Answer(float):
 
     @property
     def number(self) -> int:
+        """Its line of the ledger."""
         if self.recorded.number is None:
             raise TypeError(f"{self.question} is a part, and no line of the ledger")
         return self.recorded.number
 
     @property
     def question(self) -> str:
+        """The canonical text of what was asked."""
         return self.recorded.question
 
     @property
     def guess(self) -> float | None:
+        """What was guessed, or claimed as a bound."""
         return self.recorded.guess
 
     @property
     def why(self) -> str | None:
+        """Why it was asked, as was said."""
         return self.recorded.why
 
     @property
     def receipt(self) -> str:
+        """The hash of the entry that tells it: keep it to prove the answer."""
         return self.recorded.receipt
 
     @property
     def cost(self) -> float:
+        """What it cost, in nats; 0 for a repeat."""
         return 0.0 if self.repeated else self.recorded.charge
 
     @property
     def assumes(self) -> str:
+        """What the interval rests on, in words."""
         terms, recorded = self.left.terms, self.recorded
         if not recorded.is_declared:
             return terms.assumption

@@ -178,6 +178,7 @@ class Budget:
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
         privacy = self.privacy
         return {
             "described": self.account.described,

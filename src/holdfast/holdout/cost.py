@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class Cost:
         return self.questions == 0 and not self.closes
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
         return {
             "question": self.question,
             "half_width": self.half_width,
@@ -107,6 +109,10 @@ class Cost:
         )
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        question, _, said = str(self).partition(": ")
+        return f"<div><b>{html.escape(question)}</b><br><small>{html.escape(said)}</small></div>"
 
     @property
     def _width(self) -> str:

@@ -86,6 +86,7 @@ class Probe:
     expected_error: float
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
         plain = {
             name: value.to_dict() if isinstance(value, Estimated) else value
             for name, value in ((name, getattr(self, name)) for name in self.__slots__)

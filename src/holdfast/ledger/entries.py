@@ -9,9 +9,7 @@
 * ``close/1``: asks and checks are ended for good, durable before anything else of the rows is read:
   from here on only described questions are answered.
 * ``retire/1``: nothing new is answered any more; it may name what is to be asked instead.
-* ``attach/1``, ``values/1``, ``promote/1``: columns that arrived later (`ledger.attachments`);
-  their values are in files beside the ledger (`ledger.columns`).
-* ``board/1``, ``turned_away/1``: a leaderboard over them (`ledger.boards`).
+* Columns that arrived later, and a leaderboard over them: `ledger.attachments`, `ledger.boards`.
 * ``search/1``: a search space: its name, how many configurations it has, the questions declared of
   each, and with what part of the failure probability it was opened, after how many nats.
 * ``final/1``: a last look: the same for its questions, with all that was left. Asks and checks are
@@ -273,6 +271,7 @@ class Recorded:
 
     @property
     def why(self) -> str | None:
+        """Why it was asked, as they said."""
         return self.request.why
 
     @property
@@ -287,6 +286,7 @@ class Recorded:
 
     @property
     def half_width(self) -> float:
+        """Half of the length of its interval."""
         return (self.interval.high - self.interval.low) / 2
 
     @property

@@ -47,7 +47,7 @@ class Case(NamedTuple):
 class QuestionPlan:
     """What a question would get. Text and dict.
 
-    `level`, `cases` and `nats` are those of the one rule that answers it; a question of several
+    `log_level`, `cases` and `nats` are those of the one rule that answers it; a question of several
     parts has none: each part is answered by itself, at its own level.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Header, Path, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from holdfast.service.caller import Caller
@@ -28,6 +28,7 @@ __all__ = [
 _ASKING: tuple[TokenRole, ...] = ("analyst", "custodian")
 _bearer = HTTPBearer(auto_error=False, description="A token: hf_ID_SECRET.")
 _Shown = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+_Name = Annotated[str, Path(description="The name of a data set.")]
 
 
 def service_of(request: Request) -> Service:
@@ -84,21 +85,22 @@ async def _custodian(request: Request, shown: _Shown) -> Token:
     return token
 
 
-async def _dataset(request: Request, dataset: str, shown: _Shown) -> Served:
+async def _dataset(request: Request, dataset: _Name, shown: _Shown) -> Served:
     return service_of(request).served(dataset, _known(request, shown))
 
 
-async def _caller(request: Request, dataset: str, shown: _Shown) -> Caller:
+async def _caller(request: Request, dataset: _Name, shown: _Shown) -> Caller:
     service, token = service_of(request), _known(request, shown)
     _require_role(token, *_ASKING)
     return Caller(service, token, service.served(dataset, token))
 
 
 AsAnyone = Annotated[Token, Depends(_anyone)]
-AsAnalyst = Annotated[Token, Depends(_analyst)]
-AsCustodian = Annotated[Token, Depends(_custodian)]
+# OpenAPI names the roles that an operation is for as scopes of its token.
+AsAnalyst = Annotated[Token, Security(_analyst, scopes=_ASKING)]
+AsCustodian = Annotated[Token, Security(_custodian, scopes=["custodian"])]
 Dataset = Annotated[Served, Depends(_dataset)]
-Asker = Annotated[Caller, Depends(_caller)]
+Asker = Annotated[Caller, Security(_caller, scopes=_ASKING)]
 CallKey = Annotated[
     str | None,
     Header(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, UploadFile
+from fastapi import APIRouter, File, Form, UploadFile
 from pydantic import BaseModel, ConfigDict, Field
 
 from holdfast.boards.leaderboard import Leaderboard
@@ -37,9 +37,16 @@ class SubmissionBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: Annotated[str | None, Field(min_length=1, max_length=100)] = None
-    keys: list[str | int] | None = None
-    values: list[bool | int | float | str | None]
+    name: Annotated[
+        str | None, Field(min_length=1, max_length=100, description="What the team calls it.")
+    ] = None
+    keys: Annotated[
+        list[str | int] | None,
+        Field(description="The keys of the values; without, they are in the order of keys."),
+    ] = None
+    values: Annotated[
+        list[bool | int | float | str | None], Field(description="A prediction for every item.")
+    ]
     claim: Annotated[_Number, Field(description="Your own estimate of the score; checked.")] = None
 
 
@@ -66,11 +73,16 @@ async def submit_values(body: SubmissionBody, caller: Asker, key: CallKey = None
 @board_rest.post("/datasets/{dataset}/board/file", tags=["board"], responses=_LOOKS)
 async def submit_a_file(
     caller: Asker,
-    file: UploadFile,
-    name: Annotated[str | None, Form(min_length=1, max_length=100)] = None,
+    file: Annotated[UploadFile, File(description="A prediction for every item.")],
+    name: Annotated[
+        str | None, Form(min_length=1, max_length=100, description="What the team calls it.")
+    ] = None,
     key: Annotated[str | None, Form(description="The file's column of keys.")] = None,
     value: Annotated[str | None, Form(description="The file's column of predictions.")] = None,
-    claim: Annotated[float | None, Form(allow_inf_nan=False)] = None,
+    claim: Annotated[
+        float | None,
+        Form(allow_inf_nan=False, description="Your own estimate of the score; checked."),
+    ] = None,
 ) -> Any:
     """The same from a CSV, Parquet or JSON-lines file."""
     said = {"name": name, "key": key, "value": value, "claim": claim}

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Form, UploadFile
+from fastapi import APIRouter, File, Form, Path as PathField, Query, UploadFile
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -24,6 +24,7 @@ __all__ = ["custody"]
 
 custody = APIRouter(prefix="/api/v1", responses=problems(400, 401, 403, 404, 422, 429, 503))
 _FORMATS = (".csv", ".parquet", ".jsonl")
+_Which = Annotated[str, PathField(description="The ID of a token, or its name.")]
 
 
 @custody.get("/datasets/{dataset}/columns", tags=["columns"])
@@ -52,13 +53,21 @@ async def attach(body: ColumnBody, served: Dataset, token: AsAnalyst, key: CallK
 async def attach_file(
     served: Dataset,
     token: AsAnalyst,
-    name: Annotated[str, Form(min_length=1, max_length=200)],
-    file: UploadFile,
+    name: Annotated[
+        str, Form(min_length=1, max_length=200, description="What questions call the column.")
+    ],
+    file: Annotated[UploadFile, File(description="A value for every key.")],
     key: Annotated[str | None, Form(description="The file's column of keys.")] = None,
     value: Annotated[str | None, Form(description="The file's column of values.")] = None,
-    low: Annotated[float | None, Form(allow_inf_nan=False)] = None,
-    high: Annotated[float | None, Form(allow_inf_nan=False)] = None,
-    missing: Annotated[Literal["refuse", "null"], Form()] = "refuse",
+    low: Annotated[
+        float | None, Form(allow_inf_nan=False, description="The lower bound of the values.")
+    ] = None,
+    high: Annotated[
+        float | None, Form(allow_inf_nan=False, description="The upper bound of the values.")
+    ] = None,
+    missing: Annotated[
+        Literal["refuse", "null"], Form(description="What to do about keys without a value.")
+    ] = "refuse",
 ) -> Any:
     """The same from a CSV, Parquet or JSON-lines file."""
     kind = PurePosixPath(file.filename or "").suffix.lower()
@@ -118,7 +127,12 @@ async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustod
 
 @custody.get("/datasets/{dataset}/certificate", tags=["custody"], response_class=Response)
 async def certificate(
-    dataset: str, served: Dataset, token: AsCustodian, form: Literal["html", "json"] = "html"
+    dataset: str,
+    served: Dataset,
+    token: AsCustodian,
+    form: Annotated[
+        Literal["html", "json"], Query(description="For people, or for programs.")
+    ] = "html",
 ) -> Any:
     """What was promised, and every answer: one file that is read, and audited, anywhere."""
     del token
@@ -153,7 +167,7 @@ async def create_token(
 
 
 @custody.delete("/tokens/{which}", tags=["tokens"])
-async def revoke_token(which: str, service: Serving, token: AsCustodian) -> Any:
+async def revoke_token(which: _Which, service: Serving, token: AsCustodian) -> Any:
     """Revoke a token by its ID or name, on every worker, from the next request on."""
     known = {each.id: each for each in service.tokens.all() if which in (each.id, each.name)}
     for each in known.values():

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from holdfast import errors
 from holdfast.errors import HoldfastError, Refused, Shortfall
 
-__all__ = ["Problem", "Rejected", "error_of", "problem_of", "rejection"]
+__all__ = ["Problem", "Rejected", "error_of", "known_problems", "problem_of", "rejection"]
 
 _TYPE = "urn:holdfast:problem:"
 # Every text is a sentence of fact, and sentences of what to do next.
@@ -145,10 +145,15 @@ class Problem:
     shortfall: Shortfall | None = None
     retry_after: int | None = None
 
+    @property
+    def type(self) -> str:
+        """Its name for programs, as a URN."""
+        return f"{_TYPE}{self.kind}"
+
     def to_dict(self) -> dict[str, Any]:
         """The members of an RFC 9457 problem; refusals also say what is lacking."""
         body: dict[str, Any] = {
-            "type": f"{_TYPE}{self.kind}",
+            "type": self.type,
             "title": self.title,
             "status": self.status,
             "detail": self.detail,
@@ -224,6 +229,15 @@ def problem_of(error: Exception) -> Problem:
         error.shortfall if isinstance(error, Refused) else None,
         kind.retry_after,
     )
+
+
+def known_problems() -> list[Problem]:
+    """Every problem that there is, without the words of one case; for those who describe them."""
+    return [
+        *(rejection(status, "").problem for status in _REJECTIONS),
+        *(problem_of(known("")) for known, _ in _KINDS),
+        problem_of(HoldfastError("")),
+    ]
 
 
 def error_of(body: dict[str, Any]) -> HoldfastError:

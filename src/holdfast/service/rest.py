@@ -139,7 +139,7 @@ async def ledger(
     served: Dataset,
     token: AsAnyone,
     after: Annotated[int, Query(ge=0, le=10**12, description="Lines after this number.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=_MOST_LINES)] = 100,
+    limit: Annotated[int, Query(ge=1, le=_MOST_LINES, description="Lines at most.")] = 100,
     details: _Details = False,
 ) -> Any:
     """What was asked and answered, line by line; `next` is the `after` of the next page."""
@@ -171,11 +171,19 @@ async def ledger_csv(served: Dataset, token: AsAnyone) -> Any:
 @rest.get("/plan", tags=["planning"], responses=problems(409))
 async def plan(
     token: AsAnyone,
-    rows: Annotated[int | None, Query(ge=2, le=10**12)] = None,
-    questions: Annotated[int | None, Query(ge=1, le=10**9)] = None,
-    tolerance: Annotated[float | None, Query(gt=0, lt=0.5)] = None,
-    surprises: Annotated[int | None, Query(ge=0, le=10**9)] = None,
-    confidence_level: Annotated[float, Query(ge=0.5, lt=1)] = 0.95,
+    rows: Annotated[int | None, Query(ge=2, le=10**12, description="Rows of the table.")] = None,
+    questions: Annotated[
+        int | None, Query(ge=1, le=10**9, description="Each chosen after earlier answers.")
+    ] = None,
+    tolerance: Annotated[
+        float | None, Query(gt=0, lt=0.5, description="A half-width, as a part of the range.")
+    ] = None,
+    surprises: Annotated[
+        int | None, Query(ge=0, le=10**9, description="Guesses expected to be refuted.")
+    ] = None,
+    confidence_level: Annotated[
+        float, Query(ge=0.5, lt=1, description="That all intervals are true together.")
+    ] = 0.95,
 ) -> Any:
     """Half-width, questions or rows needed, for every mechanism: give two of the three."""
     del token  # anyone may plan

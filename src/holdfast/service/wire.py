@@ -43,6 +43,23 @@ _Text: TypeAlias = Annotated[str, Field(max_length=10_000)]
 _Reason: TypeAlias = Annotated[str, Field(max_length=1_000)]
 _Number: TypeAlias = Annotated[float, Field(allow_inf_nan=False)]
 _Pair: TypeAlias = Annotated[list[_Number], Field(min_length=2, max_length=2)]
+_Where: TypeAlias = Annotated[_Text | None, Field(description="Only among rows like these.")]
+_Bounds: TypeAlias = Annotated[
+    _Pair | None, Field(description="The range of the value: low and high.")
+]
+_Tolerance: TypeAlias = Annotated[
+    _Number | None, Field(description="A half-width, as a part of the range.")
+]
+_HalfWidth: TypeAlias = Annotated[
+    _Number | None, Field(description="A half-width, in the unit of the answer.")
+]
+_AtLeast: TypeAlias = Annotated[
+    _Number | None, Field(description="The claim that it is at least this.")
+]
+_AtMost: TypeAlias = Annotated[
+    _Number | None, Field(description="The claim that it is at most this.")
+]
+_Why: TypeAlias = Annotated[_Reason | None, Field(description="Kept in the ledger.")]
 
 
 class _Body(BaseModel):
@@ -53,24 +70,18 @@ class _Question(_Body):
     question: Annotated[
         _Text, Field(min_length=1, examples=["avg(arr_delay > 15)"], description="A statistic.")
     ]
-    where: Annotated[_Text | None, Field(description="Only among rows like these.")] = None
+    where: _Where = None
     by: Annotated[
         list[_Text] | None,
         Field(max_length=2, description="For each value of one or two columns."),
     ] = None
-    bounds: Annotated[_Pair | None, Field(description="The range of the value: low and high.")] = (
-        None
-    )
+    bounds: _Bounds = None
     better: Annotated[
         Literal["higher", "lower"] | None, Field(description="Of a difference: which is better.")
     ] = None
-    tolerance: Annotated[
-        _Number | None, Field(description="A half-width, as a part of the range.")
-    ] = None
-    half_width: Annotated[
-        _Number | None, Field(description="A half-width, in the unit of the answer.")
-    ] = None
-    why: Annotated[_Reason | None, Field(description="Kept in the ledger.")] = None
+    tolerance: _Tolerance = None
+    half_width: _HalfWidth = None
+    why: _Why = None
 
     def asking(self, by: str | None, key: str | None, **claim: Any) -> Asking:
         """What is asked, by whom, and under which key."""
@@ -94,9 +105,9 @@ class AskBody(_Question):
 
 
 class _Claim(_Question):
-    guess: _Number | None = None
-    at_most: _Number | None = None
-    at_least: _Number | None = None
+    guess: Annotated[_Number | None, Field(description="What it is about, in its own unit.")] = None
+    at_most: _AtMost = None
+    at_least: _AtLeast = None
 
     def asking(self, by: str | None, key: str | None, **more: Any) -> Asking:
         claim = {"guess": self.guess, "at_most": self.at_most, "at_least": self.at_least}
@@ -125,12 +136,19 @@ class CheckBody(_Claim):
 class GateBody(_Body):
     """What is to be shown: that it is more than `at_least`, or less than `at_most`."""
 
-    question: Annotated[_Text, Field(min_length=1, examples=["difference(v7 = label, v6 = label)"])]
-    where: _Text | None = None
-    bounds: _Pair | None = None
-    at_least: _Number | None = None
-    at_most: _Number | None = None
-    why: _Reason | None = None
+    question: Annotated[
+        _Text,
+        Field(
+            min_length=1,
+            examples=["difference(v7 = label, v6 = label)"],
+            description="A statistic.",
+        ),
+    ]
+    where: _Where = None
+    bounds: _Bounds = None
+    at_least: Annotated[_Number | None, Field(description="To be shown: more than this.")] = None
+    at_most: Annotated[_Number | None, Field(description="To be shown: less than this.")] = None
+    why: _Why = None
 
     def asking(self, by: str | None, key: str | None) -> Asking:
         """What is gated, by whom, and under which key."""
@@ -150,24 +168,35 @@ class GateBody(_Body):
 class BatchBody(_Body):
     """Questions chosen together: one scan, one shared leakage; with guesses, checks."""
 
-    questions: Annotated[list[_Text], Field(min_length=1, max_length=_MOST_TOGETHER)]
-    guesses: Annotated[list[_Number] | None, Field(max_length=_MOST_TOGETHER)] = None
-    tolerance: _Number | None = None
-    half_width: _Number | None = None
-    why: _Reason | None = None
+    questions: Annotated[
+        list[_Text], Field(min_length=1, max_length=_MOST_TOGETHER, description="Statistics.")
+    ]
+    guesses: Annotated[
+        list[_Number] | None,
+        Field(max_length=_MOST_TOGETHER, description="To be checked: a guess for each of them."),
+    ] = None
+    tolerance: _Tolerance = None
+    half_width: _HalfWidth = None
+    why: _Why = None
 
 
 class ColumnBody(_Body):
     """Values that were made without protected columns, for the rows of a data set, by its key."""
 
-    name: Annotated[str, Field(min_length=1, max_length=200)]
+    name: Annotated[
+        str, Field(min_length=1, max_length=200, description="What questions call the column.")
+    ]
     keys: Annotated[
         list[str | int] | None,
         Field(description="The keys of the values; without, they are in the order of keys."),
     ] = None
-    values: list[bool | int | float | str | None]
-    bounds: _Pair | None = None
-    missing: Literal["refuse", "null"] = "refuse"
+    values: Annotated[
+        list[bool | int | float | str | None], Field(description="A value for every key.")
+    ]
+    bounds: _Bounds = None
+    missing: Annotated[
+        Literal["refuse", "null"], Field(description="What to do about keys without a value.")
+    ] = "refuse"
 
     @property
     def brought(self) -> dict[str | int, Any] | list[Any]:
@@ -178,8 +207,10 @@ class ColumnBody(_Body):
 class TokenBody(_Body):
     """A token to make; it is shown once."""
 
-    name: Annotated[str, Field(min_length=1, max_length=100)]
-    role: Literal["custodian", "analyst", "viewer"]
+    name: Annotated[
+        str, Field(min_length=1, max_length=100, description="Whom the ledger says that asked.")
+    ]
+    role: Annotated[Literal["custodian", "analyst", "viewer"], Field(description="What it allows.")]
     dataset: Annotated[str | None, Field(max_length=100, description="Left out: all.")] = None
     questions: Annotated[
         int | None, Field(ge=1, le=10**9, description="How many may be asked anew.")

@@ -60,14 +60,17 @@ class Bits:
 
     @property
     def plain(self) -> float:
+        """Of its dearest part, with every constant as written."""
         return max(self._lengths("plain"))
 
     @property
     def free(self) -> float | None:
+        """Of its cheapest part that answers it for all constants, or levels, at once."""
         return min(self._lengths("free"), default=None)
 
     @property
     def best(self) -> float:
+        """The smaller of both."""
         return min([self.plain, *self._lengths("free")])
 
     def _lengths(self, role: Role) -> list[float]:

@@ -1,0 +1,1 @@
+"""What `make docs` writes: each module makes pages of one kind from the software itself."""
