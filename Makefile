@@ -39,12 +39,21 @@ bench-large: $(STAMP)
 load: $(STAMP)
 	$(BIN)/python -m benchmarks.load
 
+# Two services on one PostgreSQL ledger, killed in a loop for ten minutes.
+load-postgres: $(STAMP)
+	$(BIN)/python -m benchmarks.load_postgres
+
+# Both distributions, and the wheel alone in a new environment of each Python found; WITH=--extras or --source for more.
+package: $(STAMP)
+	$(BIN)/python -m release.trial $(WITH)
+
 # Everything of the laboratory: it fails if a promise is broken, and writes attack-report/.
 attacks: $(STAMP)
 	$(BIN)/holdfast attack --all --jobs -1
 
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
+	$(BIN)/python -m benchmarks.pictures
 	$(BIN)/holdfast demo --chart docs/reuse.svg > /dev/null
 	$(BIN)/zensical build
 
@@ -53,7 +62,7 @@ widths: $(STAMP)
 	$(BIN)/python -m benchmarks.widths
 
 # The locks name versions and hashes, and no registry.
-EXTRAS := charts data docs duckdb evals lab mcp mlflow optuna plots postgres serve sklearn dev
+EXTRAS := charts cluster data docs duckdb evals lab mcp mlflow optuna plots postgres serve sklearn dev
 COMPILE := $(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes \
   --no-annotate --no-header
 lock:
@@ -70,4 +79,4 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .hypothesis demo-output attack-report site .cache
+	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .hypothesis demo-output attack-report site dist .cache

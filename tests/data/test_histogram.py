@@ -208,13 +208,13 @@ def test_what_cannot_be_counted_is_refused_before_it_is_paid_for(
     monkeypatch: pytest.MonkeyPatch, folder: Path, connection: duckdb.DuckDBPyConnection
 ) -> None:
     """DuckDB sums by itself, but leaves bins to Polars: both are tried."""
-    row = row_value(parse_row("clip(x * 2, 0, 4)", SCHEMA))
+    rows = [row_value(parse_row(f"clip(x * {n}, 0, 4)", SCHEMA)) for n in (2, 3)]
     for sample in samples(FRAME, folder, connection):
-        sample.prepare([row])
+        sample.prepare(rows[:1])
     monkeypatch.delitem(polars_spelling(), Op.MULTIPLY)
     for sample in samples(FRAME, folder, connection):
         with pytest.raises(InvalidQuestion, match="Nothing was spent"):
-            sample.prepare([row])
+            sample.prepare(rows[1:])
 
 
 def test_functions_of_batches_and_repeated_values_share_one_scan() -> None:
