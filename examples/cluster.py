@@ -30,10 +30,7 @@ SPACE: Mapping[str, Sequence[int]] = {"max_depth": [2, 4, 6], "random_state": ra
 @contextmanager
 def cluster(workers: int = WORKERS, *, processes: bool = True) -> Iterator[None]:
     """Workers on this machine, which nobody else can reach, for all that joblib hands out."""
-    from dask.distributed import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        Client,
-        LocalCluster,
-    )
+    from dask.distributed import Client, LocalCluster
     from joblib import parallel_config
 
     with (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -104,7 +104,7 @@ def test_after_every_crash_nothing_that_was_paid_is_lost(start: Path, tmp_path: 
 @pytest.mark.parametrize("described", ["off", "exact"])
 @pytest.mark.parametrize(("question", "guess"), [("avg(late)", 0.99), (GROUPS, -200.0)])
 def test_a_refuted_check_that_others_finish_is_one_line(
-    question: str, guess: float, described: str, tmp_path: Path
+    question: str, guess: float, described: Literal["off", "exact"], tmp_path: Path
 ) -> None:
     """Whoever asks next finishes what was reserved; the check made again is told with all of it."""
     (tmp_path / "start").mkdir()
