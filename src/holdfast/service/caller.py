@@ -15,7 +15,7 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
 from holdfast.service.pacing import OnTheStep
 from holdfast.service.problems import rejection
-from holdfast.service.served import Asking, Reply, Served
+from holdfast.service.served import FAULTS_OF_CALLS, Asking, Reply, Served
 from holdfast.service.service import Service
 from holdfast.service.tokens import Token
 from holdfast.wording import plural
@@ -99,7 +99,7 @@ class Caller:
                 return found
             try:
                 found = await work()
-            except Exception:
+            except FAULTS_OF_CALLS:  # after other trouble it may be reserved, and stays counted
                 await run_in_threadpool(tokens.settle, token, call, 0)
                 raise
             await run_in_threadpool(tokens.settle, token, call, _new(found, call))

@@ -39,13 +39,13 @@ from holdfast.statistics.asked import question_of
 from holdfast.statistics.bind import Question
 from holdfast.statistics.named import Better, TableCall
 
-__all__ = ["Asking", "Reply", "Served"]
+__all__ = ["FAULTS_OF_CALLS", "Asking", "Reply", "Served"]
 
 Reply: TypeAlias = Answer | Groups | Distribution
 _T = TypeVar("_T")
 _MOST_TOGETHER = 256
 # What is wrong with a call, and not with the files: the holdout is as good as before.
-_OF_THE_CALL = (InvalidArgument, InvalidQuestion, LedgerBusy, Refused)
+FAULTS_OF_CALLS = (InvalidArgument, InvalidQuestion, LedgerBusy, Refused)
 
 _log = logging.getLogger("holdfast.service")
 
@@ -184,7 +184,7 @@ class Served:
             try:
                 return use(self._rowless)
             except HoldfastError as error:
-                if not isinstance(error, _OF_THE_CALL):
+                if not isinstance(error, FAULTS_OF_CALLS):
                     self._rowless.close()
                     self._rowless = None
                 raise
@@ -261,7 +261,7 @@ class Served:
 
     def _let_go_after(self, told: object) -> None:
         """After trouble with files the next one opens them again, and compares the rows."""
-        if not isinstance(told, Exception) or isinstance(told, _OF_THE_CALL):
+        if not isinstance(told, Exception) or isinstance(told, FAULTS_OF_CALLS):
             return
         _log.error("%s: %s", self._home.stem, type(told).__name__)
         if self._with_rows is not None:
