@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from starlette.testclient import TestClient
 
 import holdfast
 from holdfast.data.sample import Moments
+from holdfast.errors import LedgerUnavailable
+from holdfast.ledger.chain import Row
+from holdfast.ledger.store import Store
 from holdfast.question.row import RowValue
 from holdfast.service.service import Service
 from tests.mechanisms.fake import Sums
@@ -49,3 +54,29 @@ def test_who_is_told_what_somebody_else_finished_has_spent_it(
     assert service.tokens.spent(token) == 1
     assert told(question, "another-key") == "repeated"
     assert service.tokens.spent(token) == 1
+
+
+def test_what_may_be_reserved_stays_counted(
+    service: Service, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full when the answer is written down: whoever comes next finishes it."""
+    made = service.tokens.create("bob", "analyst", questions=1)
+    append, written = Store.append, []
+
+    def once(self: Store, *said: Any) -> list[Row]:
+        if written:
+            raise LedgerUnavailable("the ledger cannot be used (disk is full)")
+        written.append(said)
+        return append(self, *said)
+
+    def asked(key: str) -> int:
+        headers = {"Authorization": f"Bearer {made.text}", "Idempotency-Key": key}
+        body = {"question": "avg(x > 1)", "tolerance": 0.2}
+        return client.post(f"{TABLE}/ask", json=body, headers=headers).status_code
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "append", once)
+        assert asked("k") == 503
+    assert service.tokens.spent(made.token) == 1
+    assert asked("k") == 200
+    assert service.tokens.spent(made.token) == 1
