@@ -49,6 +49,12 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: many a test waits for a disk or another process."""
+    cores = os.cpu_count() or 1
+    return cores + cores // 2
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """What Spark's library says where pandas is newer than it."""
     config.addinivalue_line("filterwarnings", "ignore:PySpark does not yet fully support pandas")

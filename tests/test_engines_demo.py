@@ -88,7 +88,7 @@ def _said(line: Any) -> str:
     [
         "DuckDB",
         "PostgreSQL",
-        pytest.param("Spark", marks=[NEEDS_SPARK, pytest.mark.xdist_group("spark")]),
+        pytest.param("Spark", marks=NEEDS_SPARK),
     ],
 )
 def test_every_engine_tells_the_same(

@@ -96,37 +96,37 @@ def private_names(tree: ast.AST) -> set[str]:
     return {name for name in found if re.match(r"_(?!_|repr_html_$)", name)}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_imports_point_down(path: Path) -> None:
-    relative = path.relative_to(PACKAGE).with_suffix("")
-    own = "" if relative.parts == ("__init__",) else relative.parts[0]
-    for module in imported(path):
-        other = room(module)
-        if other.startswith("__") or other == own:
-            continue
-        fine = storey(other) < storey(own) or {own, other} <= SAME_STOREY_IS_FINE
-        fine = fine or (own, other) in UP_IS_FINE
-        assert fine, f"{relative} imports {module}, which is not below it"
+def test_imports_point_down() -> None:
+    for path in FILES:
+        relative = path.relative_to(PACKAGE).with_suffix("")
+        own = "" if relative.parts == ("__init__",) else relative.parts[0]
+        for module in imported(path):
+            other = room(module)
+            if other.startswith("__") or other == own:
+                continue
+            fine = storey(other) < storey(own) or {own, other} <= SAME_STOREY_IS_FINE
+            fine = fine or (own, other) in UP_IS_FINE
+            assert fine, f"{relative} imports {module}, which is not below it"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_files_are_rooms_not_halls(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+def test_files_are_rooms_not_halls() -> None:
+    lines = {path.name: path.read_text(encoding="utf-8").count("\n") for path in FILES}
+    assert {name: many for name, many in lines.items() if many > 400} == {}
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda p: str(p.relative_to(ROOT / "tests")))
-def test_what_tests_share_is_in_no_test_file(path: Path) -> None:
+def test_what_tests_share_is_in_no_test_file() -> None:
     """A test file can be read, run and deleted alone; helpers are modules of their own."""
-    text = path.read_text(encoding="utf-8")
-    shared = re.findall(r"^\s*(?:from|import) tests\.(?:\w+\.)*test_\w+", text, re.MULTILINE)
-    assert not shared, "move it into a helper module"
+    taking = re.compile(r"^\s*(?:from|import) tests\.(?:\w+\.)*test_\w+", re.MULTILINE)
+    for path in TESTS:
+        shared = taking.findall(path.read_text(encoding="utf-8"))
+        assert not shared, f"{path.name}: move it into a helper module"
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda p: str(p.relative_to(ROOT / "tests")))
-def test_what_is_private_is_known_to_the_seam_alone(path: Path) -> None:
-    if path != ROOT / "tests" / "seam.py":
-        found = sorted(private_names(ast.parse(path.read_text(encoding="utf-8"))))
-        assert not found, "use tests/seam.py, or make it public"
+def test_what_is_private_is_known_to_the_seam_alone() -> None:
+    for path in TESTS:
+        if path != ROOT / "tests" / "seam.py":
+            found = sorted(private_names(ast.parse(path.read_text(encoding="utf-8"))))
+            assert not found, f"{path.name}: use tests/seam.py, or make it public"
 
 
 def test_private_names_are_seen() -> None:

