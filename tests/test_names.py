@@ -72,7 +72,7 @@ def taken(code: Iterable[ast.stmt], known: Container[str]) -> Iterator[tuple[str
     modules: dict[str, str] = {}
     nodes = [node for statement in code for node in ast.walk(statement)]
     for node in nodes:
-        if isinstance(node, ast.ImportFrom) and node.module in known:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module in known:
             for alias in node.names:
                 module = f"{node.module}.{alias.name}"
                 if module in known:

@@ -80,7 +80,7 @@ def run(words: list[str], root: Path) -> None:
 @pytest.mark.parametrize("name", SECTIONS)
 def test_one_is_added_in_three_files(name: str, tmp_path: Path) -> None:
     section = SECTIONS[name]
-    for folder in ("src", "tests", "docs", "benchmarks"):  # with what is compiled, which saves seconds
+    for folder in ("src", "tests", "docs", "benchmarks"):  # with what is compiled: it saves seconds
         shutil.copytree(ROOT / folder, tmp_path / folder)
     for file in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / file, tmp_path)

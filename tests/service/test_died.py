@@ -61,7 +61,8 @@ def test_what_may_be_reserved_stays_counted(
 ) -> None:
     """The disk is full when the answer is written down: whoever comes next finishes it."""
     made = service.tokens.create("bob", "analyst", questions=1)
-    append, written = Store.append, []
+    append = Store.append
+    written: list[Any] = []
 
     def once(self: Store, *said: Any) -> list[Row]:
         if written:
