@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test laws lint spark bench bench-large load load-postgres package attacks docs widths lock clean
+.PHONY: demo test campaigns laws lint spark bench bench-large load load-postgres package attacks docs widths lock clean
 
 demo: $(STAMP)
 	$(BIN)/python -m examples.demo
@@ -12,6 +12,10 @@ demo: $(STAMP)
 # What is compiled is kept, whatever the shell says: it takes a minute.
 test: $(STAMP)
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto
+
+# What takes long and has a fast sister among the tests: more kills, questions, widths of a screen.
+campaigns: $(STAMP)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto -m campaign
 
 # The laws of every theorem, on thousands of examples each.
 laws: $(STAMP)

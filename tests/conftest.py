@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A law is tried on few examples at every run, and by `make laws` on many.
-for name, examples in {"holdfast": 24, "laws": 2_000}.items():
+for name, examples in {"holdfast": 15, "laws": 2_000}.items():
     settings.register_profile(
         name,
         derandomize=True,
@@ -47,12 +47,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """Half as many again as there are cores: many a test waits for a disk or another process."""
-    cores = os.cpu_count() or 1
-    return cores + cores // 2
 
 
 def pytest_configure(config: pytest.Config) -> None:

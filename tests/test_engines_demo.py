@@ -88,7 +88,7 @@ def _said(line: Any) -> str:
     [
         "DuckDB",
         "PostgreSQL",
-        pytest.param("Spark", marks=NEEDS_SPARK),
+        pytest.param("Spark", marks=[NEEDS_SPARK, pytest.mark.campaign]),
     ],
 )
 def test_every_engine_tells_the_same(

@@ -97,8 +97,8 @@ def test_values_sums_and_moments_are_those_of_the_interpreter_to_the_last_bit(
     setting: Callable[[str, str], None], ansi: str
 ) -> None:
     setting("spark.sql.ansi.enabled", ansi)
-    table = [row for rows in drawn(tables, 60) for row in rows]
-    expressions = drawn(numbers(3) | conditions(3), 60)[ansi == "true" :: 2]
+    table = [row for rows in drawn(tables, 30) for row in rows]
+    expressions = drawn(numbers(3) | conditions(3), 40)[ansi == "true" :: 2]
     references = [[evaluate(each, row) for row in table] for each in expressions]
     frame = with_references(table, references, expressions)
     sample = spark_sample(frame)

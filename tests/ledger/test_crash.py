@@ -27,7 +27,7 @@ from tests.ledger.children import (
 )
 from tests.ledger.reading import folded
 
-LEDGERS, KILLS = 20, 10
+KILLS = 10
 
 
 def timeless(answers: Sequence[Recorded]) -> list[Recorded]:
@@ -111,11 +111,13 @@ def test_the_question_that_was_being_asked_is_a_repeat_afterwards(
     assert answer.value == short_run.by_question[answer.question].value
 
 
-def test_two_hundred_random_kills(start: Path, tmp_path: Path) -> None:
-    paths = [copied(start, tmp_path / str(number)) for number in range(LEDGERS)]
+@pytest.mark.parametrize("ledgers", [4, pytest.param(20, marks=pytest.mark.campaign)])
+def test_random_kills(start: Path, tmp_path: Path, ledgers: int) -> None:
+    """Ten of each ledger: two hundred in the campaign."""
+    paths = [copied(start, tmp_path / str(number)) for number in range(ledgers)]
     copied(start, tmp_path / "warm")
-    ends = run("random", tmp_path, LEDGERS, KILLS, 2026)
-    assert list(ends.values()) == ["killed"] * (LEDGERS * KILLS)
+    ends = run("random", tmp_path, ledgers, KILLS, 2026)
+    assert list(ends.values()) == ["killed"] * (ledgers * KILLS)
     lefts = [folded(path) for path in paths]
     longest = max(left.committed.looks for left in lefts) + 3  # no batch is without one
     uninterrupted = copied(start, tmp_path / "uninterrupted")

@@ -29,7 +29,11 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme", "questions"), [(1200, "light", 10), (390, "dark", 2)], ids=["desk", "phone"]
+    ("width", "scheme", "questions"),
+    [
+        pytest.param(1200, "light", 10, id="desk"),
+        pytest.param(390, "dark", 2, id="phone", marks=pytest.mark.campaign),
+    ],
 )
 def test_questions_an_error_a_refusal_and_a_token(
     browser: Any, tmp_path: Path, width: int, scheme: str, questions: int
@@ -103,7 +107,9 @@ def test_questions_an_error_a_refusal_and_a_token(
     assert refused == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [pytest.param(1200, "light", marks=pytest.mark.campaign), (390, "dark")]
+)
 def test_a_submission_by_a_team_whose_name_is_a_script(
     browser: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:
