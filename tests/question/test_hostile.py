@@ -428,7 +428,7 @@ def test_fuzzed_questions(many: int) -> None:
         else:
             assert asked(question.text, SCHEMA) == question
             understood.append(question.row)
-    assert len(understood) > 1_000  # the fuzzing reaches the meaning, not only the gates
+    assert len(understood) > many / 10  # the fuzzing reaches the meaning, not only the gates
     distinct = list(dict.fromkeys(understood))
     for start in range(0, len(distinct), 200):
         rows = distinct[start : start + 200]
