@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import shlex
+import sqlite3
 import sys
 import tempfile
 import textwrap
@@ -25,8 +26,16 @@ _WIDTH = 84  # characters of a line that a page shows without being scrolled
 
 @contextlib.contextmanager
 def alone(name: str) -> Iterator[None]:
-    """An empty folder, no other ledgers, and noise that follows from the page's name."""
-    taken = 0
+    """An empty folder, no other ledgers, and noise that follows from the page's name.
+
+    Readers close no holdout, so what was opened is closed in the end.
+    """
+    taken, connect, opened = 0, sqlite3.connect, list[sqlite3.Connection]()
+
+    def connected(*said: Any, **how: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*said, **how)
+        opened.append(connection)
+        return connection
 
     def token_bytes(size: int) -> bytes:
         nonlocal taken
@@ -38,8 +47,14 @@ def alone(name: str) -> Iterator[None]:
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, HOLDFAST_STATE="", COLUMNS="120", NO_COLOR="1"),
         mock.patch("holdfast.ledger.store.secrets.token_bytes", token_bytes),
+        mock.patch("sqlite3.connect", connected),
     ):
-        yield
+        try:
+            yield
+        finally:
+            for connection in opened:
+                with contextlib.suppress(sqlite3.ProgrammingError):  # another thread's, and closed
+                    connection.close()
 
 
 def value_of(source: str, place: str, names: dict[str, Any]) -> Any:

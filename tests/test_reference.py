@@ -10,6 +10,7 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,7 @@ def _busy_ledger(folder: Path) -> Mapping[str, list[dict[str, Any]]]:
         holdout.final(["avg(v7 = late)"])
         holdout.retire(why="the end")
     found = defaultdict(list)
-    with sqlite3.connect(path) as rows:
+    with closing(sqlite3.connect(path)) as rows:
         for (text,) in rows.execute("SELECT text FROM entries ORDER BY seq"):
             body = json.loads(text)
             found[body["kind"]].append(body)
