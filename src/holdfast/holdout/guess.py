@@ -11,7 +11,8 @@ from typing import Any
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.data.source import KnownTable, csv_paths, open_sample
-from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.errors import InvalidArgument
+from holdfast.holdout.unanswerable import is_readable
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import is_protected
 from holdfast.question.row import GRID, RowValue, row_value
@@ -75,21 +76,11 @@ def training_rows(data: Any, known: KnownTable) -> Sample:
     """A table to guess from; CSV files as the ledger's types say, if they can be read so."""
     try:
         sample = open_sample(data, known=known)
-        if known.types and csv_paths(data) and not _is_of_its_types(sample):
+        if known.types and csv_paths(data) and not is_readable(sample):
             sample = open_sample(data, known=KnownTable(known.form))
     except InvalidArgument as error:
         raise InvalidArgument(f"the table to guess from: {error}") from None
     return sample
-
-
-def _is_of_its_types(sample: Sample) -> bool:
-    """Whether a CSV file can be read to its end as what it is said to hold."""
-    try:
-        for _ in sample.frames(list(sample.types)):
-            pass
-    except HoldfastError:
-        return False
-    return True
 
 
 def require_others(sample: Sample, name: str, is_protected: Callable[[Sample], bool]) -> Sample:
