@@ -234,6 +234,8 @@ def tolerance(value: object) -> float:
 
 def log_probability(name: str, value: object) -> float:
     """The natural logarithm of a probability in (0, 1]."""
+    if type(value) is float and -math.inf < value <= 0.0:  # nearly always
+        return value
     allowed = "the natural logarithm of a probability: a finite number, 0 or below"
     number = finite(name, value, allowed)
     if number > 0:

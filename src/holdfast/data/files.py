@@ -9,11 +9,11 @@ changed meanwhile gives no answer.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, TypeGuard
 
 from holdfast.data.histogram import Histogram
 from holdfast.data.sample import Moments, Sample
@@ -66,18 +66,18 @@ class FileStamp:
 
 def file_stamps(paths: Iterable[Path]) -> tuple[FileStamp, ...]:
     """The stamps of files, by path."""
-    return tuple(_stamp(path) for path in sorted(Path(path).resolve() for path in paths))
+    return tuple(_stamp(str(path)) for path in sorted(Path(path).resolve() for path in paths))
 
 
-def _stamp(path: Path) -> FileStamp:
+def _stamp(path: str) -> FileStamp:
     try:
         found = os.stat(path)
     except OSError:
         raise DataChanged(
-            f"the file {str(path)!r} is gone or cannot be looked at; put it back, or open the "
-            "ledger with the table's new place."
+            f"the file {path!r} is gone or cannot be looked at; put it back, or open the ledger "
+            "with the table's new place."
         ) from None
-    return FileStamp(str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    return FileStamp(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class FileSample:
     def require_unchanged(self) -> None:
         """Refuse files that are not those of the opening any more."""
         for stamp in self.stamps:
-            if _stamp(Path(stamp.path)) != stamp:
+            if _stamp(stamp.path) != stamp:
                 raise DataChanged(
                     f"the file {stamp.path!r} was changed, replaced or touched since it was "
                     "opened; open the ledger again, with the original table."
@@ -143,14 +143,9 @@ class FileSample:
             self.require_unchanged()
 
 
-@runtime_checkable
-class _Watched(Protocol):
-    """A table that is not our own copy, and can say whether it is another one now."""
-
-    def require_unchanged(self) -> None: ...
-
-
 def require_unchanged(sample: Sample) -> None:
     """Refuse a table that was seen to change; one in memory is our own copy and cannot."""
-    if isinstance(sample, _Watched):
-        sample.require_unchanged()
+    # A question asks it several times: to ask a protocol would take as long as its scan.
+    watch: Callable[[], None] | None = getattr(sample, "require_unchanged", None)
+    if watch is not None:
+        watch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import socket
@@ -84,4 +85,6 @@ def worker() -> FastAPI:
     from holdfast.service.service import Service
 
     told = json.loads(os.environ[_WORKER])
-    return app_of(Service.of(Path(told["folder"]), Settings(**told["settings"])))
+    app = app_of(Service.of(Path(told["folder"]), Settings(**told["settings"])))
+    gc.freeze()  # all that is loaded stays; to look for garbage in it is what a request waits for
+    return app

@@ -67,14 +67,15 @@ def _most(
 
 def _number_afforded(profile: Concentration, t: float, start: float, most: int, cost: _Cost) -> int:
     """The largest k up to `most` that affords k - 1 charges, counted once."""
-    L, alpha = start, profile.radius(-start)
+    radius, L = profile.radius, start
+    alpha = radius(-L)
     for k in range(1, min(most, MOST_EXACT + 1) + 1):
         if alpha >= t:
             return k - 1
         L += cost(alpha, t)
-        alpha = profile.radius(-L)
+        alpha = radius(-L)
     if most <= MOST_EXACT + 1:
         return most
-    steps = steps_at_least(profile, t, profile.radius(-start), t, cost)
+    steps = steps_at_least(profile, t, radius(-start), t, cost)
     beyond = most if math.isinf(steps) else math.ceil(steps)
     return min(most, max(MOST_EXACT + 1, beyond))
