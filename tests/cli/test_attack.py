@@ -11,6 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from holdfast.cli.progress import progress
+from holdfast.errors import MissingExtra
 from holdfast.lab.arena.campaign import campaign, tightness
 from holdfast.lab.arena.comparison import Run
 from holdfast.lab.arena.registry import EXPERIMENTS, Sizes, attacked
@@ -146,6 +147,21 @@ def test_demo_says_where_its_chart_is(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "Chart written to holdfast-demo.png." in done.stdout
     assert (tmp_path / "holdfast-demo.png").stat().st_size > 5_000
+    assert facts["name"] == "re-using one holdout"
+    assert "chart" not in facts
+
+
+def test_demo_tells_its_numbers_where_nothing_can_be_drawn(tmp_path: Path) -> None:
+    small = showcase(300, 20, 0.3, run=Run(trials=1))
+    lacking = MissingExtra("charts need altair.")
+    with (
+        patch("holdfast.lab.pages.showcase.showcase", return_value=small),
+        patch("holdfast.lab.pages.pictures.experiment_chart", side_effect=lacking),
+    ):
+        done = holdfast("demo", cwd=tmp_path)
+        facts = json.loads(holdfast("demo", "--json", cwd=tmp_path).stdout)
+    assert done.returncode == 0
+    assert "No chart: charts need altair." in done.stdout
     assert facts["name"] == "re-using one holdout"
     assert "chart" not in facts
 

@@ -43,10 +43,10 @@ def demo(
     if chart:
         require_file(chart)  # before the trials, not after
     found = showcase(run=Run(trials=9, progress=progress("demo")))
+    lacking = _draw(found, chart) if chart else None
     if as_json:
-        if chart:
-            _draw(found, chart)
-        show_json(found.to_dict() | ({"chart": chart} if chart else {}))
+        drawn = {"chart": chart} if chart and lacking is None else {}
+        show_json(found.to_dict() | drawn)
         return
     typer.echo(_STORY.format(features=FEATURES, rows=ROWS))
     typer.echo(experiment_sheet(found).text())
@@ -56,19 +56,20 @@ def demo(
         "none left."
     )
     if chart:
-        try:
-            _draw(found, chart)
-            typer.echo(f"Chart written to {chart}.")
-        except MissingExtra as error:  # the table says it all, too
-            typer.echo(f"No chart: {error}")
+        typer.echo(f"Chart written to {chart}." if lacking is None else f"No chart: {lacking}")
     typer.echo(
         "\nNext: holdfast attack --help, or your own sizes: holdfast plan --rows 20000 "
         "--questions 500"
     )
 
 
-def _draw(found: Experiment, path: str) -> None:
+def _draw(found: Experiment, path: str) -> MissingExtra | None:
+    """Draw it; or say what is lacking, for the numbers say it all, too."""
     from holdfast.holdout.charts import save
     from holdfast.lab.pages.pictures import experiment_chart
 
-    save(experiment_chart(found), path)
+    try:
+        save(experiment_chart(found), path)
+    except MissingExtra as error:
+        return error
+    return None
