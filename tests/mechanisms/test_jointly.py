@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,7 +32,6 @@ NAMES = tuple(f"x{place}" for place in range(100))
 TABLE = Table(Schema(dict.fromkeys(NAMES, ColumnType.FLOAT)))
 GAUSSIAN, BY_LAPLACE = Leakage("typical gaussian/1", NORMAL), Leakage("typical laplace/1", LAPLACE)
 
-
 VALUES = [TABLE.expression(name) for name in NAMES]
 
 
@@ -41,15 +41,14 @@ def read(question: Question) -> Statistic:
     return found  # type: ignore[return-value]
 
 
+@cache
 def vector(d: int) -> list[Statistic]:
     return [read(coordinate(place, VALUES[:d], bound=1)) for place in range(1, d + 1)]
 
 
+@cache
 def bins(d: int) -> list[Statistic]:
     return [read(f"avg(x0 >= {place} and x0 < {place + 1})") for place in range(d)]
-
-
-VECTORS, BINS = vector(60), bins(60)
 
 
 def offers_of(
@@ -75,17 +74,18 @@ TERMS = independent(5_000, tolerance=0.1, questions=100)
 
 @pytest.mark.parametrize("by", [BOUNDED, GAUSSIAN], ids=lambda each: each.name)
 def test_a_vector_costs_less_than_its_coordinates(by: Leakage) -> None:
-    offers = offers_of(VECTORS, TERMS, Account(), by)
-    assert sum(offer.worst_charge for offer in offers) < 0.75 * apart(VECTORS, TERMS, Account(), by)
+    offers = offers_of(vector(60), TERMS, Account(), by)
+    by_itself = apart(vector(60), TERMS, Account(), by)
+    assert sum(offer.worst_charge for offer in offers) < 0.75 * by_itself
     assert {offer.tolerance for offer in offers} == {0.1}
     assert {(offer.extra or {})["vector"] for offer in offers} == {60}
-    assert audited(by, TERMS, Account(), offers, VECTORS) is None
+    assert audited(by, TERMS, Account(), offers, vector(60)) is None
 
 
 def test_so_do_many_bins_of_a_histogram_and_few_are_asked_apart() -> None:
-    offers = offers_of(BINS, TERMS, Account())
-    assert sum(offer.worst_charge for offer in offers) < 0.9 * apart(BINS, TERMS, Account())
-    few = offers_of(BINS[:4], TERMS, Account())
+    offers = offers_of(bins(60), TERMS, Account())
+    assert sum(offer.worst_charge for offer in offers) < 0.9 * apart(bins(60), TERMS, Account())
+    few = offers_of(bins(60)[:4], TERMS, Account())
     assert all(offer.extra is None for offer in few)
 
 
@@ -100,7 +100,7 @@ def test_so_do_many_bins_of_a_histogram_and_few_are_asked_apart() -> None:
 def test_never_wider_and_never_dearer(
     d: int, rows: int, tolerance: float, nats: float, binned: bool
 ) -> None:
-    of = BINS if binned else VECTORS
+    of = bins(60) if binned else vector(60)
     terms = independent(rows, tolerance=tolerance, questions=100)
     offers = offers_of(of[:d], terms, leaked(nats), tolerance=tolerance)
     plain = [
@@ -120,7 +120,7 @@ def test_never_wider_and_never_dearer(
 
 def test_the_level_of_the_vector_is_that_of_all_its_coordinates() -> None:
     account = leaked(2.0)
-    offers = offers_of(VECTORS, TERMS, account)
+    offers = offers_of(vector(60), TERMS, account)
     extra = offers[0].extra
     assert extra is not None
     given_out = math.exp(extra["log_p"]) + sum(math.exp(offer.log_p or 0.0) for offer in offers)
@@ -133,8 +133,8 @@ def test_the_level_of_the_vector_is_that_of_all_its_coordinates() -> None:
 @pytest.mark.parametrize(
     "questions",
     [
-        VECTORS[:1],
-        [VECTORS[0], read("avg(x0 > 0)")],
+        vector(3)[:1],
+        [vector(3)[0], read("avg(x0 > 0)")],
         [*vector(3), *vector(4)],
         [read("avg(x0 > 0)"), read("avg(x0 > 1)")],
         [read("avg(x0 > 0)"), read("avg(clip(x1, 0, 1))")],
@@ -146,13 +146,14 @@ def test_what_is_no_vector(questions: list[Statistic]) -> None:
 
 
 def test_laplace_noise_and_rows_that_depend_have_no_theorem_of_vectors() -> None:
-    assert all(offer.extra is None for offer in offers_of(VECTORS, TERMS, Account(), BY_LAPLACE))
+    assert all(offer.extra is None for offer in offers_of(vector(60), TERMS, Account(), BY_LAPLACE))
     dependent = replace(TERMS, sampling=m_dependent(2))
-    assert all(offer.extra is None for offer in offers_of(VECTORS, dependent, Account()))
+    assert all(offer.extra is None for offer in offers_of(vector(60), dependent, Account()))
 
 
 def test_a_half_width_that_half_the_level_cannot_give_is_asked_apart() -> None:
-    terms, wishes = independent(5_000, questions=100), [Wish(each, 0.0302) for each in VECTORS[:9]]
+    terms = independent(5_000, questions=100)
+    wishes = [Wish(each, 0.0302) for each in vector(60)[:9]]
     apart = BOUNDED.offer(terms, Account(), wishes)
     narrow = [replace(offer, tolerance=0.0289) for offer in apart]
     assert as_one_vector(BOUNDED.law, terms, Account(), wishes, narrow) == []
