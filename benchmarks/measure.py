@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["Beside", "Row", "Timing", "compare", "side_by_side", "timed", "within"]
+__all__ = [
+    "Beside",
+    "Row",
+    "Timing",
+    "beside",
+    "compare",
+    "family_seconds",
+    "in_turns",
+    "parent_of",
+    "side_by_side",
+    "timed",
+    "within",
+]
 
 PATIENCE = 30.0  # seconds, after which nothing is done again
+PROCESSES = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,37 +64,80 @@ class Beside:
     ours: Timing
     theirs: Timing
     ratio: Timing
+    turns: int
 
 
-def timed(work: Callable[[], object]) -> Timing:
+def timed(work: Callable[[], object], processor: Callable[[], float] = time.process_time) -> Timing:
     """The time of one call."""
-    clock, processor = time.perf_counter(), time.process_time()
+    clock, busy = time.perf_counter(), processor()
     work()
-    return Timing(time.perf_counter() - clock, time.process_time() - processor)
+    return Timing(time.perf_counter() - clock, processor() - busy)
+
+
+def in_turns(
+    works: Sequence[Callable[[], object]],
+    repeats: int = 5,
+    processor: Callable[[], float] = time.process_time,
+) -> list[list[Timing]]:
+    """The times of each kind of call, which take turns; one turn to warm up, unless it is long."""
+    turns: list[list[Timing]] = []
+    start, warm = time.perf_counter(), False
+    while len(turns) < repeats and not (turns and time.perf_counter() - start > PATIENCE):
+        turn = [timed(work, processor) for work in works]
+        if warm or time.perf_counter() - start > PATIENCE:
+            turns.append(turn)
+        warm = True
+    return [list(times) for times in zip(*turns, strict=True)]
+
+
+def beside(ours: Sequence[Timing], theirs: Sequence[Timing]) -> Beside:
+    """What two kinds of calls took that took turns."""
+    ratios = [
+        Timing(mine.clock / other.clock, mine.processor / max(other.processor, 1e-9))
+        for mine, other in zip(ours, theirs, strict=True)
+    ]
+    return Beside(_median(ours), _median(theirs), _median(ratios), len(ratios))
 
 
 def side_by_side(work: Callable[[], object], raw: Callable[[], object], repeats: int = 5) -> Beside:
-    """Pairs of calls, each pair side by side; one pair to warm up, unless it takes long."""
-    pairs: list[tuple[Timing, Timing]] = []
-    start, warm = time.perf_counter(), False
-    while len(pairs) < repeats and not (pairs and time.perf_counter() - start > PATIENCE):
-        pair = timed(work), timed(raw)
-        if warm or time.perf_counter() - start > PATIENCE:
-            pairs.append(pair)
-        warm = True
-    return Beside(
-        _median([ours for ours, _ in pairs]),
-        _median([theirs for _, theirs in pairs]),
-        _median(
-            [
-                Timing(ours.clock / theirs.clock, ours.processor / max(theirs.processor, 1e-9))
-                for ours, theirs in pairs
-            ]
-        ),
-    )
+    """Pairs of calls, each pair side by side."""
+    return beside(*in_turns([work, raw], repeats))
 
 
-def _median(timings: list[Timing]) -> Timing:
+def family_seconds(process: int) -> float:
+    """Seconds of the processor in this process and in another one with all that it has started.
+
+    Those of processes that ended are with the one which waited for them.
+    """
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    ticks: dict[int, int] = {}
+    for place in PROCESSES.iterdir():
+        if place.name.isdigit() and (fields := _status(int(place.name))):
+            children[int(fields[1])].append(int(place.name))
+            ticks[int(place.name)] = sum(map(int, fields[11:15]))
+    total, waiting = 0, [process]
+    while waiting:
+        one = waiting.pop()
+        total += ticks.get(one, 0)
+        waiting += children[one]
+    return time.process_time() + total / os.sysconf("SC_CLK_TCK")
+
+
+def parent_of(process: int) -> int:
+    """The process that started this one."""
+    return int(_status(process)[1])
+
+
+def _status(process: int) -> list[str]:
+    """What Linux tells of a process, from its state on; nothing if it is gone."""
+    try:
+        text = (PROCESSES / str(process) / "stat").read_text(encoding="utf-8")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
+
+
+def _median(timings: Sequence[Timing]) -> Timing:
     return Timing(
         statistics.median(each.clock for each in timings),
         statistics.median(each.processor for each in timings),

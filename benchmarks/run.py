@@ -1,20 +1,20 @@
 """`make bench`: every section of docs/benchmarks.md, measured in this run.
 
-`--quick` is a trial that writes benchmarks/results/quick.md, `--large` goes to a hundred million
-rows, `--only polars,memory` measures some sections again. What was measured before is kept.
+`--quick` is a trial that writes benchmarks/results/quick, `--large` goes to a hundred million rows,
+`--only polars,memory` measures some sections again. What was measured before is kept in
+benchmarks/results, which is part of the repository.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import platform
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Iterable, Iterator
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 
 import holdfast
 from benchmarks import commits, engines, growth, memory, planned, private
@@ -23,17 +23,15 @@ from benchmarks.page import (
     LARGE,
     PAGE,
     QUICK,
-    RESULTS,
     USUAL,
-    Found,
     Line,
     Scale,
     Section,
+    failed,
+    kept_page,
     measured,
-    page,
 )
 
-PACKAGES = ("polars", "duckdb", "psycopg", "pyspark", "opendp", "numpy")
 BOUNDED = ("what", "against", "seconds", "ratio", "at most", "")
 
 
@@ -45,8 +43,12 @@ def _bounded(name: str, title: str, words: str, *groups: str) -> Section:
             yield "Left out of a quick run."
             return
         for group in groups:
-            rows: Iterable[Row] = import_module(f"benchmarks.{group}").rows()
-            yield from (row.cells for row in rows)
+            try:
+                rows: Iterable[Row] = import_module(f"benchmarks.{group}").rows()
+                yield from (row.cells for row in rows)
+            except Exception as error:  # the other groups are measured nevertheless
+                traceback.print_exc()
+                yield failed(group, error)
 
     return Section(name, title, words, BOUNDED, lines)
 
@@ -90,37 +92,32 @@ SECTIONS = (
 )
 
 
-def words() -> str:
-    """The head of the page: the command, the machine, and how to read it."""
-    versions = ", ".join(map(_version, PACKAGES))
-    return f"""
+WORDS = """
 # Benchmarks
 
 *Written by `make bench`* (`make bench-large` adds a hundred million rows). Both sides of every
-ratio are measured in turns in one run, and medians are told. Seconds are of this machine on that
-day; ratios travel better. {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.
-How busy the machine was stands under each table: with a load above the number of cores others were
-at work, and ratios by the clock are rough. What follows for larger tables and many analysts is in
-[Capacity](capacity.md).
+ratio are measured in turns in one run, and medians are told. Seconds are of one machine on one day;
+ratios travel better. How busy that machine was stands under each table, and what it was: with a
+load above the number of cores others were at work, and ratios by the clock are rough. A section can
+be measured again by itself (`python -m benchmarks.run --only polars`). What follows for larger
+tables and many analysts is in [Capacity](capacity.md).
 """
-
-
-def _version(package: str) -> str:
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:
-        return f"no {package}"
 
 
 def main(arguments: list[str]) -> None:
     scale, sections = _asked(arguments)
     warnings.simplefilter("ignore", holdfast.SecondLedger)  # one table stands for many here
     start = time.monotonic()
+
+    def tell(line: str) -> None:
+        print(f"{time.monotonic() - start:5.0f} s  {line}", file=sys.stderr, flush=True)
+
     for section in sections:
-        print(f"\n## {section.title} (load {os.getloadavg()[0]:.1f})", flush=True)
-        measured(section, scale, lambda line: print(line, flush=True))
-        _write(scale)
-    print(f"\n{time.monotonic() - start:.0f} s")
+        tell(f"## {section.title} (load {os.getloadavg()[0]:.1f})")
+        measured(section, scale, tell)
+        place = QUICK.kept("page").with_suffix(".md") if scale is QUICK else PAGE
+        place.write_text(kept_page(WORDS, SECTIONS, scale), encoding="utf-8")
+    tell("all is measured")
 
 
 def _asked(arguments: list[str]) -> tuple[Scale, list[Section]]:
@@ -134,18 +131,6 @@ def _asked(arguments: list[str]) -> tuple[Scale, list[Section]]:
     scale = QUICK if said.quick else LARGE if said.large else USUAL
     chosen = [names[name] for name in said.only.split(",")] if said.only else list(SECTIONS)
     return scale, [section for section in chosen if scale is not LARGE or section.grows]
-
-
-def _write(scale: Scale) -> None:
-    """The page as far as it is known; a quick run does not touch the one in docs."""
-
-    def found(section: Section, large: bool) -> Found | None:
-        if scale is QUICK:
-            return None if large else Found.kept(QUICK.kept(section.name))
-        return Found.kept((LARGE if large else USUAL).kept(section.name))
-
-    place = RESULTS / "quick.md" if scale is QUICK else PAGE
-    place.write_text(page(words(), SECTIONS, found), encoding="utf-8")
 
 
 if __name__ == "__main__":

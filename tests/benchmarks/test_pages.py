@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE
+from types import SimpleNamespace
 
 import pytest
 from benchmarks.crowd import Crowd, Desk, predicted, simulated
-from benchmarks.measure import side_by_side
-from benchmarks.page import PAGE, QUICK, Found, Line, Scale, Section, measured, page
+from benchmarks.measure import Row, in_turns, side_by_side
+from benchmarks.page import PAGE, QUICK, USUAL, Found, Line, Scale, Section, kept_page, measured
 from benchmarks.planned import ROWS, SECTION as WIDTHS, SIZES, half_widths
-from benchmarks.run import SECTIONS
+from benchmarks.run import SECTIONS, WORDS
 
-from benchmarks import capacity, page as pages
+from benchmarks import capacity, measure, page as pages, run
 
 
 def tables(text: str) -> dict[str, list[list[list[str]]]]:
@@ -42,11 +48,15 @@ def test_the_page_has_every_section_as_it_is_written() -> None:
     assert len({section.name for section in SECTIONS}) == len(titles)
     found = tables(text)
     for section in SECTIONS:
-        assert section.words.strip() in text
         for head, *lines in found.get(section.title, []):
             assert tuple(head) == tuple(cell.strip() for cell in section.head)
             assert all(len(line) == len(head) for line in lines)
-    assert text.count("*Load of the machine ") == sum(map(len, found.values()))
+
+
+def test_the_page_is_what_is_kept_of_its_sections() -> None:
+    assert PAGE.read_text(encoding="utf-8") == kept_page(WORDS, SECTIONS)
+    names = {section.name for section in SECTIONS}
+    assert {path.stem for path in USUAL.kept("any").parent.glob("*.json")} <= names
 
 
 @pytest.mark.parametrize("row", [0, 1, 3, 7], ids=lambda row: list(ROWS)[row][0])
@@ -68,33 +78,101 @@ def _lines(scale: Scale) -> Iterator[Line]:
 SECTION = Section("made", "Made up", "Words.", ("what", "how much"), _lines)
 
 
-def test_what_was_found_is_kept_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for what is found, in place of that of the repository."""
     monkeypatch.setattr(pages, "RESULTS", tmp_path / "results")
+    return tmp_path / "results"
+
+
+@pytest.mark.usefixtures("results")
+def test_what_was_found_is_kept_and_shown() -> None:
     told: list[str] = []
-    found = measured(SECTION, QUICK, told.append)
-    assert told == ["| a | 1 |", "Nothing else is here.", "| b | 2 |"]
-    assert Found.kept(QUICK.kept("made")) == found
-    text = page("# Page", [SECTION], lambda _, large: None if large else found)
+    found = measured(SECTION, USUAL, told.append)
+    assert told == ["| a | 5 |", "Nothing else is here.", "| b | 2 |"]
+    assert Found.kept(USUAL.kept("made")) == found
+    text = kept_page("# Page", [SECTION])
     assert text.startswith(
-        "# Page\n\n## Made up\n\nWords.\n\n| what | how much |\n|---|---|\n| a | 1 |\n| b | 2 |\n\n"
+        "# Page\n\n## Made up\n\nWords.\n\n| what | how much |\n|---|---|\n| a | 5 |\n| b | 2 |\n\n"
         "Nothing else is here.\n\n*Load of the machine "
     )
+    assert "*Not measured yet.*" in kept_page("# Page", [SECTION], QUICK)
 
 
-def test_a_section_that_broke_off_keeps_its_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("results")
+def test_a_section_that_was_broken_off_keeps_its_lines_and_says_so() -> None:
     def broken(scale: Scale) -> Iterator[Line]:
-        yield "a", "1"
+        yield "a", f"{scale.repeats}"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pages, "RESULTS", tmp_path)
+    section = replace(SECTION, lines=broken)
     with pytest.raises(KeyboardInterrupt):
-        measured(replace(SECTION, lines=broken), QUICK, lambda _: None)
-    kept = Found.kept(QUICK.kept("made"))
-    assert kept is not None
-    assert kept.rows == [["a", "1"]]
-    assert "*Not measured in this run.*" in page("# Page", [SECTION], lambda *_: None)
+        measured(section, QUICK, lambda _: None)
+    text = kept_page("# Page", [section], QUICK)
+    assert "| a | 1 |" in text
+    assert pages.BROKEN_OFF in text
+
+
+def test_measuring_one_section_keeps_the_others_and_a_failure_is_told(
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = "1"
+
+    def fails(scale: Scale) -> Iterator[Line]:
+        yield "before", f"{scale.repeats}"
+        raise OSError(str(results))
+
+    def numbered(_: Scale) -> Iterator[Line]:
+        yield "number", value
+
+    sections = (
+        replace(SECTION, name="first", title="First", lines=numbered),
+        replace(SECTION, name="bad", title="Bad", lines=fails),
+        replace(SECTION, name="last", title="Last", lines=numbered),
+    )
+    place = results.parent / "page.md"
+    monkeypatch.setattr(run, "SECTIONS", sections)
+    monkeypatch.setattr(run, "PAGE", place)
+    run.main([])
+    whole = place.read_text(encoding="utf-8")
+    assert [table[0][1:] for table in tables(whole).values()] == [
+        [["number", "1"]],
+        [["before", "5"]],
+        [["number", "1"]],
+    ]
+    assert "**Bad: failed (OSError), and the rest of it was not measured.**" in whole
+    assert str(results) not in whole
+    assert sorted(path.name for path in results.iterdir()) == [
+        "bad.json",
+        "first.json",
+        "last.json",
+    ]
+    value = "2"
+    run.main(["--only", "last"])
+    again = place.read_text(encoding="utf-8")
+    assert again.partition("## Last")[0] == whole.partition("## Last")[0]
+    assert tables(again)["Last"][0][1:] == [["number", "2"]]
+    told = capsys.readouterr()
+    assert "| number | 2 |" in told.err
+    assert not told.out
+
+
+def test_a_group_of_lines_that_fails_does_not_take_the_others_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def imported(name: str) -> object:
+        if name.endswith("logs"):
+            raise ImportError(name)
+        row = Row(name, "nothing", 1.0, 1.0, 2.0)
+        return SimpleNamespace(rows=lambda: [row])
+
+    monkeypatch.setattr(run, "import_module", imported)
+    (rest,) = (section for section in SECTIONS if section.name == "rest")
+    found = list(rest.lines(USUAL))
+    assert [line for line in found if isinstance(line, str)] == [
+        "**logs: failed (ImportError), and the rest of it was not measured.**"
+    ]
+    assert "benchmarks.starting" in {line[0] for line in found}
 
 
 def test_pairs_take_turns_after_one_to_warm_up() -> None:
@@ -102,6 +180,29 @@ def test_pairs_take_turns_after_one_to_warm_up() -> None:
     found = side_by_side(lambda: calls.append("ours"), lambda: calls.append("theirs"), 3)
     assert calls == ["ours", "theirs"] * 4
     assert found.ours.clock >= 0.0
+
+
+def test_a_turn_that_takes_long_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "PATIENCE", 0.0)
+    calls: list[str] = []
+    took = in_turns([lambda: calls.append("a"), lambda: calls.append("b")], 5)
+    assert calls == ["a", "b"]
+    assert [len(times) for times in took] == [1, 1]
+
+
+@pytest.mark.skipif(not measure.PROCESSES.is_dir(), reason="no /proc, which Linux has")
+def test_the_work_of_what_a_process_started_is_seen() -> None:
+    code = "sum(range(3_000_000)); input()"
+    command = [sys.executable, "-c", f"print(flush=True); {code}"]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE) as child:
+        assert measure.parent_of(child.pid) == os.getpid()
+        assert child.stdout is not None
+        child.stdout.readline()
+        before = measure.family_seconds(child.pid) - time.process_time()
+        child.communicate(b"\n")
+    ended = measure.family_seconds(os.getpid()) - 2 * time.process_time()
+    assert before >= 0.0
+    assert ended > 0.0  # a child that ended is with the one that waited for it
 
 
 def test_the_page_of_capacity_has_every_table() -> None:
