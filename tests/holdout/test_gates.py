@@ -80,6 +80,9 @@ def test_it_is_known_before_what_a_gate_costs(holdout: Holdout) -> None:
     assert "takes one candidate, with 4 candidates left now" in str(cost)
     del watched
     assert 0 < cost.least < 0.3 < cost.most
+    for claim in ({}, {"guess": 0.1}, {"at_least": 0, "at_most": 1}):
+        with pytest.raises(InvalidArgument, match="gate takes one of"):
+            holdout.cost(BETTER, gate=True, **claim)
 
 
 def test_the_same_gate_is_free_and_another_bound_is_another_gate(holdout: Holdout) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -105,16 +106,49 @@ def test_a_cap_counts_submissions_and_the_end_is_the_custodians(
     )
 
 
+def test_a_submission_that_is_sent_again_counts_once(client: TestClient, service: Service) -> None:
+    """Its reply may have been lost; by its key it is told the same, whatever came after it."""
+    ada = {**bearer(service, questions=2), "Idempotency-Key": "first"}
+    middle = {"values": answers(0.7)}
+    first = client.post(BOARD, json=middle, headers=ada)
+    assert (first.json()["submission"], first.json()["status"]) == ("ada/1", "leads")
+    client.post(BOARD, json={"values": BETTER}, headers=bearer(service, "bob"))
+    again = client.post(BOARD, json=middle, headers=ada)
+    assert again.content == first.content
+    other = client.post(BOARD, json={"values": BASE}, headers=ada)
+    assert other.status_code == 422
+    assert "another key" in other.text
+    file = {"file": ("mine.csv", csv_of_answers(answers(0.65)))}
+    for _ in range(2):
+        sent = client.post(
+            f"{BOARD}/file",
+            files=file,
+            data={"value": "says"},
+            headers={**ada, "Idempotency-Key": "second"},
+        )
+        assert (sent.status_code, sent.json()["submission"]) == (200, "ada/2")
+        assert sent.json()["also"] == []
+    me = client.get("/api/v1/me", headers=ada).json()
+    assert (me["spent"], me["left"]) == (2, 0)
+
+
 def test_a_viewer_sees_ranks_and_not_who(client: TestClient, service: Service) -> None:
     client.post(BOARD, json={"values": BETTER}, headers=bearer(service))
-    viewer = bearer(service, "eye", "viewer")
+    made = service.tokens.create("eye", "viewer")
+    viewer = {"Authorization": f"Bearer {made.text}"}
     shown = client.get(BOARD, headers=viewer)
-    assert [row["submission"] for row in shown.json()["standings"]] == [
-        "submission 1",
-        "submission 2",
-    ]
-    assert "ada" not in shown.text
-    assert "host" not in shown.text
+    standings = shown.json()["standings"]
+    assert [row["submission"] for row in standings] == ["submission 2", "submission 1"]
+    data = "/api/v1/datasets/digits"
+    pages = [BOARD, f"{data}/ledger.csv", f"{data}/columns"]
+    pages += [f"{data}{path}?details=true" for path in ("", "/ledger", "/budget")]
+    texts = [client.get(page, headers=viewer).text for page in pages]
+    assert "submission 2" in texts[1]  # which the ledger says is compared
+    client.post("/login", data={"token": made.text})
+    texts += [client.get(f"/data/digits{at}").text for at in ("", "/board", "/ledger", "/promise")]
+    assert client.get("/data/digits/answers.svg").status_code == 403
+    for text in texts:
+        assert not {"ada", "host"} & set(re.findall(r"[a-z]+", text)), text
 
 
 @pytest.fixture

@@ -13,7 +13,9 @@ from holdfast.errors import LedgerUnavailable
 from holdfast.ledger.chain import Row
 from holdfast.ledger.store import Store
 from holdfast.question.row import RowValue
+from holdfast.service.served import Asking
 from holdfast.service.service import Service
+from holdfast.service.tokens import CountedCall
 from tests.mechanisms.fake import Sums
 from tests.seam import put_sample
 from tests.service.serving import ROWS, TABLE
@@ -34,7 +36,9 @@ def test_who_is_told_what_somebody_else_finished_has_spent_it(
     made = service.tokens.create("bob", "analyst", questions=2)
     token, question = made.token, "avg(x > 1)"
     data = str(service.folder.path.parent / "canaryfolder" / "flights.parquet")
-    assert service.tokens.charge(token, f"{token.id} k", 1)  # before it is asked
+    asking = Asking(question, tolerance=0.2, by="bob", key=f"{token.id} k")
+    call = CountedCall.of(asking, asking.key)
+    assert service.tokens.charge(token, call, 1) == "now"  # before it is asked
     with holdfast.open(data, ledger=service.folder.ledger("flights")) as worker:
         put_sample(worker, Sums(ROWS, died))
         with pytest.raises(Killed):

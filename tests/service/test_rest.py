@@ -204,6 +204,37 @@ def test_a_cap_is_inside_the_pool_and_repeats_are_free(
     assert client.get("/api/v1/me", headers=bob).json()["spent"] == 2
 
 
+def test_what_a_key_has_spent_is_not_given_back(service: Service, client: TestClient) -> None:
+    """Another question under a key that was told is refused; what the key has spent stays so."""
+    bob = bearer(service, "bob", dataset="flights", questions=2)
+
+    def ask(question: str, key: str, **said: Any) -> int:
+        headers, body = {**bob, "Idempotency-Key": key}, {"question": question, **said}
+        return client.post(f"{TABLE}/ask", json=body, headers=headers).status_code
+
+    def spent() -> int:
+        return int(client.get("/api/v1/me", headers=bob).json()["spent"])
+
+    assert ask("avg(x > 0)", "k") == 200
+    assert ask("avg(x > 1)", "k") == 422
+    assert spent() == 1
+    assert ask("avg(x>0)", "k", why="the same, spelled otherwise") == 200
+    assert spent() == 1
+    assert ask("avg(", "m") == 422  # and its key may be used for what was meant
+    assert ask("avg(late)", "m", by=["origin"]) == 200
+    assert spent() == 2
+    assert ask("avg(late)", "n", by=["origin"]) == 200  # a repeat
+    assert ask("avg(x > 2)", "o") == 409
+
+
+def test_a_table_that_was_told_is_told_again_for_free(service: Service, client: TestClient) -> None:
+    bob = bearer(service, "bob", dataset="flights", questions=2)
+    body = {"question": LATE, "by": ["origin"]}
+    for _ in range(2):
+        assert client.post(f"{TABLE}/ask", json=body, headers=bob).status_code == 200
+        assert client.get("/api/v1/me", headers=bob).json()["spent"] == 1
+
+
 def test_a_refusal_says_what_is_lacking_and_costs_nothing(
     service: Service, client: TestClient, ada: dict[str, str]
 ) -> None:
@@ -260,6 +291,10 @@ def test_columns_are_brought_as_values_or_files(
     body = {"name": "v1", "keys": list(range(ROWS)), "values": [n % 2 for n in range(ROWS)]}
     made = client.post(f"{TABLE}/columns", json=body, headers=ada)
     assert made.status_code == 200, made.text
+    keyed = {**ada, "Idempotency-Key": "v1"}
+    assert client.post(f"{TABLE}/columns", json=body, headers=keyed).content == made.content
+    other = client.post(f"{TABLE}/columns", json={**body, "name": "v9"}, headers=keyed)
+    assert other.status_code == 422
     lines = "\n".join(f"{n},{n % 3}" for n in range(ROWS))
     file = {"file": ("predictions.csv", f"item,predicted\n{lines}\n")}
     form = {"name": "v2", "low": "0", "high": "2"}

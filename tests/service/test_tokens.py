@@ -14,7 +14,8 @@ from hypothesis import given, strategies as st
 from holdfast.errors import InvalidArgument, LedgerUnavailable
 from holdfast.service.folder import Folder, Settings, require_name
 from holdfast.service.pacing import Attempts, step_after
-from holdfast.service.tokens import TokenStore, expiry_of
+from holdfast.service.running import first_token
+from holdfast.service.tokens import CountedCall, TokenStore, expiry_of
 from tests.cli.run import holdfast
 from tests.seam import token_writer
 from tests.service.serving import table
@@ -91,14 +92,18 @@ def test_a_name_is_one_persons_for_good(store: TokenStore) -> None:
     store.close()
 
 
+def call(key: str, asked: str = "") -> CountedCall:
+    return CountedCall.of(asked, key)
+
+
 def test_a_cap_holds_whoever_is_faster(store: TokenStore, tmp_path: Path) -> None:
     token = store.create("ada", "analyst", questions=10).token
     folder = Folder.made(tmp_path / "served")
-    granted: list[bool] = []
+    charged: list[str] = []
 
     def worker(place: int) -> None:
         mine = TokenStore(folder.tokens, folder.secret)
-        granted.extend(mine.charge(token, f"{place} {n}", 1) for n in range(10))
+        charged.extend(mine.charge(token, call(f"{place} {n}"), 1) for n in range(10))
         mine.close()
 
     threads = [threading.Thread(target=worker, args=(place,)) for place in range(4)]
@@ -106,21 +111,22 @@ def test_a_cap_holds_whoever_is_faster(store: TokenStore, tmp_path: Path) -> Non
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(granted) == store.spent(token) == 10
+    assert charged.count("now") == store.spent(token) == 10
     store.close()
 
 
 def test_a_call_counts_once_and_what_was_not_answered_does_not(store: TokenStore) -> None:
     token = store.create("ada", "analyst", questions=3).token
-    assert store.charge(token, "a", 2)
-    assert store.charge(token, "a", 2)  # made again
+    assert store.charge(token, call("a"), 2) == "now"
+    assert store.charge(token, call("a"), 2) == "before"  # made again
     assert store.spent(token) == 2
-    assert not store.charge(token, "b", 2)
-    store.settle(token, "a", 1)
-    assert store.charge(token, "b", 2)
-    store.settle(token, "b", 0)  # refused: asked again, it is counted again
+    assert store.charge(token, call("b"), 2) == "over"
+    store.settle(token, call("a"), 1)
+    assert store.charge(token, call("b"), 2) == "now"
+    store.settle(token, call("b"), 0)  # refused: asked again, it is counted again
     assert store.spent(token) == 1
-    assert store.charge(token, "b", 2)
+    assert store.charge(token, call("a", asked="c"), 2) == "before"  # a key that was told
+    assert store.charge(token, call("b"), 2) == "now"
     assert store.spent(token) == 3
     store.close()
 
@@ -129,6 +135,19 @@ def test_a_call_counts_once_and_what_was_not_answered_does_not(store: TokenStore
 def test_ends_are_said_as_they_are_written(text: str) -> None:
     with pytest.raises(InvalidArgument, match="it must be as 30d, 12h or 45m"):
         expiry_of(text)
+
+
+def test_the_first_start_makes_a_custodian_whoever_has_a_token_before(tmp_path: Path) -> None:
+    """Analysts may have been given tokens already, and one of them any name."""
+    folder = Folder.made(tmp_path / "served")
+    store = TokenStore(folder.tokens, folder.secret)
+    store.create("custodian", "analyst")
+    store.create("of one", "custodian", dataset="flights")
+    made = first_token(folder)
+    assert made is not None
+    assert (made.token.name, made.token.role) == ("custodian-2", "custodian")
+    assert first_token(folder) is None
+    store.close()
 
 
 def test_a_folder_is_its_owners(tmp_path: Path) -> None:

@@ -144,6 +144,8 @@ class _Admitted:
         if name is None:
             raise rejection(422, "the token is for several data sets; say which: ?dataset=NAME.")
         asker = Caller(self.service, token, self.service.served(name, token))
+        if token.role == "viewer" and anyio.from_thread.run(asker.served.is_board):
+            raise rejection(403, "a viewer sees the standings of a leaderboard, and no more.")
         return Agent(_ServedHoldout(asker), token.name)
 
 
@@ -189,20 +191,27 @@ class _ServedHoldout:
         return self._read(lambda holdout: holdout.cost(question, guess, **said))
 
     def ask(self, question: Any, *, key: str | None = None, **said: Any) -> Answers:
-        return self._put(lambda holdout, own: holdout.ask(question, key=own, **said), key)
+        asked = ("ask", question, said)
+        return self._put(lambda holdout, own: holdout.ask(question, key=own, **said), key, asked)
 
     def check(
         self, question: Any, guess: Any = None, *, key: str | None = None, **said: Any
     ) -> Answers:
-        return self._put(lambda holdout, own: holdout.check(question, guess, key=own, **said), key)
+        asked = ("check", question, guess, said)
+        return self._put(
+            lambda holdout, own: holdout.check(question, guess, key=own, **said), key, asked
+        )
 
     def gate(self, question: Any, *, key: str | None = None, **said: Any) -> Answers:
-        return self._put(lambda holdout, own: holdout.gate(question, key=own, **said), key)
+        asked = ("gate", question, said)
+        return self._put(lambda holdout, own: holdout.gate(question, key=own, **said), key, asked)
 
     def _read(self, use: Callable[[Holdout], _T]) -> _T:
         return anyio.from_thread.run(self.asker.served.read, use)
 
-    def _put(self, use: Callable[[Holdout, str | None], Answers], key: str | None) -> Answers:
+    def _put(
+        self, use: Callable[[Holdout, str | None], Answers], key: str | None, asked: object
+    ) -> Answers:
         if self.asker.token.role == "viewer":
             raise rejection(403, "the token is of a viewer; this is for analysts.")
         own = self.asker.own(key)
@@ -210,5 +219,5 @@ class _ServedHoldout:
         def put(holdout: Holdout) -> Any:  # one question, whatever it is told
             return use(holdout, own)
 
-        found: Any = anyio.from_thread.run(self.asker.answers, put, 1, own)
+        found: Any = anyio.from_thread.run(self.asker.answers, put, 1, own, asked)
         return cast(Answers, found)

@@ -57,8 +57,10 @@ class Verbs:
         discover: bool = False,
     ) -> Cost:
         """What a question would cost now, or with `gate` to gate it. Free; touches no data."""
-        if at_most is not None or at_least is not None:
-            require_one_claim("gate" if gate else "check", guess, at_most, at_least)
+        if gate:
+            require_one_claim("gate", None, at_most, at_least)
+        elif at_most is not None or at_least is not None:
+            require_one_claim("check", guess, at_most, at_least)
         read = replace(self._guess(guess, at_most, at_least), gated=gate)
         with self._desk.reading():
             if discover:

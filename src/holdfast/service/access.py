@@ -14,7 +14,6 @@ from holdfast.service.service import Service
 from holdfast.service.tokens import Token, TokenRole
 
 __all__ = [
-    "AsAnalyst",
     "AsAnyone",
     "AsCustodian",
     "Asker",
@@ -73,12 +72,6 @@ async def _anyone(request: Request, shown: _Shown) -> Token:
     return _known(request, shown)
 
 
-async def _analyst(request: Request, shown: _Shown) -> Token:
-    token = _known(request, shown)
-    _require_role(token, *_ASKING)
-    return token
-
-
 async def _custodian(request: Request, shown: _Shown) -> Token:
     token = _known(request, shown)
     _require_role(token, "custodian")
@@ -97,7 +90,6 @@ async def _caller(request: Request, dataset: _Name, shown: _Shown) -> Caller:
 
 AsAnyone = Annotated[Token, Depends(_anyone)]
 # OpenAPI names the roles that an operation is for as scopes of its token.
-AsAnalyst = Annotated[Token, Security(_analyst, scopes=_ASKING)]
 AsCustodian = Annotated[Token, Security(_custodian, scopes=["custodian"])]
 Dataset = Annotated[Served, Depends(_dataset)]
 Asker = Annotated[Caller, Security(_caller, scopes=_ASKING)]

@@ -52,7 +52,7 @@ async def submit_form(
         said = {"name": name.strip() or None, "claim": _number(claim)}
         sent = UploadedFile(file.filename or "", await file.read(), session.token.name, said)
         caller = Caller(service, session.token, served)
-        found["told"] = await caller.submit(sent.submit_to)
+        found["told"] = await caller.submit(sent.submit_to, sent.digest(dataset))
     except (HoldfastError, Rejected) as error:
         found["problem"] = problem_of(error)
     return await _board(dataset, service, session, **found)
@@ -66,8 +66,8 @@ async def _board(
     problem: Problem | None = None,
 ) -> Response:
     def read(holdout: Holdout) -> dict[str, Any]:
-        found = Leaderboard.over(holdout).standings()
-        return {"promise": found.promise, **board_shown(standings_told(found, session.token))}
+        promise = Leaderboard.over(holdout).standings().promise
+        return {"promise": promise, **board_shown(standings_told(holdout, session.token))}
 
     facts = await service.served(dataset, session.token).read(read)
     return rendered(

@@ -1,13 +1,15 @@
 """REST: the leaderboard of a data set that is one, under /api/v1; and what pages show of it.
 
-Who submits is who the token says. A submission is known by its content, so that whoever sends it
-again is told where it stands now; what was looked at is not looked at again.
+Who submits is who the token says. A submission is known by its content: whoever sends it again is
+told where it stands now, or with the key of a call where it stood then; what was looked at is not
+looked at again, and does not count again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
@@ -16,12 +18,15 @@ from fastapi import APIRouter, File, Form, UploadFile
 from pydantic import BaseModel, ConfigDict, Field
 
 from holdfast.boards.leaderboard import Leaderboard
-from holdfast.boards.standings import Standing, Standings
+from holdfast.boards.standings import Standing
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.holdout import Holdout
-from holdfast.service.access import AsAnyone, AsCustodian, Asker, CallKey, Dataset
+from holdfast.service.access import AsAnyone, AsCustodian, Asker, CallKey, Dataset, Serving
+from holdfast.service.caller import Caller
+from holdfast.service.pacing import OnTheStep
 from holdfast.service.replies import JsonReply, problems
-from holdfast.service.tokens import Token
+from holdfast.service.tokens import Token, said_digest
+from holdfast.service.veil import veil_for
 from holdfast.service.wire import keyed_values
 
 __all__ = ["SubmissionBody", "UploadedFile", "board_rest", "standings_told"]
@@ -53,21 +58,19 @@ class SubmissionBody(BaseModel):
 @board_rest.get("/datasets/{dataset}/board", tags=["board"])
 async def standings(served: Dataset, token: AsAnyone) -> Any:
     """The standings: ranks as far as they were shown, with intervals that are true together."""
-    found = await served.read(lambda holdout: Leaderboard.over(holdout).standings())
-    return JsonReply(standings_told(found, token))
+    return JsonReply(await served.read(lambda holdout: standings_told(holdout, token)))
 
 
 @board_rest.post("/datasets/{dataset}/board", tags=["board"], responses=_LOOKS)
 async def submit_values(body: SubmissionBody, caller: Asker, key: CallKey = None) -> Any:
     """Submit predictions under the name of the token: are they shown to be better?"""
-    del key  # a submission is known by its content
     values = keyed_values(body.keys, body.values)
 
     def put(holdout: Holdout) -> Standing:
         mine = Leaderboard.over(holdout)
         return mine.submit(values, team=caller.token.name, name=body.name, claim=body.claim)
 
-    return JsonReply((await caller.submit(put)).to_dict())
+    return await _submitted(caller, put, said_digest((caller.served.name, body)), key)
 
 
 @board_rest.post("/datasets/{dataset}/board/file", tags=["board"], responses=_LOOKS)
@@ -83,19 +86,38 @@ async def submit_a_file(
         float | None,
         Form(allow_inf_nan=False, description="Your own estimate of the score; checked."),
     ] = None,
+    call: CallKey = None,
 ) -> Any:
     """The same from a CSV, Parquet or JSON-lines file."""
     said = {"name": name, "key": key, "value": value, "claim": claim}
     sent = UploadedFile(file.filename or "", await file.read(), caller.token.name, said)
-    return JsonReply((await caller.submit(sent.submit_to)).to_dict())
+    return await _submitted(caller, sent.submit_to, sent.digest(caller.served.name), call)
+
+
+async def _submitted(
+    caller: Caller, put: Callable[[Holdout], Standing], sent: str, key: str | None
+) -> JsonReply:
+    """Where a submission stands; with a key, where it stood when that was told."""
+
+    async def work() -> dict[str, Any]:
+        return (await caller.submit(put, sent)).to_dict()
+
+    return JsonReply(await caller.once(key, sent, work))
 
 
 @board_rest.post("/datasets/{dataset}/board/final", tags=["board"], responses=_LOOKS)
-async def end_board(served: Dataset, token: AsCustodian, key: CallKey = None) -> Any:
+async def end_board(
+    service: Serving, served: Dataset, token: AsCustodian, key: CallKey = None
+) -> Any:
     """The last look: exact scores of all submissions. Nothing is submitted after it."""
     del key  # taken again it shows the same
-    found = await served.ask(lambda holdout: Leaderboard.over(holdout).final())
-    return JsonReply(standings_told(found, token))
+
+    def ended(holdout: Holdout) -> dict[str, Any]:
+        Leaderboard.over(holdout).final()
+        return standings_told(holdout, token)
+
+    async with OnTheStep(service.settings.release_step):
+        return JsonReply(await served.ask(ended))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +133,11 @@ class UploadedFile:
         if self._kind not in _FORMATS:
             raise InvalidArgument(f"the file must be one of {', '.join(_FORMATS)}, by its name.")
 
+    def digest(self, board: str) -> str:
+        """What it is known by on a board."""
+        content = hashlib.sha256(self.content).hexdigest()
+        return said_digest((board, self._kind, content, self.team, self.said))
+
     @property
     def _kind(self) -> str:
         return PurePosixPath(self.filename).suffix.lower()
@@ -123,11 +150,10 @@ class UploadedFile:
             return Leaderboard.over(holdout).submit(path, team=self.team, **self.said)
 
 
-def standings_told(found: Standings, reader: Token) -> dict[str, Any]:
+def standings_told(holdout: Holdout, reader: Token) -> dict[str, Any]:
     """The standings as plain values; a viewer does not learn who submitted, nor what failed."""
-    told = found.to_dict()
+    told = Leaderboard.over(holdout).standings().to_dict()
     if reader.role != "viewer":
         return told
-    for place, row in enumerate(told["standings"], start=1):
-        row |= {"submission": f"submission {place}", "team": "", "also": []}
-    return {**told, "invalid": []}
+    rows = veil_for(reader, holdout).over(told["standings"])
+    return {**told, "standings": [row | {"team": "", "also": []} for row in rows], "invalid": []}

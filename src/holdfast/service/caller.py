@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import secrets
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
 from holdfast.boards.standings import Standing
 from holdfast.errors import BudgetExhausted, Shortfall
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.distribution import Distribution
+from holdfast.holdout.groups import Groups
 from holdfast.holdout.holdout import Holdout
 from holdfast.service.pacing import OnTheStep
 from holdfast.service.problems import rejection
 from holdfast.service.served import FAULTS_OF_CALLS, Asking, Reply, Served
 from holdfast.service.service import Service
-from holdfast.service.tokens import Token
+from holdfast.service.tokens import CountedCall, Token
 from holdfast.wording import plural
 
 __all__ = ["Caller"]
@@ -42,8 +44,21 @@ class Caller:
         if self.token.role != "custodian" and await self.served.is_board():
             raise rejection(403, "this is a leaderboard, which takes submissions and no questions.")
 
-    async def submit(self, put: Callable[[Holdout], Standing]) -> Standing:
-        """Submit to a leaderboard; it counts as one question of the token."""
+    async def once(
+        self, key: str | None, sent: object, work: Callable[[], Awaitable[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """What is told of something that was sent: with a key, what was told before."""
+        if key is None:
+            return await work()
+        tokens, call = self.service.tokens, CountedCall.of(sent, self.own(key))
+        kept = await run_in_threadpool(tokens.kept, call)
+        if kept is None:
+            kept = await run_in_threadpool(tokens.keep, call, json.dumps(await work()))
+        told: dict[str, Any] = json.loads(kept)
+        return told
+
+    async def submit(self, put: Callable[[Holdout], Standing], digest: str) -> Standing:
+        """Submit to a leaderboard; the same content counts as one question, however often sent."""
 
         async def work() -> Standing:
             return await self.served.ask(put)
@@ -51,7 +66,7 @@ class Caller:
         async def nothing() -> None:
             return None
 
-        return await self._capped(None, 1, work, nothing)
+        return await self._capped(CountedCall(digest, digest), 1, work, nothing)
 
     async def answer(self, asking: Asking) -> Reply:
         """Ask a question, with whatever else waits."""
@@ -63,12 +78,16 @@ class Caller:
         async def known() -> Reply | None:
             return await self.served.known(asking.put_to)
 
-        return await self._capped(asking.key, 1, work, known)
+        return await self._capped(CountedCall.of(asking, asking.key), 1, work, known)
 
     async def answers(
-        self, put: Callable[[Holdout], list[Answer]], questions: int, key: str | None
+        self,
+        put: Callable[[Holdout], list[Answer]],
+        questions: int,
+        key: str | None,
+        asked: object,
     ) -> list[Answer]:
-        """Ask several questions that were chosen together."""
+        """Ask several questions that were chosen together; `asked` is all that is said of them."""
         await self.require_asking()
 
         async def work() -> list[Answer]:
@@ -77,11 +96,11 @@ class Caller:
         async def known() -> list[Answer] | None:
             return await self.served.known(put)
 
-        return await self._capped(key, questions, work, known)
+        return await self._capped(CountedCall.of(asked, key), questions, work, known)
 
     async def _capped(
         self,
-        key: str | None,
+        call: CountedCall,
         questions: int,
         work: Callable[[], Awaitable[_T]],
         known: Callable[[], Awaitable[_T | None]],
@@ -91,8 +110,8 @@ class Caller:
         async with OnTheStep(self.service.settings.release_step):
             if token.questions is None:  # nothing is to be written down
                 return await work()
-            call = key or secrets.token_hex(16)
-            if not await run_in_threadpool(tokens.charge, token, call, questions):
+            charged = await run_in_threadpool(tokens.charge, token, call, questions)
+            if charged == "over":
                 found = await known()
                 if found is None:
                     raise _over_the_cap(token, tokens.spent(token), questions)
@@ -100,13 +119,14 @@ class Caller:
             try:
                 found = await work()
             except FAULTS_OF_CALLS:  # after other trouble it may be reserved, and stays counted
-                await run_in_threadpool(tokens.settle, token, call, 0)
+                if charged == "now":  # what was counted before may have been answered before
+                    await run_in_threadpool(tokens.settle, token, call, 0)
                 raise
-            await run_in_threadpool(tokens.settle, token, call, _new(found, call))
+            await run_in_threadpool(tokens.settle, token, call, _new(found, call.told))
             return found
 
 
-def _new(found: object, call: str) -> int:
+def _new(found: object, key: str) -> int:
     """How many questions were answered anew; a table of groups is one.
 
     A call that died after it was reserved was finished by somebody else: whoever sends it again is
@@ -114,9 +134,11 @@ def _new(found: object, call: str) -> int:
     """
     match found:
         case Answer():
-            return 0 if found.repeated and found.recorded.request.key != call else 1
+            return 0 if found.repeated and found.recorded.request.key != key else 1
         case list():
-            return sum(_new(each, call) for each in found)
+            return sum(_new(each, key) for each in found)
+        case Groups() | Distribution():
+            return max((_new(answer, key) for _, answer in found), default=0)
         case _:
             return 1
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -12,12 +14,16 @@ from starlette.responses import Response
 
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.audit import audit as run_audit
 from holdfast.ledger.identity import protected_rows
-from holdfast.service.access import AsAnalyst, AsAnyone, AsCustodian, CallKey, Dataset, Serving
+from holdfast.service.access import AsAnyone, AsCustodian, Asker, CallKey, Dataset, Serving
+from holdfast.service.caller import Caller
+from holdfast.service.pacing import OnTheStep
 from holdfast.service.replies import JsonReply, certificate_file, problems
 from holdfast.service.served import Served
 from holdfast.service.tokens import expiry_of
+from holdfast.service.veil import veil_for
 from holdfast.service.wire import ColumnBody, TokenBody, column_told
 
 __all__ = ["custody"]
@@ -30,29 +36,30 @@ _Which = Annotated[str, PathField(description="The ID of a token, or its name.")
 @custody.get("/datasets/{dataset}/columns", tags=["columns"])
 async def columns(served: Dataset, token: AsAnyone) -> Any:
     """The columns that were attached."""
-    found = await served.read(lambda holdout: holdout.columns)
-    return JsonReply({"columns": [column_told(each, token) for each in found]})
+
+    def told(holdout: Holdout) -> Any:
+        found = [column_told(each, token) for each in holdout.columns]
+        return veil_for(token, holdout).over({"columns": found})
+
+    return JsonReply(await served.read(told))
 
 
 @custody.post("/datasets/{dataset}/columns", tags=["columns"], responses=problems(410, 413))
-async def attach(body: ColumnBody, served: Dataset, token: AsAnalyst, key: CallKey = None) -> Any:
+async def attach(body: ColumnBody, caller: Asker, key: CallKey = None) -> Any:
     """Attach values that were made without protected columns; the same again is the same."""
-    del key  # a column is known by its content, so that whoever sends it again is told the same
-    await _require_columns(served)
+    bounds = None if body.bounds is None else (body.bounds[0], body.bounds[1])
 
-    def attached(holdout: Holdout) -> Any:
-        bounds = None if body.bounds is None else (body.bounds[0], body.bounds[1])
+    def put(holdout: Holdout) -> AttachedColumn:
         return holdout.attach(
-            body.name, body.brought, bounds=bounds, missing=body.missing, by=token.name
+            body.name, body.brought, bounds=bounds, missing=body.missing, by=caller.token.name
         )
 
-    return JsonReply(column_told(await served.ask(attached), token))
+    return await _attached(caller, put, body, key)
 
 
 @custody.post("/datasets/{dataset}/columns/file", tags=["columns"], responses=problems(410, 413))
 async def attach_file(
-    served: Dataset,
-    token: AsAnalyst,
+    caller: Asker,
     name: Annotated[
         str, Form(min_length=1, max_length=200, description="What questions call the column.")
     ],
@@ -68,6 +75,7 @@ async def attach_file(
     missing: Annotated[
         Literal["refuse", "null"], Form(description="What to do about keys without a value.")
     ] = "refuse",
+    call: CallKey = None,
 ) -> Any:
     """The same from a CSV, Parquet or JSON-lines file."""
     kind = PurePosixPath(file.filename or "").suffix.lower()
@@ -76,26 +84,33 @@ async def attach_file(
     if (low is None) != (high is None):
         raise InvalidArgument("bounds have a low and a high end; give both, or none.")
     bounds = None if low is None or high is None else (low, high)
-    await _require_columns(served)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"values{kind}"
-        path.write_bytes(await file.read())
+    said: dict[str, Any] = {"key": key, "value": value, "bounds": bounds, "missing": missing}
+    content = await file.read()
 
-        def attached(holdout: Holdout) -> Any:
+    def put(holdout: Holdout) -> AttachedColumn:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"values{kind}"
+            path.write_bytes(content)
             try:
-                return holdout.attach(
-                    name,
-                    path,
-                    key=key,
-                    value=value,
-                    bounds=bounds,
-                    missing=missing,
-                    by=token.name,
-                )
+                return holdout.attach(name, path, by=caller.token.name, **said)
             except InvalidArgument as error:  # where it was put for a moment is nobody's business
                 raise InvalidArgument(str(error).replace(str(path), path.name)) from None
 
-        return JsonReply(column_told(await served.ask(attached), token))
+    digest = hashlib.sha256(content).hexdigest()
+    return await _attached(caller, put, (name, kind, said, digest), call)
+
+
+async def _attached(
+    caller: Caller, put: Callable[[Holdout], AttachedColumn], sent: object, key: str | None
+) -> JsonReply:
+    """A column that was brought, told on the step as answers are: it waits for their turn."""
+    await _require_columns(caller.served)
+
+    async def work() -> dict[str, Any]:
+        async with OnTheStep(caller.service.settings.release_step):
+            return column_told(await caller.served.ask(put), caller.token)
+
+    return JsonReply(await caller.once(key, (caller.served.name, sent), work))
 
 
 async def _require_columns(served: Served) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,6 +35,7 @@ from holdfast.service.sessions import (
 )
 from holdfast.service.shown import group_rows, line_shown, overview_shown
 from holdfast.service.tokens import ROLES, TokenRole, expiry_of
+from holdfast.service.veil import veil_for
 from holdfast.service.wire import csv_of, dataset_told, ledger_told
 
 __all__ = ["Signed", "dashboard", "problem_page", "rendered", "typed_number"]
@@ -127,7 +128,7 @@ async def overview(dataset: str, service: Serving, session: Signed) -> Response:
         facts=facts,
         lines=lines,
         spent=spent,
-        drawn=can_draw(),
+        drawn=can_draw() and not (facts["board"] and session.token.role == "viewer"),
     )
 
 
@@ -181,7 +182,7 @@ async def ledger_page(dataset: str, service: Serving, session: Signed, page: int
 
     def read(holdout: Holdout) -> tuple[list[Mapping[str, Any]], int]:
         view = holdout.ledger
-        newest = ledger_told(view.to_dicts()[::-1], session.token)
+        newest = ledger_told(view.to_dicts()[::-1], session.token, holdout)
         first = _LINES * (max(1, min(page, 10**6)) - 1)
         return [line_shown(line) for line in newest[first : first + _LINES]], len(newest)
 
@@ -200,9 +201,11 @@ async def ledger_page(dataset: str, service: Serving, session: Signed, page: int
 @dashboard.get("/data/{dataset}/ledger.csv")
 async def ledger_file(dataset: str, service: Serving, session: Signed) -> Response:
     served = service.served(dataset, session.token)
-    lines = await served.read(lambda holdout: holdout.ledger.to_dicts(parts=True))
-    text = csv_of(ledger_told(lines, session.token))
-    return Response(text, media_type="text/csv; charset=utf-8")
+
+    def lines(holdout: Holdout) -> list[dict[str, Any]]:
+        return ledger_told(holdout.ledger.to_dicts(parts=True), session.token, holdout)
+
+    return Response(csv_of(await served.read(lines)), media_type="text/csv; charset=utf-8")
 
 
 @dashboard.get("/data/{dataset}/answers.svg")
@@ -210,6 +213,8 @@ async def answers_picture(dataset: str, service: Serving, session: Signed) -> Re
     """The newest answers with their intervals."""
 
     def read(holdout: Holdout) -> tuple[list[Recorded], float | None]:
+        if veil_for(session.token, holdout).hides:
+            raise rejection(403, "the picture names those who submitted; the standings do not.")
         terms = holdout.opening.terms
         return list(holdout.ledger), terms.confidence_level if terms.simultaneous else None
 
@@ -219,7 +224,9 @@ async def answers_picture(dataset: str, service: Serving, session: Signed) -> Re
 
 @dashboard.get("/data/{dataset}/promise")
 async def promise(dataset: str, service: Serving, session: Signed) -> Response:
-    facts = await service.served(dataset, session.token).read(dataset_told)
+    facts = await service.served(dataset, session.token).read(
+        partial(dataset_told, reader=session.token)
+    )
     return rendered("promise.html", session=session, dataset=dataset, facts=facts)
 
 
@@ -298,7 +305,7 @@ async def _workbench(
     dataset: str, service: Service, session: PageSession, form: dict[str, str], **found: Any
 ) -> Response:
     served = service.served(dataset, session.token)
-    facts = await served.read(dataset_told)
+    facts = await served.read(partial(dataset_told, reader=session.token))
     blank = dict.fromkeys(("question", "verb", "number", "by", "half_width", "why", "key"), "")
     shown = {**blank, **form, "key": form.get("key") or secrets.token_hex(16)}
     problem: Problem | None = found.get("problem")
@@ -381,7 +388,7 @@ def _require_custodian(session: PageSession) -> None:
 
 
 def _newest(holdout: Holdout, session: PageSession, many: int) -> list[Mapping[str, Any]]:
-    newest = ledger_told(holdout.ledger.to_dicts()[-many:][::-1], session.token)
+    newest = ledger_told(holdout.ledger.to_dicts()[-many:][::-1], session.token, holdout)
     return [line_shown(line) for line in newest]
 
 

@@ -18,6 +18,7 @@ from holdfast.service.access import AsAnyone, Asker, CallKey, Dataset, Serving
 from holdfast.service.carried import carried_recorded
 from holdfast.service.replies import JsonReply, problems
 from holdfast.service.tokens import Token
+from holdfast.service.veil import veil_for
 from holdfast.service.wire import (
     AskBody,
     BatchBody,
@@ -60,9 +61,9 @@ async def datasets(service: Serving, token: AsAnyone) -> Any:
 
 
 @rest.get("/datasets/{dataset}", tags=["data sets"])
-async def dataset(served: Dataset, details: _Details = False) -> Any:
+async def dataset(served: Dataset, token: AsAnyone, details: _Details = False) -> Any:
     """Columns, bounds, design, and what is promised. No row is ever shown."""
-    return JsonReply(await served.read(partial(dataset_told, details=details)))
+    return JsonReply(await served.read(partial(dataset_told, reader=token, details=details)))
 
 
 @rest.post("/datasets/{dataset}/ask", tags=["asking"], responses=_ASKS)
@@ -110,7 +111,7 @@ async def batch(
             return holdout.ask_many(questions, **said)
         return holdout.check_many(questions, body.guesses, **said)
 
-    found = await caller.answers(put, len(body.questions), said["key"])
+    found = await caller.answers(put, len(body.questions), said["key"], body)
     return JsonReply(told(found, details=details))
 
 
@@ -148,13 +149,13 @@ async def ledger(
         view = holdout.ledger
         lines = [line for line in view.to_dicts() if (line["number"] or 0) > after][: limit + 1]
         more = len(lines) > limit
-        shown = ledger_told(lines[:limit], token)
+        shown = ledger_told(lines[:limit], token, holdout)
         carried = _carried(view, shown, token) if details else {}
         return {
             "lines": shown,
             "next": shown[-1]["number"] if more else None,
             "together": view.together,
-            **carried,
+            **veil_for(token, holdout).over(carried),
         }
 
     return JsonReply(await served.read(page))
@@ -164,8 +165,10 @@ async def ledger(
 async def ledger_csv(served: Dataset, token: AsAnyone) -> Any:
     """The whole ledger as CSV, parts under what they are parts of."""
 
-    lines = await served.read(lambda holdout: holdout.ledger.to_dicts(parts=True))
-    return Response(csv_of(ledger_told(lines, token)), media_type="text/csv; charset=utf-8")
+    def lines(holdout: Holdout) -> list[dict[str, Any]]:
+        return ledger_told(holdout.ledger.to_dicts(parts=True), token, holdout)
+
+    return Response(csv_of(await served.read(lines)), media_type="text/csv; charset=utf-8")
 
 
 @rest.get("/plan", tags=["planning"], responses=problems(409))

@@ -26,10 +26,15 @@ _FIRST = "custodian"
 
 
 def first_token(folder: Folder) -> Granted | None:
-    """A custodian's token for a folder that nobody has a token for; it is shown once."""
+    """A custodian's token for a folder that had no custodian yet; it is shown once."""
     store = TokenStore(folder.tokens, folder.secret)
     try:
-        return None if store.all() else store.create(_FIRST, "custodian")
+        known = store.all()
+        if any(each.role == "custodian" and each.dataset is None for each in known):
+            return None
+        taken = {each.name for each in known}
+        names = (_FIRST, *(f"{_FIRST}-{number}" for number in range(2, len(taken) + 3)))
+        return store.create(next(name for name in names if name not in taken), "custodian")
     finally:
         store.close()
 

@@ -146,6 +146,11 @@ class Served:
         self._rowless: Holdout | None = None  # of the reader alone
         self._board: bool | None = None  # once it is known
 
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self._home.stem
+
     async def answer(self, asking: Asking) -> Reply:
         """Ask a question, with whatever else waits."""
         call = _Call(asking)

@@ -8,6 +8,7 @@ before a question is asked, and taken back if nothing new was answered: a crash 
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import os
 import re
@@ -15,27 +16,43 @@ import secrets
 import sqlite3
 import threading
 from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.chain import keyed
 from holdfast.ledger.trouble import plainly
 
-__all__ = ["ROLES", "Granted", "Token", "TokenRole", "TokenStore", "expiry_of"]
+__all__ = [
+    "ROLES",
+    "Charged",
+    "CountedCall",
+    "Granted",
+    "Token",
+    "TokenRole",
+    "TokenStore",
+    "expiry_of",
+    "said_digest",
+]
 
 TokenRole: TypeAlias = Literal["custodian", "analyst", "viewer"]
 ROLES: tuple[TokenRole, ...] = get_args(TokenRole)
+# Whether a call was counted now or before; or not, since that would be over the cap.
+Charged: TypeAlias = Literal["now", "before", "over"]
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL, name TEXT NOT "
     "NULL UNIQUE, role TEXT NOT NULL, dataset TEXT, questions INTEGER, created TEXT NOT NULL, "
     "expires TEXT, revoked TEXT) STRICT",
-    "CREATE TABLE IF NOT EXISTS calls (token TEXT NOT NULL, key TEXT NOT NULL, questions INTEGER "
-    "NOT NULL, PRIMARY KEY (token, key)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS calls (token TEXT NOT NULL, call TEXT NOT NULL, questions INTEGER "
+    "NOT NULL, PRIMARY KEY (token, call)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS replies (call TEXT PRIMARY KEY, asked TEXT NOT NULL, reply TEXT "
+    "NOT NULL) STRICT, WITHOUT ROWID",
 )
 _COLUMNS = "id, name, role, dataset, questions, created, expires, revoked"
 _SHOWN = f"SELECT hash, {_COLUMNS} FROM tokens WHERE id = ?"
@@ -78,6 +95,23 @@ class Granted:
 
     def to_dict(self) -> dict[str, Any]:
         return {**self.token.to_dict(), "token": self.text}
+
+
+class CountedCall(NamedTuple):
+    """What a call is counted by: before it is answered by all that it asks for, then by its key.
+
+    By the key alone, a call that fails would give back what another one under its key has spent.
+    """
+
+    asked: str
+    told: str
+
+    @classmethod
+    def of(cls, asked: object, key: str | None) -> CountedCall:
+        """A call; one without a key is like no other."""
+        if key is None:
+            return cls(*[secrets.token_hex(16)] * 2)
+        return cls(said_digest((key, asked)), key)
 
 
 class TokenStore:
@@ -196,48 +230,77 @@ class TokenStore:
             rows = self._connection.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY created, id")
             return [Token(*row) for row in rows.fetchall()]
 
-    def charge(self, token: Token, key: str, questions: int) -> bool:
-        """Count questions of a call before it is asked; False if that is over the token's cap.
-
-        A call that was counted before, under the same key, is not counted again.
-        """
+    def charge(self, token: Token, call: CountedCall, questions: int) -> Charged:
+        """Count questions of a call before it is asked, unless that is over the token's cap."""
         if token.questions is None:
-            return True
-        with self._guard, plainly(self._path):
-            connection = self._connection
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                connection.execute(
-                    f"INSERT OR IGNORE INTO calls SELECT ?, ?, ? WHERE {_SPENT} + ? <= ?",
-                    (token.id, key, questions, token.id, questions, token.questions),
-                )
-                found = connection.execute(
-                    "SELECT 1 FROM calls WHERE token = ? AND key = ?", (token.id, key)
-                ).fetchone()
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-        return found is not None
+            return "before"
+        with self._written() as connection:
+            if connection.execute(
+                "SELECT 1 FROM calls WHERE token = ? AND call IN (?, ?)", (token.id, *call)
+            ).fetchone():
+                return "before"
+            counted = connection.execute(
+                f"INSERT INTO calls SELECT ?, ?, ? WHERE {_SPENT} + ? <= ?",
+                (token.id, call.asked, questions, token.id, questions, token.questions),
+            )
+            return "now" if counted.rowcount else "over"
 
-    def settle(self, token: Token, key: str, questions: int) -> None:
-        """Say how many questions of a counted call were answered anew; none: it is not counted."""
+    def settle(self, token: Token, call: CountedCall, questions: int) -> None:
+        """Say how many questions of a call were answered anew; none: it is not counted."""
         if token.questions is None:
             return
+        with self._written() as connection:
+            connection.execute(
+                "DELETE FROM calls WHERE token = ? AND call = ?", (token.id, call.asked)
+            )
+            if questions:
+                connection.execute(
+                    "INSERT OR REPLACE INTO calls VALUES (?, ?, ?)",
+                    (token.id, call.told, questions),
+                )
+
+    def keep(self, call: CountedCall, reply: str) -> str:
+        """What a call is told from now on; that of whoever was first."""
+        with self._written() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (call.told, call.asked, reply)
+            )
+        return self.kept(call) or reply
+
+    def kept(self, call: CountedCall) -> str | None:
+        """What a call was told; refused if another one was told something under its key."""
         with self._guard, plainly(self._path):
-            self._connection.execute(
-                "UPDATE calls SET questions = ? WHERE token = ? AND key = ? AND questions > ?",
-                (questions, token.id, key, questions),
+            found = self._connection.execute(
+                "SELECT asked, reply FROM replies WHERE call = ?", (call.told,)
+            ).fetchone()
+        if found is None:
+            return None
+        asked, reply = found
+        if asked != call.asked:
+            raise InvalidArgument(
+                "the key was used to send something else; use another key for this. Nothing was "
+                "done."
             )
-            self._connection.execute(
-                "DELETE FROM calls WHERE token = ? AND questions = 0", (token.id,)
-            )
+        return str(reply)
 
     def spent(self, token: Token) -> int:
         """How many questions count against the token's cap."""
         with self._guard, plainly(self._path):
             found = self._connection.execute(f"SELECT {_SPENT}", (token.id,)).fetchone()
         return int(found[0])
+
+    @contextmanager
+    def _written(self) -> Iterator[sqlite3.Connection]:
+        """What is done inside is done as one."""
+        with self._guard, plainly(self._path):
+            connection = self._connection
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     def _revoke(self, token_id: str) -> None:
         self._connection.execute(
@@ -264,6 +327,11 @@ class TokenStore:
         """As good as random for whoever lacks the secret, and the same for the same key."""
         parts = [keyed(self._secret, f"{_PURPOSE} {place}", key) for place in range(2)]
         return bytes.fromhex("".join(parts))[:40]
+
+
+def said_digest(said: object) -> str:
+    """A short name of what is sent, by all its values."""
+    return hashlib.sha256(repr(said).encode()).hexdigest()
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -21,6 +21,7 @@ from holdfast.mechanisms.catalogue import kind_of
 from holdfast.service.carried import carried_answer
 from holdfast.service.served import Asking, Reply
 from holdfast.service.tokens import Token
+from holdfast.service.veil import veil_for
 
 __all__ = [
     "AskBody",
@@ -250,14 +251,14 @@ def told(found: Reply | list[Answer], *, details: bool = False) -> dict[str, Any
     return {**body, "details": carried} if details else body
 
 
-def dataset_told(holdout: Holdout, *, details: bool = False) -> dict[str, Any]:
+def dataset_told(holdout: Holdout, reader: Token, *, details: bool = False) -> dict[str, Any]:
     """What is public of a data set: its columns, what was declared, and what is promised."""
     budget = holdout.budget  # which reads what others have attached since
     opening, schema = holdout.opening, holdout.schema
     kind = kind_of(opening.mechanism["name"])
     terms = opening.terms
     carried = {"terms": terms.to_dict(), "mechanism": opening.mechanism}
-    return {
+    told: dict[str, Any] = {
         **({"details": carried} if details else {}),
         "name": opening.name,
         "rows": holdout.rows,
@@ -288,12 +289,16 @@ def dataset_told(holdout: Holdout, *, details: bool = False) -> dict[str, Any]:
         "remaining": budget.remaining,
         "closed": budget.to_dict()["closed"],
     }
+    return dict(veil_for(reader, holdout).over(told))
 
 
-def ledger_told(lines: list[dict[str, Any]], reader: Token) -> list[dict[str, Any]]:
+def ledger_told(
+    lines: list[dict[str, Any]], reader: Token, holdout: Holdout
+) -> list[dict[str, Any]]:
     """Lines of the ledger without the keys of calls; a viewer does not learn who asked."""
     hidden = {"key", "by"} if reader.role == "viewer" else {"key"}
-    return [{name: line[name] for name in line if name not in hidden} for line in lines]
+    told = [{name: line[name] for name in line if name not in hidden} for line in lines]
+    return list(veil_for(reader, holdout).over(told))
 
 
 def csv_of(lines: list[dict[str, Any]]) -> str:
