@@ -153,6 +153,41 @@ def test_what_was_interrupted_is_done_again(
     assert all(finding.fine for finding in audit(target))
 
 
+def test_a_source_that_went_on_after_a_failure_is_moved_with_all_it_was_asked(
+    ends: tuple[LedgerHome, LedgerHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = ends
+    with monkeypatch.context() as patch:
+        for kind in KEEPERS:
+            patch.setattr(kind, "keep_file", stop)
+        with pytest.raises(Stopped):
+            move(source, target)  # the copy is made, and not opened
+    with opened(source) as holdout:
+        later = holdout.ask("avg(v = late)").receipt
+    everything = rows_of(source)
+    assert move(source, target) == len(everything)
+    assert rows_of(target) == everything
+    assert all(finding.fine for finding in audit(target))
+    with opened(target) as holdout:
+        assert holdout.ask("avg(v = late)").receipt == later
+
+
+def test_another_ledger_where_it_was_to_go_is_not_taken_for_the_copy(
+    ends: tuple[LedgerHome, LedgerHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = ends
+    with monkeypatch.context() as patch:
+        marking_once(patch)
+        patch.setattr(type(target), "create", stop)
+        with pytest.raises(Stopped):
+            move(source, target)
+    started(target)
+    with pytest.raises(InvalidArgument, match=r"is on its way to .* where there is another"):
+        move(source, target)
+    assert not is_usable(source)
+    assert is_usable(target)
+
+
 def is_usable(home: LedgerHome) -> bool:
     try:
         Store.open(home).close()

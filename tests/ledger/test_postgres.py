@@ -483,6 +483,20 @@ def test_a_statement_in_another_backend_writes_nothing(home: LedgerHome) -> None
                 holdout.ask("avg(x > 1)")
 
 
+def test_nothing_is_settled_once_the_server_may_forget(home: LedgerHome) -> None:
+    """A server that reads its settings anew has them for the connections that are there, too."""
+    with resumed(home) as holdout, resumed(home) as successor:
+        keeper = keeper_of(store_of(holdout))
+        assert isinstance(keeper, PostgresKeeper)
+        session = keeper.session
+        while_scanning(holdout, lambda: session.write("SET synchronous_commit = off", []) and None)
+        with pytest.raises(LedgerUnavailable, match=r"synchronous_commit=off.*Nothing was written"):
+            holdout.ask("avg(x > 1)")
+        assert folded(home).account.asked == 0
+        assert successor.ask("avg(x > 2)").number == 2  # and finishes the first
+    assert [each.question for each in folded(home).answers] == ["avg(x > 1)", "avg(x > 2)"]
+
+
 def test_readers_and_pickles_come_back_after_a_cut(proxy: Proxy, tmp_path: Path) -> None:
     table().write_parquet(tmp_path / "t.parquet")
     address, secret = server().ledger(), tmp_path / "secret"

@@ -8,6 +8,7 @@ does it again, and it goes on from there.
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from holdfast.errors import InvalidArgument, LedgerTampered
@@ -38,18 +39,21 @@ def move(
         if before not in (None, gone):
             raise was_moved(here, before or "")
         whole = _everything(Reader(here, secret, keeper.records), keeper.records, secret)
+        whole = replace(whole, moved=f"from {here}")
         keeper.mark_moved(gone)
         try:
-            there.create(secret, whole, timeout, f"from {here}")
+            there.create(secret, whole, timeout)
             copy = there.keeper()
         except BaseException:
             keeper.mark_moved(before)
             raise
         with closing(copy), copy.held(timeout):
             if before is not None and copy.moved() is None:
+                _require_begun(copy, whole, here, there)
                 return len(whole.rows)  # it had been moved, and may have gone on since
             try:
-                _require_copy(copy, here, there)
+                _require_copy(copy, whole, there)
+                _catch_up(copy, whole)
                 for name in keeper.records.file_names():
                     copy.keep_file(name, keeper.records.file(name) or b"")
                 _require_same(keeper.records, copy.records)
@@ -73,13 +77,38 @@ def _everything(reader: Reader, records: Records, secret: bytes) -> Addition:
     return Addition(0, GENESIS, rows, seal(secret, seq, hashed), filed, checkpoint)
 
 
-def _require_copy(copy: Keeper, here: LedgerHome, there: LedgerHome) -> None:
+def _require_copy(copy: Keeper, whole: Addition, there: LedgerHome) -> None:
     """Refuse another ledger in the place of the copy."""
-    if copy.moved() != f"from {here}":
+    if copy.moved() != whole.moved:
         raise InvalidArgument(
             f"there is already a ledger {str(there)!r}, and it is another one; name a place where "
             "there is none. Nothing was moved."
         )
+
+
+def _require_begun(copy: Keeper, whole: Addition, here: LedgerHome, there: LedgerHome) -> None:
+    """Refuse another ledger where the source was said to have gone.
+
+    The source stays closed: whether its copy went on from there to another place cannot be known.
+    """
+    _, known = copy.records.tail(0)
+    if known[: len(whole.rows)] != list(whole.rows):
+        raise InvalidArgument(
+            f"the ledger {str(here)!r} is on its way to {str(there)!r}, where there is another "
+            "ledger; move that one elsewhere, or remove it, and do it again. Nothing was moved."
+        )
+
+
+def _catch_up(copy: Keeper, whole: Addition) -> None:
+    """Add what the source was asked after an attempt that failed had made the copy."""
+    _, known = copy.records.tail(0)
+    missing = whole.rows[len(known) :]
+    if not missing or not known or list(whole.rows[: len(known)]) != known:
+        return  # either nothing is missing, or it is no copy, which is told when they are compared
+    seq, _, hashed = known[-1]
+    there = {place for place, _ in copy.records.all_filed()}
+    filed = [place for place in whole.filed if place not in there]
+    copy.append(replace(whole, after=seq, head=hashed, rows=missing, filed=filed))
 
 
 def _require_same(source: Records, copy: Records) -> None:

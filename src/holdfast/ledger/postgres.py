@@ -115,9 +115,7 @@ class DatabaseHome:
         with self._connected() as connection:
             return self._looked_up(connection) is not None
 
-    def create(
-        self, secret: bytes, first: Addition, timeout: float, moved: str | None = None
-    ) -> None:
+    def create(self, secret: bytes, first: Addition, timeout: float) -> None:
         """Make the ledger; if another process was quicker, its ledger stays.
 
         The secret is on the disk before the commit that makes the ledger exist.
@@ -134,7 +132,7 @@ class DatabaseHome:
                 identity = uuid.uuid4().hex
                 connection.execute(
                     "INSERT INTO holdfast.ledger VALUES (%s, %s, %s, %s, '', %s)",
-                    [identity, self.stem, first.after, first.head, moved],
+                    [identity, self.stem, first.after, first.head, first.moved],
                 )
                 values = append_values(identity, connection.info.backend_pid, first)
                 connection.execute(APPEND, values)

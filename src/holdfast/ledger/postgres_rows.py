@@ -8,7 +8,8 @@ meanwhile is asked for together with the lock, and nobody waits until it is give
 **A fence, should that fail.** A commit is one statement: it moves the head from the entry that it
 follows to its own, and adds rows only if there was such a head and the statement runs in the very
 backend that took the lock; (ledger, seq) is the primary key of entries. So nobody writes over a
-successor, whatever stands between a worker and the server.
+successor, whatever stands between a worker and the server. Nor is anything written once the server
+was told that it may forget, as it can be at any time.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ APPEND = """
     WITH moved AS (
         UPDATE holdfast.ledger SET seq = %(seq)s, hash = %(hash)s, seal = %(seal)s
         WHERE id = %(id)s AND seq = %(after)s AND hash = %(head)s
-            AND pg_backend_pid() = %(backend)s AND (moved IS NULL OR %(after)s = 0)
+            AND pg_backend_pid() = %(backend)s AND moved IS NOT DISTINCT FROM %(moved)s
+            AND 'off' NOT IN (current_setting('fsync'), current_setting('synchronous_commit'),
+                current_setting('full_page_writes'))
         RETURNING id
     ), entered AS (
         INSERT INTO holdfast.entry SELECT moved.id, new.* FROM moved,
@@ -192,8 +195,9 @@ class PostgresKeeper:
         self.records.wrote(addition.rows[-1][0])
         ((done,),) = self.session.write(APPEND, values)
         if not done:
+            self.session.require_still_durable()
             moved = self.moved()
-            if moved is not None:
+            if moved is not None and moved != addition.moved:
                 raise was_moved(self.session.url, moved)
             raise overtaken(self.session.url, addition.after)
 
@@ -226,6 +230,7 @@ def append_values(identity: str, backend: int, addition: Addition) -> dict[str, 
         "backend": backend,
         "after": addition.after,
         "head": addition.head,
+        "moved": addition.moved,
         "seq": seqs[-1],
         "hash": hashes[-1],
         "seal": addition.seal,

@@ -74,6 +74,11 @@ class LedgerSession:
             done = self._usable().execute(statement, values)
             return [] if done.description is None else done.fetchall()
 
+    def require_still_durable(self) -> None:
+        """Refuse a server that was told since that it may forget."""
+        with self._turn, in_our_words(self.url):
+            require_durable(self.url, self._usable())
+
     def send(self, statement: str, values: Any) -> None:
         """One statement on its way to the server; nobody waits until it is done."""
         with self._turn, in_our_words(self.url):

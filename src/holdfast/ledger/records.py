@@ -21,7 +21,10 @@ __all__ = ["Addition", "Keeper", "LedgerHome", "Records"]
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """What one commit adds to a ledger that ends with entry `after`, whose hash is `head`."""
+    """What one commit adds to a ledger that ends with entry `after`, whose hash is `head`.
+
+    `moved` is what that ledger is marked with (see `Keeper.moved`): None of one that is in use.
+    """
 
     after: int
     head: str
@@ -29,6 +32,7 @@ class Addition:
     seal: str
     filed: Sequence[SealedPlace] = ()
     checkpoint: tuple[str, str] | None = None
+    moved: str | None = None
 
 
 class Records(Protocol):
@@ -83,7 +87,8 @@ class Keeper(Protocol):
         """Write it, durably when this returns, or nothing of it.
 
         Refused unless the ledger ends with the very entry that it follows: who lost hold of the
-        ledger without noticing cannot write over whoever went on. Refused, too, if it was moved.
+        ledger without noticing cannot write over whoever went on. Refused, too, if it was moved
+        otherwise than the addition says.
         """
         ...
 
@@ -130,9 +135,7 @@ class LedgerHome(Protocol):
         """Whether there is a ledger, or anything else in its place."""
         ...
 
-    def create(
-        self, secret: bytes, first: Addition, timeout: float, moved: str | None = None
-    ) -> None:
+    def create(self, secret: bytes, first: Addition, timeout: float) -> None:
         """Make the ledger with its secret, whole or not at all; one that is there stays."""
         ...
 

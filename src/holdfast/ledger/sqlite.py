@@ -104,9 +104,7 @@ class FileHome:
                 "its folder."
             ) from error
 
-    def create(
-        self, secret: bytes, first: Addition, timeout: float, moved: str | None = None
-    ) -> None:
+    def create(self, secret: bytes, first: Addition, timeout: float) -> None:
         """Make the ledger; if another process was quicker, its ledger stays."""
         folder = self.path.parent
         if not folder.is_dir():
@@ -116,7 +114,7 @@ class FileHome:
             )
         with closing(_lock(self)) as lock, _held(lock, self, timeout):
             if not self.path.exists():
-                _make(self, secret, first, moved)
+                _make(self, secret, first)
 
     def keeper(self) -> SqliteKeeper:
         """The ledger, to be read and written."""
@@ -226,9 +224,9 @@ class SqliteKeeper:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 *newest, moved = connection.execute(_NEWEST).fetchone()
-                if moved is not None:
+                if moved is not None and moved != addition.moved:
                     raise was_moved(self._home, moved)
-                if newest != [addition.after, addition.head]:
+                if [*newest, moved] != [addition.after, addition.head, addition.moved]:
                     raise overtaken(self._home, addition.after)
                 _write(connection, addition)
                 connection.execute("COMMIT")
@@ -258,7 +256,7 @@ class SqliteKeeper:
         self._lock.close()
 
 
-def _make(home: FileHome, secret: bytes, first: Addition, moved: str | None) -> None:
+def _make(home: FileHome, secret: bytes, first: Addition) -> None:
     """Under the lock: a draft, then the secret, and last the name that makes the ledger exist.
 
     A draft that is found here is of a process that died in between: its secret was never used. One
@@ -276,7 +274,7 @@ def _make(home: FileHome, secret: bytes, first: Addition, moved: str | None) -> 
         with plainly(home), closing(_connect(draft, journal="DELETE")) as connection:
             connection.execute("BEGIN IMMEDIATE")
             make_tables(connection)
-            connection.execute("INSERT INTO head VALUES (1, '', ?)", (moved,))
+            connection.execute("INSERT INTO head VALUES (1, '', ?)", (first.moved,))
             _write(connection, first)
             connection.execute("COMMIT")
             connection.execute("PRAGMA journal_mode = WAL")  # all is in the file that is renamed
