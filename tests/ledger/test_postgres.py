@@ -489,7 +489,11 @@ def test_nothing_is_settled_once_the_server_may_forget(home: LedgerHome) -> None
         keeper = keeper_of(store_of(holdout))
         assert isinstance(keeper, PostgresKeeper)
         session = keeper.session
-        while_scanning(holdout, lambda: session.write("SET synchronous_commit = off", []) and None)
+
+        def told_to_forget() -> None:
+            session.write("SET synchronous_commit = off", [])
+
+        while_scanning(holdout, told_to_forget)
         with pytest.raises(LedgerUnavailable, match=r"synchronous_commit=off.*Nothing was written"):
             holdout.ask("avg(x > 1)")
         assert folded(home).account.asked == 0

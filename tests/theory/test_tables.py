@@ -39,9 +39,11 @@ def test_monotone(name: str, data: st.DataObject) -> None:
 
     at_base = measured(base)
     for argument, direction in entry.monotone.items():
-        possible = domain.arguments[argument].filter(
-            lambda value, argument=argument: holds(domain, {**base, argument: value})
-        )
+
+        def is_possible(value: Any, argument: str = argument) -> bool:
+            return holds(domain, {**base, argument: value})
+
+        possible = domain.arguments[argument].filter(is_possible)
         other = data.draw(possible, label=f"second {argument}")
         at_other = measured({**base, argument: other})
         rises = (other >= base[argument]) == (direction == "up")
