@@ -126,7 +126,7 @@ def _one_line(costs: Costs, commit: float, rows: int, cores: int) -> tuple[str, 
 def _crowd_line(costs: Costs, commit: float, rows: int, cores: int, think: int) -> tuple[str, ...]:
     crowd, desk = Crowd(ANALYSTS, think), costs.desk(rows, cores, commit, MANY)
     formula = predicted(crowd, desk)
-    events = simulated(crowd, desk, questions=3 * ANALYSTS)
+    events = simulated(crowd, desk, questions=6 * ANALYSTS)
     flows = (_count(DAY * flow.throughput) for flow in (formula, events))
     return f"{rows:.0e}", f"{cores:,}", _time(think), *flows, _time(events.wait)
 
@@ -185,7 +185,7 @@ def written(
         commit=_time(commit),
         commits=_count(1 / commit),
         size=f"{size:,.0f}",
-        total=f"{size * ANALYSTS * EACH_ASKS / 2**30:.1f}",
+        total=f"{size * ANALYSTS * EACH_ASKS / 1e9:.1f}",
         analysts=f"{ANALYSTS:,}",
         asked=f"{ANALYSTS * EACH_ASKS:,}",
         load=f"{os.getloadavg()[0]:.1f}",

@@ -75,13 +75,17 @@ def _wait(flow: float, desk: Desk) -> float:
 
 
 def simulated(crowd: Crowd, desk: Desk, *, questions: int, seed: int = 0) -> Flow:
-    """So many questions, one event after the other; the first fifth is not counted."""
+    """So many questions, one event after the other; the first third is not counted.
+
+    All begin by thinking: with a full desk everybody must have waited once before the queue is as
+    long as it stays.
+    """
     rng = np.random.default_rng(seed)
     coming = list(rng.exponential(crowd.think, crowd.analysts))  # when each puts a question
     heapq.heapify(coming)
     waiting: list[float] = []
     now, answered, waited, start = 0.0, 0, 0.0, 0.0
-    unseen = questions // 5
+    unseen = questions // 3
     counted = 0
     while answered < questions:
         if not waiting:

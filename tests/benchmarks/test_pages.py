@@ -247,3 +247,9 @@ def test_the_formula_is_what_the_simulation_finds(crowd: Crowd, desk: Desk) -> N
     alone = crowd.analysts / (crowd.think + desk.batch(1))
     busy = math.isclose(alone, events.throughput, rel_tol=0.05)
     assert busy is (crowd.analysts == 10 or (desk.fixed == 2.0 and desk.most == 200))
+
+
+def test_nobody_is_counted_before_a_full_desk_has_its_queue() -> None:
+    crowd, desk = Crowd(2_000, 600.0), Desk(60.0, 2.0, most=200)
+    events = simulated(crowd, desk, questions=3 * crowd.analysts)
+    assert events.wait == pytest.approx(crowd.analysts / events.throughput - crowd.think, rel=0.01)

@@ -209,6 +209,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "beyond 64 bits": ([2**63, 0, 0, 0], "beyond 64 bits"),
     "beyond 64 bits, unsigned": (np.array([2**63, 0, 0, 0], dtype=np.uint64), "beyond 64 bits"),
     "digits lost": ([2**53 + 1, 0.5, 0.5, 0.5], "beyond 2^53"),
+    "text that ends in C": (KEYS | dict.fromkeys(KEYS, "a\0b"), "'c', ...) have a NUL character"),
     "half a character": (["\ud800", "a", "b", "c"], "half characters"),
     "no column of keys": (pl.DataFrame({"key": list("abcé"), "v": range(4)}), "'id'"),
     "several columns": (pl.DataFrame({"id": list("abcé"), "v": 1, "w": 2}), "value="),

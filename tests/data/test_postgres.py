@@ -5,15 +5,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import psycopg
 import pytest
 
 import holdfast
 from holdfast.data import fingerprint, open_sample
+from holdfast.data.clusters import cluster_sizes
 from holdfast.data.postgres import PostgresSample, open_database_table
 from holdfast.data.postgres_table import TableSession
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
@@ -51,6 +54,40 @@ def counts(sample: Any, *texts: str) -> list[int]:
 
 
 # Values ------------------------------------------------------------------------------------------
+
+
+NO_QUESTION_SEES = """
+    SELECT moment, day, wide::DECIMAL(20, 2) AS wide, clock FROM (VALUES
+      (TIMESTAMP '10000-01-01', DATE 'infinity', 0.10, TIME '00:00:00'),
+      (TIMESTAMP 'infinity', DATE '10000-01-01', NULL, TIME '01:02:03.5'),
+      (NULL, NULL, -12345678901234567.25, NULL),
+      (TIMESTAMP '2000-01-01', DATE '2000-01-01', 7, TIME '23:59:59.999999')
+    ) AS t(moment, day, wide, clock)
+"""
+
+
+def test_what_no_question_sees_is_the_same_on_every_engine(
+    database: str, connection: psycopg.Connection[Any]
+) -> None:
+    """Moments outside the calendar are missing; decimals and times of day are as they are."""
+    connection.execute(f"CREATE TABLE t AS {NO_QUESTION_SEES}")
+    numbers = ["0.10", None, "-12345678901234567.25", "7"]
+    frame = pl.DataFrame(
+        {
+            "moment": [None, None, None, datetime(2000, 1, 1)],
+            "day": [None, None, None, date(2000, 1, 1)],
+            "wide": pl.Series(numbers).cast(pl.Decimal(20, 2)),
+            "clock": [time(0), time(1, 2, 3, 500_000), None, time(23, 59, 59, 999_999)],
+        }
+    )
+    far = pl.Series([2_932_897, -719_163, None, 10_957], dtype=pl.Int32).cast(pl.Date)
+    beyond = frame.with_columns(day=far, moment=far.cast(pl.Datetime("us")))
+    relation = duckdb.connect().sql(NO_QUESTION_SEES)
+    samples = [open_sample(each) for each in (frame, beyond, beyond.lazy(), relation)]
+    samples.append(open_database_table(database, "t"))
+    assert len({fingerprint(sample) for sample in samples}) == 1
+    for sample in samples:
+        assert cluster_sizes(sample, "moment") == cluster_sizes(sample, "day") == [3, 1]
 
 
 def test_every_type_has_one_meaning(database: str, connection: psycopg.Connection[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import duckdb
@@ -98,5 +99,7 @@ def test_cluster_sizes() -> None:
     assert cluster_sizes(open_sample(frame), "who") == [3, 2, 1]
     assert cluster_sizes(open_sample(frame), "k") == [2, 2, 1, 1]
     assert cluster_sizes(open_sample(relation), "who") == [2, 1, 1]
+    odd = pl.DataFrame({"x": [math.nan, None, 1.0, -0.0, 0.0, math.nan]})
+    assert cluster_sizes(open_sample(odd), "x") == [3, 2, 1]  # what is missing is one unit
     with pytest.raises(InvalidArgument, match=r"'whom', which .* did you mean 'who'"):
         cluster_sizes(open_sample(frame), "whom")

@@ -79,6 +79,8 @@ def column_values(
             f"values has no value for any of {plural(len(values), 'key')}; give some, or attach "
             "nothing."
         )
+    if values.dtype == pl.String:
+        _require_kept(values, order)
     if missing == "refuse" and values.has_nulls():
         without = order.keys.filter(values.is_null())
         raise InvalidArgument(
@@ -87,6 +89,16 @@ def column_values(
             "(--missing null)."
         )
     return ColumnValues(order, values)
+
+
+def _require_kept(texts: pl.Series, order: KeyOrder) -> None:
+    """Refuse text that not every engine can keep; questions cannot name it, either."""
+    with_nul = texts.str.contains("\0", literal=True).fill_null(value=False)
+    if with_nul.any():
+        raise InvalidArgument(
+            f"{named_keys(order.keys.filter(with_nul), 'has', 'have')} a NUL character (U+0000) in "
+            "the text, which not every engine can keep; leave it out."
+        )
 
 
 def _aligned(found: Brought, order: KeyOrder) -> pl.Series:

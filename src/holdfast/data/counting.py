@@ -48,20 +48,22 @@ class Counting(Protocol):
 def value_counts(sample: Sample, columns: Sequence[str]) -> pl.DataFrame:
     """Each combination v0, v1, ... of values of the columns once, and how many `rows` have it.
 
-    NULL is one value.
+    NULL is one value, and so is all else that no question can tell apart.
     """
     import polars as pl
 
+    from holdfast.data.plain import told_apart
+
+    keys = {f"v{place}": name for place, name in enumerate(columns)}
     if isinstance(sample, Counting):
-        return sample.value_counts(columns)
-    values = [pl.col(name).alias(f"v{place}") for place, name in enumerate(columns)]
-    categories = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
-    keys = [f"v{place}" for place in range(len(columns))]
-    counted = (
-        frame.select(values).with_columns(categories).group_by(keys).agg(rows=pl.len().cast(int))
-        for frame in sample.frames(list(dict.fromkeys(columns)))
-    )
-    return summed_by(keys, counted)
+        found = sample.value_counts(columns)
+        return _added_up([*keys], found.with_columns(told_apart(v, found.schema[v]) for v in keys))
+
+    def counted(frame: pl.DataFrame) -> pl.DataFrame:
+        values = (told_apart(name, frame.schema[name]).alias(v) for v, name in keys.items())
+        return frame.select(values).group_by([*keys]).agg(rows=pl.len().cast(int))
+
+    return summed_by([*keys], map(counted, sample.frames(list(dict.fromkeys(columns)))))
 
 
 def summed_by(keys: Sequence[str], parts: Iterable[pl.DataFrame]) -> pl.DataFrame:

@@ -6,7 +6,9 @@ are then hashed. So the order of rows and of columns and the way they are stored
 while a changed cell, a row added, removed or doubled, a renamed column or a changed type does.
 
 Two values are the same here when no question can tell them apart: NULL and NaN, 0 and -0, an
-integer in 4 or in 8 bytes, text as such or in categories, a time in seconds or in microseconds.
+integer in 4 or in 8 bytes, text as such or in categories, a time in seconds or in microseconds, a
+date in the year 10000 and none. Of types that questions cannot use, decimals and times of day are
+the same on every engine; others are as their engine writes them.
 
 An accident goes unnoticed with a chance of about 2^-128. It is not a seal against whoever chooses
 the rows: sums of mixed words can be solved for two different tables with one fingerprint.
@@ -78,7 +80,7 @@ def _words(series: pl.Series, type_: ColumnType) -> list[NDArray[np.uint64]]:
     import numpy as np
     import polars as pl
 
-    from holdfast.data.plain import microseconds
+    from holdfast.data.plain import told_apart
 
     if type_ in (ColumnType.TEXT, ColumnType.OTHER):
         return _text_words(_as_text(series))
@@ -86,8 +88,8 @@ def _words(series: pl.Series, type_: ColumnType) -> list[NDArray[np.uint64]]:
         values = series.cast(pl.Float64).to_numpy()  # a missing number is NaN there
         missing, words = np.isnan(values), (values + 0.0).view(np.uint64)  # -0.0 becomes 0.0
     else:
-        if type_ is ColumnType.DATETIME:
-            wanted = microseconds(pl.col("moment"), series.dtype)
+        if type_ in (ColumnType.DATE, ColumnType.DATETIME):
+            wanted = told_apart("moment", series.dtype)
             series = series.to_frame("moment").select(wanted).to_series()
         numbers = series if series.dtype == pl.UInt64 else series.to_physical().cast(pl.Int64)
         missing = numbers.is_null().to_numpy()
@@ -98,13 +100,15 @@ def _words(series: pl.Series, type_: ColumnType) -> list[NDArray[np.uint64]]:
 
 
 def _as_text(series: pl.Series) -> pl.Series:
-    """Text or bytes as they are, anything else as JSON."""
+    """Text or bytes as they are, numbers and times as databases write them, others as JSON."""
     import polars as pl
 
     if series.dtype in (pl.String, pl.Binary):
         return series
-    if series.dtype in (pl.Categorical, pl.Enum):
+    if series.dtype in (pl.Categorical, pl.Enum, pl.Decimal):
         return series.cast(pl.String)
+    if series.dtype == pl.Time:
+        return series.dt.to_string("%H:%M:%S%.9f").str.strip_chars_end("0").str.strip_chars_end(".")
     written = series.to_frame("value").to_struct("row").struct.json_encode()
     return pl.select(pl.when(series.is_not_null()).then(written)).to_series()
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from holdfast.question.expression import ColumnType
 
-__all__ = ["cleaned", "column_type", "microseconds", "plain"]
+__all__ = ["cleaned", "column_type", "plain", "told_apart"]
 
 # A decimal of this many digits and its power of ten are exact doubles, so that one correctly
 # rounded division gives the same number on every engine.
@@ -55,7 +55,7 @@ def cleaned(name: str, dtype: pl.DataType) -> pl.Expr:
         case ColumnType.DATE:
             return _in_calendar(column).cast(pl.Datetime("us"))
         case ColumnType.DATETIME:
-            since_epoch = microseconds(column, dtype)
+            since_epoch = _microseconds(column, dtype)
             known = since_epoch.is_between(_FIRST, _LAST)
             return pl.when(known).then(since_epoch).cast(pl.Datetime("us"))
         case _:
@@ -73,7 +73,21 @@ def plain(name: str, dtype: pl.DataType) -> pl.Expr:
             return cleaned(name, dtype)
 
 
-def microseconds(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+def told_apart(name: str, dtype: pl.DataType) -> pl.Expr:
+    """The column with one value for all that no question can tell apart.
+
+    NaN is missing, and so is a moment outside the calendar, which some engines cannot hold.
+    """
+    match column_type(dtype):
+        case ColumnType.FLOAT | ColumnType.TEXT | ColumnType.DATETIME:
+            return cleaned(name, dtype)
+        case ColumnType.DATE:
+            return _in_calendar(pl.col(name))
+        case _:
+            return pl.col(name)
+
+
+def _microseconds(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Whole microseconds since 1970 (in UTC, where there is a time zone), rounded down.
 
     Milliseconds too far away to be counted in microseconds become NULL.

@@ -35,9 +35,12 @@ def unit_sums(
     def counted(frame: pl.DataFrame) -> pl.DataFrame:
         import polars as pl
 
+        from holdfast.data.plain import told_apart
+
         steps, *conditions = steps_of_frame(frame, rows)
         inside = conditions[0] if conditions else np.ones(frame.height, dtype=np.int64)
-        return pl.DataFrame({"unit": frame[column], "sum": steps * inside, "size": inside})
+        unit = frame.select(told_apart(column, frame.schema[column])).to_series()
+        return pl.DataFrame({"unit": unit, "sum": steps * inside, "size": inside})
 
     units = summed_by(["unit"], (counted(frame) for frame in sample.frames(columns)))
     units = units.sort("size", "sum")
