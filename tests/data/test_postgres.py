@@ -148,6 +148,46 @@ def test_arithmetic_is_that_of_ieee_at_both_ends_of_the_doubles(op: Op) -> None:
     assert sample.sums([is_right(op)]) == [frame.height * GRID]
 
 
+STAGED = [
+    "case when x < 0 then clip(x / k, 0, 9) else 1 end",
+    "x > 0 or x / k > 2",
+    "clip(coalesce(x, x / k), 0, 9) where x * k > 1",
+]
+
+
+@pytest.mark.parametrize("text", STAGED)
+def test_what_has_a_name_is_computed_once_and_by_workers_of_the_server(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """Nothing that is sent keeps a server from sharing the rows among its processes."""
+    frame = pl.DataFrame({"x": [0.5, None, -2.0] * 500, "k": [1, 2, 0] * 500})
+    sample = open_database_table(server().url(), loaded(frame))
+    value, _, inside = text.partition(" where ")
+    schema, sent = Schema(sample.types), list[str]()
+    row, where = row_value(parse_row(value, schema)), inside and parse_row(inside, schema)
+    execute = psycopg.Connection.execute
+
+    def noting(connection: Any, statement: str, *given: Any, **how: Any) -> Any:
+        sent.append(statement)
+        return execute(connection, statement, *given, **how)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", noting)
+    sample.sums([row])
+    sample.moments([row])
+    sample.histograms([(row, where or None)])
+    monkeypatch.undo()
+    scans = [statement for statement in sent if "own.xmin" in statement]
+    assert len(scans) == 3
+    with closing(server().connected()) as connection:
+        for costs in ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size"):
+            connection.execute(f"SET {costs} = 0")
+        for scan in scans:
+            explained = connection.execute(f"EXPLAIN (VERBOSE, COSTS OFF) {scan}").fetchall()
+            plan = [line for (line,) in explained]
+            assert "Finalize" in plan[0]  # of what every worker aggregated
+            assert sum(" / " in line for line in plan) == 1
+
+
 def test_the_fingerprint_is_that_of_every_engine(tmp_path: Path) -> None:
     frame = ODD
     sample = open_database_table(server().url(), loaded(frame))

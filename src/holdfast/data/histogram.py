@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.data.sample import Sample
 
-__all__ = ["Histogram", "bin_count", "bin_shift", "histogram_of", "histograms"]
+__all__ = ["Histogram", "bin_count", "bin_shift", "histogram_of", "histogram_of_bins", "histograms"]
 
 _BITS = 16
 # By so many steps a row's value may lie outside its bin: half a step by rounding it and half a step
@@ -93,6 +93,17 @@ def histograms(
 def histogram_of(value: RowValue, counts: NDArray[np.int64], total: int) -> Histogram:
     """The histogram of a row value with so many rows in its bins and so many steps in all."""
     return Histogram(counts, *_ends(value), value.grid.moments(total, 0)[0])
+
+
+def histogram_of_bins(value: RowValue, bins: NDArray[np.int64]) -> Histogram:
+    """The histogram from lines of: a bin, its rows, and the sum of their steps above its first."""
+    import numpy as np
+
+    counts = np.zeros(bin_count(value), dtype=np.int64)
+    places, times, above = bins.T
+    counts[places] = times
+    total = (int((places * times).sum()) << bin_shift(value)) + int(above.sum())
+    return histogram_of(value, counts, total)
 
 
 def _identity(row: RowValue) -> tuple[str, float, float]:

@@ -1,8 +1,8 @@
 """The PostgreSQL engine: a table of a database, read where it is.
 
-One transaction for each scan, which only reads. Sums are computed by the server; rows, where they
-are needed, are streamed by COPY, which takes a fraction of the time of a cursor and as little
-memory.
+One transaction for each scan, which only reads. Sums and counts in bins are computed by the server,
+and by as many of its processes as it likes; rows, where they are needed, are streamed by COPY: that
+takes a fraction of the time of a cursor and as little memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.data.database import DatabaseUrl
 from holdfast.data.evaluate import steps_of_frame
-from holdfast.data.histogram import Histogram, histograms
+from holdfast.data.histogram import Histogram, bin_shift, histogram_of_bins, histograms
 from holdfast.data.joining import needed, require_joinable
 from holdfast.data.postgres_joined import JoinedRows
 from holdfast.data.postgres_table import TableSession, column_type_of
@@ -33,14 +33,21 @@ from holdfast.data.sql_steps import from_origin, step_sums, written_rows
 from holdfast.errors import HoldfastError
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.postgres_sql import POSTGRES
-from holdfast.question.row import RowValue
+from holdfast.question.row import RowValue, condition_row
 from holdfast.question.sql import quoted_name
 
 if TYPE_CHECKING:
     import polars as pl
+    import psycopg
 
 __all__ = ["PostgresSample", "open_database_table"]
 
+# Beside a value that may change from one call to the next, the planner leaves a select as it is:
+# what has a name there is computed once, and for every row. So it does with an OFFSET, but then
+# no worker helps to scan the table. This one is the cheapest that is left to workers.
+_FENCE = "pg_is_in_recovery()"
+_OUTSIDE = -1  # in place of a bin, for rows that a condition leaves out
+_ROOM_FOR_BINS = "SET LOCAL work_mem = '32MB'"  # they are at most 2^16, of about 100 bytes each
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 
 
@@ -73,7 +80,7 @@ class PostgresSample:
         self._session.require_unchanged()
 
     def prepare(self, rows: Sequence[RowValue]) -> None:
-        """Refuse what PostgreSQL cannot take, or Polars, which counts bins in its batches."""
+        """Refuse what PostgreSQL cannot take, or Polars, which computes functions of batches."""
         prepare(self._prepared, rows)
         prepare(partial(steps_of_frame, _frame(b"", self._engine_types)), rows)
 
@@ -86,8 +93,15 @@ class PostgresSample:
         return row_moments(self, rows, self._moments)
 
     def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
-        """Exact counts in narrow bins."""
-        return histograms(self, asked)
+        """Exact counts in narrow bins, by the server: a scan for each, in one transaction.
+
+        Where a function of batches is among them, all are counted from batches.
+        """
+        if not all(isinstance(value.source, Expression) for value, _ in asked):
+            return histograms(self, asked)
+        with reading(), self._watched() as connection:
+            connection.execute(_ROOM_FOR_BINS)
+            return [self._binned(connection, *each) for each in asked]
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Batches of the columns; types that Polars may not know come as text."""
@@ -160,7 +174,7 @@ class PostgresSample:
             f"count(*) FILTER (WHERE k{place})" if row.is_condition else f"sum(k{place})"
             for place, (row, _) in enumerate(rows)
         ]
-        found = self._run(rows, wanted, _from_origin)
+        found = self._run(self._stepped(rows, _from_origin), wanted)
         # What every row has in common is taken off afterwards.
         return [
             (total if row.is_condition else total - self.n * row.grid.first, 0)
@@ -170,24 +184,39 @@ class PostgresSample:
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         values = [row for row, _ in rows]
         summed = chain.from_iterable(step_sums(values, squares=True))
-        found = self._run(rows, [f"sum({each})" for each in summed], _steps)
+        steps = self._stepped(rows, _steps, fenced=True)
+        found = self._run(steps, [f"sum({each})" for each in summed])
         return moments_of_sums(values, found)
 
-    def _prepared(self, rows: Sequence[RowValue]) -> None:
-        expressions = [(row, row.source) for row in rows if isinstance(row.source, Expression)]
-        aggregates = [f"sum(k{place})" for place in range(len(expressions))]
-        statement = self._statement(expressions, aggregates, _steps, "FALSE")
-        with self._watched() as connection:
-            connection.execute(statement)
+    def _binned(
+        self, connection: psycopg.Connection[Any], value: RowValue, where: Expression | None
+    ) -> Histogram:
+        import numpy as np
 
-    def _run(
-        self,
-        rows: Sequence[tuple[RowValue, Expression]],
-        aggregates: Sequence[str],
-        steps_of: Callable[[RowValue, str], str],
-    ) -> list[int]:
-        """One scan: aggregates over the steps k0, k1, ... of every row value."""
-        statement = self._statement(rows, aggregates, steps_of, self._session.is_known)
+        shift, inside = bin_shift(value), "TRUE"
+        rows = _with_sources([value])
+        if where is not None:
+            rows.append((condition_row(where), where))
+            inside = "k1 = 1"
+        steps = self._stepped(rows, _steps, fenced=True)
+        statement = (
+            f"SELECT CASE WHEN {inside} THEN (k0 >> {shift})::int ELSE {_OUTSIDE} END AS bin, "
+            f"count(*), sum(CASE WHEN {inside} THEN (k0 & {(1 << shift) - 1})::int ELSE 0 END) "
+            f"FROM ({steps}) AS steps GROUP BY bin"
+        )
+        found = connection.execute(statement, binary=True).fetchall()
+        bins = np.array(found, dtype=np.int64).reshape(-1, 3)
+        self._session.require_count(int(bins[:, 1].sum()))
+        return histogram_of_bins(value, bins[bins[:, 0] != _OUTSIDE])
+
+    def _prepared(self, rows: Sequence[RowValue]) -> None:
+        steps = self._stepped(_with_sources(rows), _steps, where="FALSE")
+        with self._watched() as connection:
+            connection.execute(f"SELECT * FROM ({steps}) AS steps")
+
+    def _run(self, steps: str, aggregates: Sequence[str]) -> list[int]:
+        """One scan: aggregates over a select of steps."""
+        statement = f"SELECT {', '.join(['count(*)', *aggregates])} FROM ({steps}) AS steps"
         with reading(), self._watched() as connection:
             ((count, *found),) = connection.execute(statement).fetchall()
             self._session.require_count(count)
@@ -216,27 +245,39 @@ class PostgresSample:
     def _has_no_nan(self, column: str) -> bool:
         return column in self._session.types and column not in self._session.with_nan
 
-    def _statement(
+    def _stepped(
         self,
         rows: Sequence[tuple[RowValue, Expression]],
-        aggregates: Sequence[str],
         steps_of: Callable[[RowValue, str], str],
-        where: str,
+        *,
+        fenced: bool = False,
+        where: str | None = None,
     ) -> str:
+        """A select of the steps k0, k1, ... of every row; `fenced` if they are used twice."""
+        where = where or self._session.is_known
         written = written_rows([expression for _, expression in rows], POSTGRES)
-        steps = [
-            f"{steps_of(row, code)} AS k{place}"
+        cleaned = {name: self._cleaned(column) for column, name in written.names.items()}
+        steps = {
+            f"k{place}": steps_of(row, code)
             for place, ((row, _), code) in enumerate(zip(rows, written.codes, strict=True))
-        ]
-        cleaned = [f"{self._cleaned(column)} AS {name}" for column, name in written.names.items()]
-        table = f"SELECT {', '.join(cleaned)} FROM {self._from(list(written.names))} WHERE {where}"
+        }
+        plain = set(cleaned.values()) <= {quoted_name(column) for column in written.names}
+        first = [] if plain or not written.stages else [_FENCE]
+        table = f"{_selected(cleaned, *first)} FROM {self._from(list(written.names))} WHERE {where}"
         for stage in written.stages:
-            named = ", ".join(f"{code} AS {name}" for name, code in stage.items())
-            # With an OFFSET the planner leaves a value under its name, and computes it once.
-            table = f"SELECT *, {named} FROM ({table} OFFSET 0) AS stage"
-        fenced = f"({table} OFFSET 0)" if written.stages else f"({table})"
-        counted = f"SELECT {', '.join(steps)} FROM {fenced} AS stages"
-        return f"SELECT {', '.join(['count(*)', *aggregates])} FROM ({counted}) AS steps"
+            table = f"{_selected(stage, '*', _FENCE)} FROM ({table}) AS stage"
+        last = [_FENCE] if fenced else []
+        return f"{_selected(steps, *last)} FROM ({table}) AS stages"
+
+
+def _selected(named: Mapping[str, str], *others: str) -> str:
+    """What begins a select: values under their names, and others."""
+    return f"SELECT {', '.join([*others, *(f'{code} AS {name}' for name, code in named.items())])}"
+
+
+def _with_sources(rows: Sequence[RowValue]) -> list[tuple[RowValue, Expression]]:
+    """The row values that are expressions."""
+    return [(row, row.source) for row in rows if isinstance(row.source, Expression)]
 
 
 def _key(name: str, key_type: ColumnType) -> str:

@@ -51,6 +51,7 @@ class JoinedRows:
         ).fetchall()
         if there is None:
             with connection.transaction():
+                connection.execute("SET TRANSACTION READ WRITE")  # others of the session only read
                 self._make(connection)
 
     def _make(self, connection: psycopg.Connection[Any]) -> None:

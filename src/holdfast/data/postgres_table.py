@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["TableSession", "column_type_of"]
 
-_LONGEST_SCAN = "3600000"  # milliseconds
+_SETTINGS = {
+    "default_transaction_isolation": "repeatable read",
+    "default_transaction_read_only": "on",
+    "row_security": "off",  # it would leave rows out without a word
+    "statement_timeout": "3600000",  # milliseconds
+}
 _EXACT_DIGITS = 15  # as in holdfast.data.plain: such decimals are one exact division
 _MOST_SHOWN = 20  # tables
 _MOST_WRITERS = 100_000  # transactions that wrote the rows
@@ -61,7 +66,7 @@ _COLUMNS = """
         WHEN t.typname = 'numeric' THEN format_type(a.atttypid, a.atttypmod)
         ELSE t.typname::text END
     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-    WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+    WHERE a.attrelid = %s {} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
 
 
@@ -131,10 +136,9 @@ class TableSession:
 
     @contextmanager
     def scan(self) -> Iterator[psycopg.Connection[Any]]:
-        """One transaction that only reads, and sees the database at one moment."""
+        """One transaction; as all of the session it only reads, and sees one moment."""
         connection = self.connection
         with connection.transaction():
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield connection
 
     def require_count(self, known: int) -> None:
@@ -169,9 +173,7 @@ class TableSession:
 
     def _opened(self) -> psycopg.Connection[Any]:
         with self._opening_trouble():
-            # Row security would leave rows out without a word.
-            settings = {"row_security": "off", "statement_timeout": _LONGEST_SCAN}
-            connection = connected(self._url, "data", **settings)
+            connection = connected(self._url, "data", **_SETTINGS)
             ((encoding,),) = connection.execute("SHOW server_encoding").fetchall()
             if encoding != "UTF8":
                 connection.close()
@@ -218,12 +220,13 @@ class TableSession:
 
     def _same_place(self) -> dict[str, str] | None:
         """The types of the table of this number, if it still has this name."""
-        connection = self.connection
-        ((oid,),) = connection.execute("SELECT to_regclass(%s)::oid", [self.name]).fetchall()
-        return None if oid != self._found.oid else self._types_of(oid)
+        oid = self._found.oid
+        here = "AND a.attrelid = to_regclass(%s)::oid"
+        found = self.connection.execute(_COLUMNS.format(here), [oid, self.name]).fetchall()
+        return dict(found) or None
 
     def _types_of(self, oid: int) -> dict[str, str]:
-        return dict(self._connection.execute(_COLUMNS, [oid]).fetchall())
+        return dict(self._connection.execute(_COLUMNS.format(""), [oid]).fetchall())
 
     def _rows(self) -> tuple[int, str, frozenset[str]]:
         floats = [name for name, each in self.types.items() if each in _WITH_NAN]
