@@ -16,6 +16,7 @@ import holdfast
 from holdfast.data import fingerprint, open_sample
 from holdfast.data.counting import value_counts
 from holdfast.data.design import design_of
+from holdfast.data.fingerprint import WordSums
 from holdfast.data.keys import key_order, ordered
 from holdfast.data.polars import PolarsSample
 from holdfast.data.ranking import ranked_pairs
@@ -161,8 +162,23 @@ def test_every_type_has_one_meaning() -> None:
     assert frame["bytes"].to_list() == [None, b"\x00\xff"]
 
 
-def test_the_fingerprint_is_that_of_every_engine() -> None:
-    assert fingerprint(spark_sample(ODD)) == fingerprint(open_sample(ODD))
+@pytest.mark.parametrize("by_workers", [True, False])
+def test_the_fingerprint_is_that_of_every_engine(
+    monkeypatch: pytest.MonkeyPatch, by_workers: bool
+) -> None:
+    """Only sums leave the workers that make the same words, and rows those that make others."""
+    sample, streamed = spark_sample(ODD), list[int]()
+    streaming = SparkSample.frames
+
+    def noting(self: SparkSample, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        streamed.append(len(columns))
+        return streaming(self, columns)
+
+    monkeypatch.setattr(SparkSample, "frames", noting)
+    if not by_workers:
+        monkeypatch.setattr("holdfast.data.spark_words.words_of_frame", lambda *_: WordSums(1))
+    assert fingerprint(sample) == fingerprint(open_sample(ODD))
+    assert streamed == ([] if by_workers else [len(ODD.columns)])
 
 
 def test_names_are_only_names() -> None:
@@ -313,6 +329,8 @@ def test_what_changed_gives_no_answer(tmp_path: Path) -> None:
                 counts(sample, text)
     with pytest.raises(DataChanged):
         list(sample.frames(["x", "y"]))
+    with pytest.raises(DataChanged):
+        fingerprint(sample)
     with pytest.raises(DataChanged):
         value_counts(sample, ["y"])
     with pytest.raises(DataChanged):

@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from holdfast.data.mixing import mixed
 from holdfast.data.sample import Sample
@@ -30,24 +32,62 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["fingerprint", "row_words"]
+__all__ = [
+    "SummingWords",
+    "WordSums",
+    "added_words",
+    "fingerprint",
+    "row_words",
+    "words_of_frame",
+]
 
 _LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # odd, so that multiplication loses nothing
 _NULL = 0xD6E8FEB86659FD93
 
 
+@dataclass(frozen=True, slots=True)
+class WordSums:
+    """How many rows there are, and the sums of their words modulo 2^64."""
+
+    rows: int = 0
+    first: int = 0
+    second: int = 0
+
+
+@runtime_checkable
+class SummingWords(Protocol):
+    """An engine that sums words by itself, where its rows are."""
+
+    def word_sums(self) -> WordSums | None:
+        """The sums over all rows and columns; None where it cannot, so that batches are needed."""
+        ...
+
+
 def fingerprint(sample: Sample) -> str:
     """The fingerprint of a table, as 32 hexadecimal digits."""
     types = dict(sorted(sample.types.items()))
-    totals = [0, 0]
-    rows = 0
-    for frame in sample.frames(list(types)):
-        rows += frame.height
-        for lane, words in enumerate(row_words(frame, types)):
-            totals[lane] = (totals[lane] + int(words.sum())) % 2**64
-    content = {"columns": list(types.items()), "rows": rows, "sums": totals, "version": 1}
+    found = sample.word_sums() if isinstance(sample, SummingWords) else None
+    if found is None:
+        parts = (words_of_frame(frame, types) for frame in sample.frames(list(types)))
+        found = reduce(added_words, parts, WordSums())
+    sums = [found.first, found.second]
+    content = {"columns": list(types.items()), "rows": found.rows, "sums": sums, "version": 1}
     written = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return blake2b(written.encode(), digest_size=16).hexdigest()
+
+
+def added_words(left: WordSums, right: WordSums) -> WordSums:
+    """The sums over the rows of both."""
+    return WordSums(
+        left.rows + right.rows,
+        (left.first + right.first) % 2**64,
+        (left.second + right.second) % 2**64,
+    )
+
+
+def words_of_frame(frame: pl.DataFrame, types: Mapping[str, ColumnType]) -> WordSums:
+    """The sums over the rows of a batch."""
+    return WordSums(frame.height, *(int(words.sum()) for words in row_words(frame, types)))
 
 
 def row_words(

@@ -13,6 +13,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.data.evaluate import steps_of_frame
+from holdfast.data.fingerprint import WordSums
 from holdfast.data.histogram import Histogram, bin_count, bin_shift, histogram_of, histograms
 from holdfast.data.joining import needed, require_joinable
 from holdfast.data.sample import (
@@ -27,6 +28,7 @@ from holdfast.data.spark_counts import CountedGroups, binned, bins_of
 from holdfast.data.spark_joined import JoinedFrame
 from holdfast.data.spark_stream import arrow_batches
 from holdfast.data.spark_table import Watch, WatchedTable, asking_spark
+from holdfast.data.spark_words import summed_words
 from holdfast.data.sql_steps import from_origin, step_sums, written_rows
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue, condition_row
@@ -109,6 +111,12 @@ class SparkSample:
         joined._types = {**self._types, **beside.types}
         joined._beside = (*self._beside, beside)
         return joined
+
+    def word_sums(self) -> WordSums | None:
+        """The sums of a fingerprint, by the workers; None where they cannot make them."""
+        with reading(), asking_spark():
+            table, watch = self._rows(list(self._types))
+            return summed_words(table, self._types, self._names, watch)
 
     def value_counts(self, columns: Sequence[str]) -> pl.DataFrame:
         """Each combination v0, v1, ... of values once, and how many rows have it."""

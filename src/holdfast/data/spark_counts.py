@@ -72,25 +72,34 @@ def binned(steps: DataFrame, watch: Watch, bins: Sequence[tuple[int, str, str]])
     import polars as pl
 
     parts, none = watch.parts, watch.table.exact("0L")
-    structs = []
-    for place, (shift, code, inside) in enumerate(bins):
-        fields = {
+    copies = [
+        {
             "value": f"{place}",
             "bin": f"CASE WHEN {inside} THEN shiftright({code}, {shift}) ELSE -1L END",
             "total": watch.table.exact(f"(CASE WHEN {inside} THEN {code} ELSE 0L END)"),
             "times": watch.table.exact("1L"),
             **{f"t{n}": part if place == 0 else none for n, part in enumerate(parts)},
         }
-        structs.append(
-            f"named_struct({', '.join(f'{name!r}, {code}' for name, code in fields.items())})"
-        )
-    exploded = steps.selectExpr(f"inline(array({', '.join(structs)}))")
+        for place, (shift, code, inside) in enumerate(bins)
+    ]
+    exploded = _in_turn(steps, copies)
     sums = ["total", "times", *(f"t{n}" for n in range(len(parts)))]
     counted = exploded.groupBy("value", "bin").sum(*sums).toDF("value", "bin", *sums)
     found = pl.DataFrame(counted.toArrow())
     rows = int(found.filter(pl.col("value") == 0)["times"].sum())
     watch.require(rows, [int(found[name].sum()) for name in sums[2:]])
     return found
+
+
+def _in_turn(table: DataFrame, copies: Sequence[Mapping[str, str]]) -> DataFrame:
+    """For each row one row of each of these selections; a single one needs no array of them."""
+    if len(copies) == 1:
+        return table.selectExpr(*(f"{code} AS {name}" for name, code in copies[0].items()))
+    structs = (
+        f"named_struct({', '.join(f'{name!r}, {code}' for name, code in each.items())})"
+        for each in copies
+    )
+    return table.selectExpr(f"inline(array({', '.join(structs)}))")
 
 
 def bins_of(found: pl.DataFrame, value: int, bins: int) -> tuple[NDArray[np.int64], int]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import DataFrame
 
-__all__ = ["EPOCH", "MOST_IN_BIGINT", "Watch", "WatchedTable", "asking_spark"]
+__all__ = ["EPOCH", "MOST_IN_BIGINT", "Watch", "WatchedTable", "asking_spark", "parts_of_hashes"]
 
 EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
@@ -197,14 +197,19 @@ class Watch:
 
     def parts_of(self, rows: pl.DataFrame) -> list[int]:
         """The sums of the parts over some rows."""
-        hashes = [rows[name].to_numpy() for name in self.hashes]
-        return [int(half.sum()) for each in hashes for half in (each >> 32, each & _LOW_BITS)]
+        return parts_of_hashes([rows[name] for name in self.hashes])
 
     def require(self, rows: int, parts: Sequence[int]) -> None:
         """Refuse so many rows with these sums, unless they are those of the opening."""
         halves = zip(parts[::2], parts[1::2], strict=True)
         totals = (int(high << 32) + int(low) for high, low in halves)
         self.table.require_rows(rows, dict(zip(self.sets, totals, strict=True)))
+
+
+def parts_of_hashes(hashes: Sequence[pl.Series]) -> list[int]:
+    """The sums of the upper and of the lower half of each hash."""
+    words = (each.to_numpy() for each in hashes)
+    return [int(half.sum()) for each in words for half in (each >> 32, each & _LOW_BITS)]
 
 
 def _kind(dtype: str) -> ColumnType:
