@@ -191,6 +191,7 @@ def test_several_data_sets_are_listed(service: Service, ada: TestClient) -> None
     listed = ada.get("/").text
     assert 'href="/data/flights"' in listed
     assert 'href="/data/other"' in listed
+    assert "no interval has been given yet" in listed
 
 
 def test_a_data_set_that_is_not_in_order_hides_no_other(service: Service, ada: TestClient) -> None:

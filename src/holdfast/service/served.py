@@ -199,9 +199,10 @@ class Served:
 
     async def kind(self) -> DatasetKind:
         """What it is for, which it was from the beginning."""
-        if self._kind is None:
-            self._kind = await self.read(dataset_kind)
-        return self._kind
+        known = self._kind
+        if known is None:
+            known = self._kind = await self.read(dataset_kind)
+        return known
 
     async def is_board(self) -> bool:
         """Whether it is a leaderboard."""

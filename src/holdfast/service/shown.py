@@ -29,7 +29,9 @@ def overview_shown(holdout: Holdout) -> dict[str, Any]:
     budget, view = holdout.budget, holdout.ledger
     closed, terms = budget.account.closed, budget.terms
     many = plural(len(view), "interval")
-    if terms.simultaneous:
+    if terms.simultaneous and not view:
+        promise = "The promise is intact: no interval has been given yet."
+    elif terms.simultaneous:
         promise = (
             f"The promise is intact: with probability {percent(terms.confidence_level)} all "
             f"{many} given so far contain the truth, together."
