@@ -216,6 +216,7 @@ def test_what_cannot_be_asked_is_told(
         {"question": 3},
         {"question": "avg(late)", "halfwidth": 0.1},  # misspelt: it must not be passed over
         {"question": "avg(late)", "bounds": [1]},
+        {"question": "avg(late)", "why": "x" * 1_001},  # which the ledger would keep
     ],
 )
 def test_arguments_that_no_tool_has_are_refused(holdout: Holdout, said: dict[str, Any]) -> None:

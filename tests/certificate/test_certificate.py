@@ -267,6 +267,7 @@ def test_a_described_ledger_names_its_share(tmp_path: Path) -> None:
     expected = {"bounded_mean_interval", "group_difference_lower", "quantile_ranks"}
     assert expected | {"variance_by_bets", "described_log_level"} <= names
     assert "2 % for described questions" in found.to_html()
+    assert "<dd>0 questions and 0 checks</dd>" in found.to_html()
 
 
 def test_a_large_ledger_is_certified_and_audited_in_one_pass(tmp_path: Path) -> None:

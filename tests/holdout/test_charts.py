@@ -312,6 +312,15 @@ def test_what_says_nothing_leaves_the_axis_readable(tmp_path: Path) -> None:
         assert 500 < high < 600
 
 
+def test_what_is_just_above_nothing_leaves_the_axis_readable(tmp_path: Path) -> None:
+    """What is shown to be better begins a rounding above 0: no axis is drawn of that."""
+    rows = pl.DataFrame({"a": [True] * 500, "b": [i % 2 == 0 for i in range(500)]})
+    with holdfast.open(rows, ledger=tmp_path / "t.ledger", described="off") as holdout:
+        assert holdout.gate("difference(a, b)", at_least=0).status == "shown"
+        (panel,) = holdout.chart().to_dict()["vconcat"]
+        assert panel["layer"][1]["encoding"]["x"]["scale"]["domain"] == [-1.0, 1.0]  # after zero's
+
+
 def test_a_notebook_shows_the_picture_without_another_host(
     plan: holdfast.Plan, judged: dict[str, Any]
 ) -> None:

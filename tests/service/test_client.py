@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -70,6 +71,7 @@ CALLS: dict[str, Any] = {
     "several": lambda holdout: holdout.ask_many(["avg(x > 2)", "avg(x > 3)"], why="both"),
     "none": lambda holdout: holdout.ask_many([]),
     "a cost": lambda holdout: holdout.cost("avg(x > 77)"),
+    "the cost of a gate": lambda holdout: holdout.cost("avg(x > 77)", at_least=0.1, gate=True),
     "the cost of a check": lambda holdout: holdout.cost("avg(x > 77)", 0.1),
     "columns": lambda holdout: holdout.columns,
     "the schema": lambda holdout: str(holdout.schema),
@@ -126,6 +128,11 @@ def test_columns_are_brought(remote: ServedHoldout) -> None:
     made = remote.attach("v1", {n: n % 2 == 0 for n in range(ROWS)})
     again = remote.attach("v1", [n % 2 == 0 for n in range(ROWS)])
     assert again == made
+    assert remote.attach("v1", np.arange(ROWS) % 2 == 0) == made
+    gaps = np.where(np.arange(ROWS) % 2 == 0, np.nan, 1.0)
+    with pytest.raises(InvalidArgument, match="have no value"):
+        remote.attach("gaps", gaps)
+    assert remote.attach("gaps", gaps, missing="null", bounds=(0, 1)).name == "gaps"
     answer = remote.ask(holdfast.accuracy("v1", "late"), tolerance=0.2)
     assert isinstance(answer, holdfast.Answer)
     with pytest.raises(InvalidArgument, match="cannot be read"):
@@ -209,7 +216,9 @@ class Moody(BaseHTTPRequestHandler):
         body |= {"tampered": {"error": "LedgerTampered", "detail": "no."}, "odd": {}}
         content = json.dumps(body[mood]).encode() if mood != "odd" else b"<html>"
         self.send_response(200 if mood in ("well", "odd") else 503)
-        self.send_header("Retry-After", "0")
+        # Who is in between may say when as a date.
+        when = "0" if len(self.moods) % 2 else "Mon, 16 Nov 2026 12:00:00 GMT"
+        self.send_header("Retry-After", when)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)

@@ -87,6 +87,20 @@ def test_a_long_body_is_not_read_to_its_end(client: TestClient, ada: dict[str, s
     assert reply.json()["type"] == "urn:holdfast:problem:too-large"
 
 
+@pytest.mark.parametrize("path", [f"{TABLE}/columns", f"{TABLE}/board/file", "/data/flights/board"])
+def test_strangers_are_not_listened_to_for_long(
+    service: Service, client: TestClient, ada: dict[str, str], path: str
+) -> None:
+    """A column is longer than other requests; bodies are read before tokens are asked for."""
+    nobody = {"Authorization": f"Bearer hf_{'0' * 16}_{'A' * 43}"}
+    said = {"Content-Type": "application/json"}
+    long = b'{"values": [' + b"1," * 200_000 + b"1]}"
+    for headers, status in (({}, 413), (bearer(service, "eye", "viewer"), 413), (nobody, 401)):
+        reply = client.post(path, content=long, headers={**headers, **said})
+        assert reply.status_code == status
+    assert client.post(path, content=long, headers={**ada, **said}).status_code != 413
+
+
 @pytest.mark.parametrize(
     "name", ["..%2fflights", "%2e%2e", "flights%00", "nothing", "flights.ledger", "é", "x" * 300]
 )
@@ -197,6 +211,9 @@ def test_data_that_changed_is_not_asked(
         assert changed.status_code == 503
         assert changed.json()["error"] == "DataChanged"
     path.unlink()
+    custodian = bearer(service, "cy", "custodian")
+    audited = client.get(f"{TABLE}/audit", headers=custodian).json()  # which names no file
+    assert [each["what"] for each in audited["findings"] if not each["fine"]] == ["data"]
     assert sent(client, b'{"question": "avg(x > 1)"}', ada).status_code == 503
     assert sent(client, b'{"question": "avg(late)"}', ada).status_code == 503
     assert client.get(f"{TABLE}/ledger", headers=ada).status_code == 200

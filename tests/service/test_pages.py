@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
@@ -15,7 +16,7 @@ from holdfast.service.edge import CONTENT_POLICY
 from holdfast.service.problems import known_problems
 from holdfast.service.service import Service
 from holdfast.service.tokens import TokenRole
-from tests.service.serving import LATE, client_of_service, entries, publish
+from tests.service.serving import LATE, ROWS, client_of_service, entries, publish
 
 DATA = "/data/flights"
 SCRIPT = "<script>alert(1)</script>"
@@ -190,6 +191,48 @@ def test_several_data_sets_are_listed(service: Service, ada: TestClient) -> None
     listed = ada.get("/").text
     assert 'href="/data/flights"' in listed
     assert 'href="/data/other"' in listed
+    assert "no interval has been given yet" in listed
+
+
+def test_a_data_set_that_is_not_in_order_hides_no_other(service: Service, ada: TestClient) -> None:
+    publish(service.folder, "other", seed=2)
+    service.folder.ledger("other").write_bytes(b"no ledger")
+    listed = ada.get("/").text
+    assert 'href="/data/flights"' in listed
+    assert "The ledger is not in order" in listed
+    made = service.tokens.create("bob", "analyst")
+    reply = ada.get("/api/v1/datasets", headers={"Authorization": f"Bearer {made.text}"})
+    found = {each["name"]: each["rows"] for each in reply.json()["datasets"]}
+    assert found == {"flights": ROWS, "other": None}
+
+
+def test_a_gate_has_a_page_that_compares(service: Service, ada: TestClient) -> None:
+    items = service.folder.path.parent / "canaryfolder" / "items.parquet"
+    pl.DataFrame({"item": range(400)}).write_parquet(items)
+    gate = holdfast.EvalGate(
+        items, key="item", ledger=service.folder.ledger("versions"), candidates=9
+    )
+    with gate.holdout:
+        for version, right in (("v1", 2), ("v2", 20), ("v3", 21)):
+            gate.submit(version, {item: float(item % right > 0) for item in range(400)})
+        gate.promote("v1")
+    page = ada.get("/data/versions").text
+    assert "9 candidates left" in page
+    assert 'href="/data/versions/gate">Gate</a>' in page
+    page = ada.get("/data/versions/gate").text
+    assert "<strong>v1</strong> is the one to beat" in page
+    assert "Nothing has been compared yet" in page
+    offered = re.findall(r'<option value="([^"]+)">v2 against v1', page)
+    form = {"mark": mark_of(page), "verb": "gate at least", "number": "0", "do": "ask"}
+    told = ada.post("/data/versions/ask", data={**form, "question": offered[0]}).text
+    assert "shown &gt; 0" in told
+    ada.post("/data/versions/ask", data={**form, "question": "difference(v3, v2)"})
+    for path in ("/gate", "/ledger", ""):  # one-sided as it was claimed; nothing where it says none
+        page = re.sub(r"\s+", " ", ada.get(f"/data/versions{path}").text)
+        assert '<td class="number">&gt; 0</td> <td class="nowrap"></td>' in page
+        assert 'not shown</span> <small class="dim">&gt; 0</small></td>' in page
+        assert "[-1, 1]" not in page
+    assert "Gate</a>" not in ada.get(DATA).text
 
 
 def test_pictures_are_drawn_here(ada: TestClient) -> None:

@@ -213,7 +213,7 @@ class _ServedHoldout:
         self, use: Callable[[Holdout, str | None], Answers], key: str | None, asked: object
     ) -> Answers:
         if self.asker.token.role == "viewer":
-            raise rejection(403, "the token is of a viewer; this is for analysts.")
+            raise rejection(403, "this is for analysts, and the token's role is viewer.")
         own = self.asker.own(key)
 
         def put(holdout: Holdout) -> Any:  # one question, whatever it is told

@@ -55,9 +55,15 @@ _HalfWidth = Annotated[float | None, Field(description="A half-width, in the ans
 _Guess = Annotated[float | None, Field(description="What you think it is, in its own unit.")]
 _AtLeast = Annotated[float | None, Field(description="The claim that it is at least this.")]
 _AtMost = Annotated[float | None, Field(description="The claim that it is at most this.")]
-_Why = Annotated[str | None, Field(description="Why you ask: kept in the ledger.")]
+_Why = Annotated[
+    str | None, Field(max_length=1_000, description="Why you ask: kept in the ledger.")
+]
 _Key = Annotated[
-    str | None, Field(description="A name for this call: made again with it, it is told the same.")
+    str | None,
+    Field(
+        max_length=200,
+        description="A name for this call: made again with it, it is told the same.",
+    ),
 ]
 
 _FREE = ToolAnnotations(

@@ -102,7 +102,9 @@ def _promised(said: Mapping[str, Any], transcript: Transcript) -> str:
         "Looks declared": f"{questions}" + (" (described ones apart)" * terms.describes),
         "Half-width declared": escape(terms.width.removeprefix("half-width ")),
         "Looks by description": f"{spent['described']:,} of any number",
-        "Other looks": f"{spent['asked']:,}, of them {plural(spent['checks'], 'check')}",
+        "Other looks": (
+            f"{plural(spent['asked'], 'question')} and {plural(spent['checks'], 'check')}"
+        ),
         "Leaked": f"{spent['nats']:.5g} nats",
     }
     cells = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())

@@ -20,6 +20,7 @@ _PLAIN_COSTS = (
     "tolerance",
     "bits",
     "closes",
+    "candidates",
     "unbounded",
 )
 
@@ -74,6 +75,7 @@ class Cost:
             "questions_left_after": self.left_after[1],
             "repeated": self.repeated,
             "closes": self.closes,
+            "candidates": self.candidates,
             "unbounded": self.unbounded,
         }
 

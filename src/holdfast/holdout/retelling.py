@@ -47,7 +47,7 @@ def retold(desk: Desk, key: str, requests: Sequence[Request]) -> list[Answer]:
     before = [Request.read(line["request"]) for line in lines]
     if len(before) != len(requests) or not all(map(Request.is_same, before, requests)):
         raise InvalidArgument(
-            f"the key {key!r} was used to {before[0].verb} {before[0].question}"
+            f"the key was used to {before[0].verb} {before[0].question}"
             f"{f' and {len(before) - 1} more' if len(before) > 1 else ''}, and this call asks for "
             "something else; use another key for it. Nothing was spent."
         )

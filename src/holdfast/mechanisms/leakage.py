@@ -266,7 +266,7 @@ def plain_offer(
         if wish.narrow and radius < wide < wish.tolerance:
             wish = wish.at_tolerance(_no_dearer(wish.tolerance, wide, radius))
     if radius >= wish.tolerance:
-        raise _too_wide(account, wish, radius)
+        raise _too_wide(terms, account, wish, radius)
     room = Fraction(wish.tolerance) - Fraction(radius)
     grid = grid_within(law, room, log_share + math.log(0.5))
     return Offer(
@@ -291,14 +291,15 @@ def _no_dearer(tolerance: float, radius: float, narrow_radius: float) -> float:
     return max(on_grid, same_cost_tolerance(tolerance, radius, narrow_radius))
 
 
-def _too_wide(account: Account, wish: Wish, alpha: float) -> Refused:
+def _too_wide(terms: Terms, account: Account, wish: Wish, alpha: float) -> Refused:
     if account.nats == 0.0:
         return too_tight(wish.tolerance, alpha, wish.question)
     (tolerance, radius), of = shown_widths(wish.question, wish.tolerance, alpha)
     described, instead = "", ""
     if account.described:
         described = f" and {plural(account.described, 'described one')}"
-        instead = " A ledger opened with described='rounded' keeps more for such questions."
+        if terms.described == "exact":
+            instead = " A ledger opened with described='rounded' keeps more for such questions."
     return BudgetExhausted(
         f"requested half-width {tolerance:.6g}{of}; after "
         f"{plural(account.asked, 'question')}{described} "

@@ -65,7 +65,7 @@ def _known(request: Request, shown: HTTPAuthorizationCredentials | None) -> Toke
 
 def _require_role(token: Token, *roles: TokenRole) -> None:
     if token.role not in roles:
-        raise rejection(403, f"the token is of a {token.role}; this is for {roles[0]}s.")
+        raise rejection(403, f"this is for {roles[0]}s, and the token's role is {token.role}.")
 
 
 async def _anyone(request: Request, shown: _Shown) -> Token:

@@ -20,6 +20,7 @@ from holdfast.service.boards import board_rest
 from holdfast.service.custody import custody
 from holdfast.service.dashboard import dashboard, problem_page
 from holdfast.service.edge import Edge
+from holdfast.service.gate_page import gate_pages
 from holdfast.service.operations import operations
 from holdfast.service.planning import planning
 from holdfast.service.problems import Rejected, problem_of, rejection
@@ -63,6 +64,7 @@ def app_of(service: Service) -> FastAPI:
         operations,
         dashboard,
         board_pages,
+        gate_pages,
         planning,
         reference,
     ):

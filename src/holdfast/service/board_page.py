@@ -75,6 +75,7 @@ async def _board(
         200 if problem is None else problem.status,
         session=session,
         dataset=dataset,
+        kind="board",
         facts=facts,
         told=told,
         problem=problem,

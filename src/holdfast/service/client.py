@@ -6,6 +6,7 @@ the answer is lost on its way, the call is made again and told the same, without
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -143,9 +144,9 @@ class ServedHoldout:
             raise InvalidArgument("key and value name columns of a file; leave them out here.")
         body: dict[str, Any] = {"name": name, "missing": missing, "bounds": bounds}
         if isinstance(values, Mapping):
-            body |= {"keys": list(values.keys()), "values": list(values.values())}
+            body |= {"keys": list(values.keys()), "values": _without_nan(values.values())}
         else:
-            body["values"] = require.items("values", values, "a mapping or a list")
+            body["values"] = _without_nan(require.items("values", values, "a mapping or a list"))
         return AttachedColumn.read(self._sender.post(f"{self._path}/columns", body, self._key()))
 
     def cost(
@@ -357,6 +358,11 @@ def _schema(facts: Mapping[str, Any]) -> Schema:
         scales={each["name"]: Scale(**each["scale"]) for each in columns if each["scale"]},
         aliases=facts["aliases"],
     )
+
+
+def _without_nan(values: Iterable[Any]) -> list[Any]:
+    """Values with null where they are missing: JSON has no NaN."""
+    return [None if isinstance(each, float) and math.isnan(each) else each for each in values]
 
 
 def _label(label: Any) -> Any:

@@ -30,6 +30,11 @@ __all__ = ["custody"]
 
 custody = APIRouter(prefix="/api/v1", responses=problems(400, 401, 403, 404, 422, 429, 503))
 _FORMATS = (".csv", ".parquet", ".jsonl")
+# What an audit finds wrong with the data may name the files it is in.
+_OTHER_DATA = (
+    "the table is not the protected one, or cannot be read; `holdfast audit` says which, where the "
+    "data is."
+)
 _Which = Annotated[str, PathField(description="The ID of a token, or its name.")]
 
 
@@ -129,7 +134,9 @@ async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustod
         run_audit, home, None if source is None else lambda: protected_rows(opening, source)
     )
     findings = [
-        {**each.to_dict(), "detail": each.detail.replace(str(home), dataset)} for each in found
+        {**each.to_dict(), "detail": each.detail.replace(str(home), dataset)}
+        | ({"detail": _OTHER_DATA} if each.what == "data" and not each.fine else {})
+        for each in found
     ]
     return JsonReply(
         {

@@ -33,16 +33,18 @@ from holdfast.service.sessions import (
     session_of,
     start_session,
 )
-from holdfast.service.shown import group_rows, line_shown, overview_shown
-from holdfast.service.tokens import ROLES, TokenRole, expiry_of
+from holdfast.service.shown import group_rows, lines_shown, overview_shown
+from holdfast.service.tokens import expiry_of
+from holdfast.service.typed import typed_count, typed_number, typed_role
 from holdfast.service.veil import veil_for
 from holdfast.service.wire import csv_of, dataset_told, ledger_told
 
-__all__ = ["Signed", "dashboard", "problem_page", "rendered", "typed_number"]
+__all__ = ["Signed", "dashboard", "problem_page", "rendered"]
 
 dashboard = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _HERE = Path(__file__).parent
 _LINES, _DRAWN = 50, 30
+_BLANK: dict[str, Any] = {"session": None, "dataset": None, "kind": "table"}
 _Text = Annotated[str, Form(max_length=10_000)]
 
 
@@ -66,7 +68,7 @@ def _templates() -> Environment:
 
 def rendered(template: str, status: int = 200, **facts: Any) -> HTMLResponse:
     """A page; whatever it is told is escaped."""
-    made = _templates().get_template(template).render({"session": None, "dataset": None, **facts})
+    made = _templates().get_template(template).render({**_BLANK, **facts})
     return HTMLResponse(made, status)
 
 
@@ -111,7 +113,12 @@ async def home(service: Serving, session: Signed) -> Response:
     names = service.names_for(session.token)
     if len(names) == 1:
         return RedirectResponse(f"/data/{names[0]}", 303)
-    found = [await service.served(name, session.token).read(overview_shown) for name in names]
+    found: list[dict[str, Any]] = []
+    for name in names:  # one that is not in order hides no other
+        try:
+            found.append(await service.served(name, session.token).read(overview_shown))
+        except HoldfastError as error:
+            found.append({"name": name, "problem": problem_of(error)})
     return rendered("datasets.html", session=session, found=found)
 
 
@@ -119,7 +126,7 @@ async def home(service: Serving, session: Signed) -> Response:
 async def overview(dataset: str, service: Serving, session: Signed) -> Response:
     served = service.served(dataset, session.token)
     facts = await served.read(overview_shown)
-    lines = await served.read(lambda holdout: _newest(holdout, session, 5))
+    lines = await served.read(lambda holdout: lines_shown(holdout, session.token, 5))
     spent = service.tokens.spent(session.token)
     return rendered(
         "overview.html",
@@ -127,8 +134,9 @@ async def overview(dataset: str, service: Serving, session: Signed) -> Response:
         dataset=dataset,
         facts=facts,
         lines=lines,
+        kind=facts["kind"],
         spent=spent,
-        drawn=can_draw() and not (facts["board"] and session.token.role == "viewer"),
+        drawn=can_draw() and not (facts["kind"] == "board" and session.token.role == "viewer"),
     )
 
 
@@ -180,17 +188,16 @@ async def put(
 async def ledger_page(dataset: str, service: Serving, session: Signed, page: int = 1) -> Response:
     served = service.served(dataset, session.token)
 
-    def read(holdout: Holdout) -> tuple[list[Mapping[str, Any]], int]:
-        view = holdout.ledger
-        newest = ledger_told(view.to_dicts()[::-1], session.token, holdout)
+    def read(holdout: Holdout) -> tuple[list[dict[str, Any]], int]:
         first = _LINES * (max(1, min(page, 10**6)) - 1)
-        return [line_shown(line) for line in newest[first : first + _LINES]], len(newest)
+        return lines_shown(holdout, session.token, _LINES, first=first), len(holdout.ledger)
 
     lines, count = await served.read(read)
     return rendered(
         "ledger.html",
         session=session,
         dataset=dataset,
+        kind=await served.kind(),
         lines=lines,
         count=count,
         page=page,
@@ -224,10 +231,10 @@ async def answers_picture(dataset: str, service: Serving, session: Signed) -> Re
 
 @dashboard.get("/data/{dataset}/promise")
 async def promise(dataset: str, service: Serving, session: Signed) -> Response:
-    facts = await service.served(dataset, session.token).read(
-        partial(dataset_told, reader=session.token)
-    )
-    return rendered("promise.html", session=session, dataset=dataset, facts=facts)
+    served = service.served(dataset, session.token)
+    facts = await served.read(partial(dataset_told, reader=session.token))
+    kind = await served.kind()
+    return rendered("promise.html", session=session, dataset=dataset, kind=kind, facts=facts)
 
 
 @dashboard.get("/data/{dataset}/audit")
@@ -242,7 +249,8 @@ async def audit_page(
         source, opening = await served.read(lambda holdout: (holdout.source, holdout.opening))
         sample = None if source is None else lambda: protected_rows(opening, source)
         findings = await run_in_threadpool(run_audit, home, sample)
-    return rendered("audit.html", session=session, dataset=dataset, findings=findings)
+    kind = await served.kind()
+    return rendered("audit.html", session=session, dataset=dataset, kind=kind, findings=findings)
 
 
 @dashboard.get("/data/{dataset}/certificate.{form}")
@@ -278,9 +286,9 @@ async def make_token(
         service.require_scope(session.token, wanted)
         made = service.tokens.create(
             name,
-            _role(role),
+            typed_role(role),
             dataset=wanted,
-            questions=_whole("questions", questions),
+            questions=typed_count("questions", questions),
             expires=expiry_of(expires or None),
         )
     except (HoldfastError, Rejected) as error:
@@ -314,6 +322,7 @@ async def _workbench(
         200 if problem is None else problem.status,
         session=session,
         dataset=dataset,
+        kind=await served.kind(),
         facts=facts,
         form=shown,
         **{"reply": None, "cost": None, "problem": None, **found},
@@ -357,39 +366,9 @@ def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> A
     )
 
 
-def typed_number(name: str, text: str) -> float | int:
-    """A number as people type it into a field."""
-    cleaned = text.strip().replace(",", "").replace("_", "")
-    for kind in (int, float):
-        try:
-            return kind(cleaned)
-        except ValueError:
-            continue
-    raise InvalidArgument(f"{name} is {text[:20]!r}; it must be a number.")
-
-
-def _whole(name: str, text: str) -> int | None:
-    found = typed_number(name, text) if text.strip() else None
-    if found is not None and not isinstance(found, int):
-        raise InvalidArgument(f"{name} is {text[:20]!r}; it must be a whole number.")
-    return found
-
-
-def _role(text: str) -> TokenRole:
-    for role in ROLES:
-        if role == text:
-            return role
-    raise InvalidArgument(f"role is {text[:20]!r}; it must be one of {', '.join(ROLES)}.")
-
-
 def _require_custodian(session: PageSession) -> None:
     if session.token.role != "custodian":
         raise rejection(403, "this page is for custodians.")
-
-
-def _newest(holdout: Holdout, session: PageSession, many: int) -> list[Mapping[str, Any]]:
-    newest = ledger_told(holdout.ledger.to_dicts()[-many:][::-1], session.token, holdout)
-    return [line_shown(line) for line in newest]
 
 
 def _shown(found: Reply) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from holdfast.errors import HoldfastError
 from holdfast.holdout.charts import plan_chart
 from holdfast.planner.plan import plan as make_plan
 from holdfast.planner.table import Plan
-from holdfast.service.dashboard import Signed, rendered, typed_number
+from holdfast.service.dashboard import Signed, rendered
 from holdfast.service.edge import CONTENT_POLICY
 from holdfast.service.pictures import can_draw, svg_reply
 from holdfast.service.problems import problem_of
+from holdfast.service.typed import typed_number
 
 __all__ = ["planning"]
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from holdfast.errors import HoldfastError
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.entries import Recorded
@@ -16,6 +17,7 @@ from holdfast.ledger.view import LedgerView
 from holdfast.planner.plan import plan as make_plan
 from holdfast.service.access import AsAnyone, Asker, CallKey, Dataset, Serving
 from holdfast.service.carried import carried_recorded
+from holdfast.service.problems import problem_of
 from holdfast.service.replies import JsonReply, problems
 from holdfast.service.tokens import Token
 from holdfast.service.veil import veil_for
@@ -55,8 +57,11 @@ async def datasets(service: Serving, token: AsAnyone) -> Any:
     """The data sets that the token is for."""
     found = []
     for name in service.names_for(token):
-        budget = await service.served(name, token).read(lambda holdout: holdout.budget)
-        found.append({"name": name, "rows": budget.terms.rows, "remaining": budget.remaining})
+        try:  # one that is not in order hides no other
+            budget = await service.served(name, token).read(lambda holdout: holdout.budget)
+            found.append({"name": name, "rows": budget.terms.rows, "remaining": budget.remaining})
+        except HoldfastError as error:
+            found.append({"name": name, "rows": None, "remaining": problem_of(error).title})
     return JsonReply({"datasets": found})
 
 

@@ -41,7 +41,7 @@ class Sender:
         """What is told to a call; with its key it can be made again."""
         kept = {name: value for name, value in body.items() if value is not None}
         try:
-            content = json.dumps(kept, allow_nan=False).encode()
+            content = json.dumps(kept, allow_nan=False, default=_plain).encode()
         except (TypeError, ValueError) as error:
             raise InvalidArgument(
                 f"what is sent must be plain numbers and texts: {error}."
@@ -113,7 +113,7 @@ class Sender:
             else:
                 if last or reply.status not in _AGAIN or not _passes(text):
                     return reply.status, text
-                wait = float(reply.headers.get("Retry-After") or _pause(attempt))
+                wait = _seconds(reply.headers.get("Retry-After"), _pause(attempt))
             time.sleep(min(wait, _LONGEST_WAIT))
         raise ServiceUnavailable(f"the service at {self.url} cannot be reached.")
 
@@ -147,8 +147,20 @@ class Sender:
         return body
 
 
+def _plain(value: Any) -> Any:
+    """A number of NumPy as the one of Python that it is."""
+    if callable(found := getattr(value, "item", None)):
+        return found()
+    raise TypeError(f"a {type(value).__name__} is neither")
+
+
 def _pause(attempt: int) -> float:
     return min(1.0, 0.1 * 2.0**attempt)
+
+
+def _seconds(said: str | None, otherwise: float) -> float:
+    """How long to wait; who is in between may say it as a date."""
+    return float(said) if said is not None and said.isdigit() else otherwise
 
 
 def _passes(text: bytes) -> bool:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from holdfast.data.sample import Sample
 from holdfast.errors import (
@@ -39,8 +39,9 @@ from holdfast.statistics.asked import question_of
 from holdfast.statistics.bind import Question
 from holdfast.statistics.named import Better, TableCall
 
-__all__ = ["FAULTS_OF_CALLS", "Asking", "Reply", "Served"]
+__all__ = ["FAULTS_OF_CALLS", "Asking", "DatasetKind", "Reply", "Served", "dataset_kind"]
 
+DatasetKind: TypeAlias = Literal["table", "board", "gate"]
 Reply: TypeAlias = Answer | Groups | Distribution
 _T = TypeVar("_T")
 _MOST_TOGETHER = 256
@@ -144,7 +145,7 @@ class Served:
         self._waiting: list[_Call] = []
         self._with_rows: Holdout | None = None  # of the asker alone
         self._rowless: Holdout | None = None  # of the reader alone
-        self._board: bool | None = None  # once it is known
+        self._kind: DatasetKind | None = None  # once it is known
 
     @property
     def name(self) -> str:
@@ -196,11 +197,16 @@ class Served:
 
         return await _in(self._reader, used)
 
+    async def kind(self) -> DatasetKind:
+        """What it is for, which it was from the beginning."""
+        known = self._kind
+        if known is None:
+            known = self._kind = await self.read(dataset_kind)
+        return known
+
     async def is_board(self) -> bool:
-        """Whether it is a leaderboard, which it was from the beginning or never is."""
-        if self._board is None:
-            self._board = await self.read(lambda holdout: holdout.boarding.record.terms is not None)
-        return self._board
+        """Whether it is a leaderboard."""
+        return await self.kind() == "board"
 
     def close(self) -> None:
         """Finish what is being asked, and let go of the files."""
@@ -272,6 +278,13 @@ class Served:
         if self._with_rows is not None:
             self._with_rows.close()
             self._with_rows = None
+
+
+def dataset_kind(holdout: Holdout) -> DatasetKind:
+    """What a data set is for: submissions, candidates of a declared number, or questions."""
+    if holdout.boarding.record.terms is not None:
+        return "board"
+    return "table" if holdout.opening.terms.candidates is None else "gate"
 
 
 async def _in(thread: ThreadPoolExecutor, do: Callable[[], _T]) -> _T:

@@ -9,13 +9,18 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.distribution import Distribution
 from holdfast.holdout.groups import Groups
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger.limits import interval_between
+from holdfast.ledger.entries import Recorded
+from holdfast.question.text import identifier
+from holdfast.service.served import dataset_kind
+from holdfast.service.tokens import Token
+from holdfast.service.wire import ledger_told
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import percent, plural
 
-__all__ = ["board_shown", "group_rows", "line_shown", "overview_shown"]
+__all__ = ["board_shown", "gate_shown", "group_rows", "lines_shown", "overview_shown"]
 
 _WIDE = 120  # of a bar, in its own unit
+_COMPARED = 50  # of the newest comparisons
 _MARGIN = 0.1  # on both sides of what is known of anybody on a board
 
 
@@ -24,18 +29,24 @@ def overview_shown(holdout: Holdout) -> dict[str, Any]:
     budget, view = holdout.budget, holdout.ledger
     closed, terms = budget.account.closed, budget.terms
     many = plural(len(view), "interval")
-    if terms.simultaneous:
+    if terms.simultaneous and not view:
+        promise = "The promise is intact: no interval has been given yet."
+    elif terms.simultaneous:
         promise = (
             f"The promise is intact: with probability {percent(terms.confidence_level)} all "
             f"{many} given so far contain the truth, together."
         )
     else:
         promise = "Nothing is promised here: every interval is the whole range."
+    kind, left = dataset_kind(holdout), budget.remaining
+    if closed is None and kind != "table":
+        left = budget.more_candidates
+        left = left.replace("candidate", "submission") if kind == "board" else left
     return {
         "name": holdout.name,
         "rows": holdout.rows,
         "promise": promise,
-        "remaining": budget.remaining,
+        "remaining": left,
         "left": budget.questions_left,
         "declared": terms.questions,
         "described": terms.describes,
@@ -45,18 +56,51 @@ def overview_shown(holdout: Holdout) -> dict[str, Any]:
         "assumes": terms.assumption,
         "width": terms.width,
         "closed": closed,
-        "board": holdout.boarding.record.terms is not None,
+        "kind": kind,
     }
 
 
-def line_shown(line: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of the ledger with its interval as text and as a bar over its range."""
-    interval, value = interval_between(line["low"], line["high"]), line["value"]
+def lines_shown(
+    holdout: Holdout, reader: Token, many: int, *, first: int = 0, gates: bool = False
+) -> list[dict[str, Any]]:
+    """Lines of the ledger from the newest on, or of its gates alone, as a page shows them."""
+    view = holdout.ledger
+    pairs = zip(view, view.to_dicts(), strict=True)
+    newest = [pair for pair in pairs if pair[0].is_gate or not gates][::-1][first : first + many]
+    told = ledger_told([facts for _, facts in newest], reader, holdout)
+    return [_line(line, facts) for (line, _), facts in zip(newest, told, strict=True)]
+
+
+def _line(line: Recorded, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """A line with what it says in words, and its interval as text and as a bar over its range.
+
+    A one-sided claim is told as it was made, and of what says nothing there is no interval.
+    """
+    says, sided = line.value is not None, line.side is not None
     return {
-        **line,
-        "shown": "" if value is None else interval.value_text(value),
-        "interval": str(interval),
-        "bar": _bar(interval, value),
+        **facts,
+        "claimed": line.claimed,
+        "shown": line.shown if says else "",
+        "interval": str(line.interval) if says and not sided else "",
+        "bar": _bar(line.interval, line.value) if says else None,
+    }
+
+
+def gate_shown(holdout: Holdout, reader: Token) -> dict[str, Any]:
+    """A gate: whom candidates are compared with, who they are, and what was shown."""
+    incumbent = holdout.incumbent
+    others = [each.name for each in holdout.columns if each.name == each.column != incumbent]
+    against = [] if incumbent is None else others
+    return {
+        "incumbent": incumbent,
+        "left": holdout.budget.more_candidates,
+        "candidates": [
+            {"name": name, "question": f"difference({identifier(name)}, {identifier(incumbent)})"}
+            for name in reversed(against)
+            if incumbent is not None
+        ],
+        "lines": lines_shown(holdout, reader, _COMPARED, gates=True),
+        "promise": overview_shown(holdout)["promise"],
     }
 
 

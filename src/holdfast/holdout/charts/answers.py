@@ -35,6 +35,7 @@ _STATUS_COLOURS: dict[Status | Judgement, str] = {
     "says nothing": "#a9a9a9",
 }
 _WIDTH, _STEP = 460, 24  # pixels: of an axis, and from line to line
+_ONE_PLACE = 1e-9  # of the range: what is shown to be above 0 begins a rounding above it
 _ROOM = 0.08  # of what an axis shows, on both sides of it
 
 
@@ -192,7 +193,7 @@ def _domain(shown: list[Recorded]) -> list[float]:
     least, most = min(line.range.low for line in shown), max(line.range.high for line in shown)
     if least < 0 < most:
         known.append(0.0)
-    if not known or min(known) == max(known):
+    if not known or max(known) - min(known) <= _ONE_PLACE * (most - least):
         return [least, most]
     room = _ROOM * (max(known) - min(known))
     # What has no declared range may be beyond that of its grid.
