@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
@@ -19,10 +20,11 @@ from holdfast.data.sampling import Independent, clustered
 from holdfast.errors import InvalidQuestion
 from holdfast.statistics.bind import bind
 from holdfast.statistics.call import histogram, mean
-from holdfast.statistics.derived import is_derived
+from holdfast.statistics.derived import is_derived, is_single
 from holdfast.statistics.labelled import labelled
 from holdfast.statistics.measuring import measure
 from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.registry import STATISTICS
 from holdfast.statistics.whole import TableFunction, statistic
 from tests.data.engines import duckdb_connection
 from tests.data.loading import postgres_sample
@@ -31,6 +33,7 @@ from tests.statistics.zoo import (
     CASES,
     DTYPES,
     QUANTILES,
+    TEXTS,
     Case,
     Row,
     among,
@@ -240,6 +243,10 @@ def test_a_function_sees_plain_columns_and_cannot_change_the_table() -> None:
     assert seen[0]["x"].is_nan().sum() == 0  # NaN is missing here, too
 
 
+def test_engines_agree_on_every_statistic_there_is() -> None:
+    assert {name for text in TEXTS for name in re.findall(r"(\w+)\(", text)} >= set(STATISTICS)
+
+
 def test_engines_agree_to_the_last_bit() -> None:
     relation = duckdb_connection().from_arrow(FRAME.to_arrow())
     parts = [*every_part(PUBLIC), made(median, name="median")]
@@ -250,6 +257,19 @@ def test_engines_agree_to_the_last_bit() -> None:
     by_postgres = measure(postgres_sample(FRAME), parts, squares=True)
     for part, *found in zip(parts, by_polars, by_duckdb, by_files, by_postgres, strict=True):
         assert all(each == found[0] for each in found), part.text
+
+
+def test_the_order_of_rows_is_nothing_to_an_estimate_that_is_no_sum_of_steps() -> None:
+    """Around 0 these rows balance exactly, and a sum of doubles but for their order."""
+    half = [0.1 * place * place for place in range(1, 40)]
+    frame = pl.DataFrame({"x": half + [-each for each in half]})
+    estimate = bind("catoni(x, 900)", PUBLIC)
+    assert is_single(estimate)
+    first = made(lambda rows: rows["x"][0] / 1e3, columns=["x"], name="first")
+    for seed in range(8):
+        shuffled = PolarsSample(frame.sample(fraction=1.0, shuffle=True, seed=seed))
+        found = measure(shuffled, [estimate, first])
+        assert found == measure(PolarsSample(frame), [estimate, first])
 
 
 def test_the_design_has_the_same_cells_on_every_engine() -> None:

@@ -99,6 +99,7 @@ class CatoniEstimate:
                 for frame in plain_frames(sample.frames([self.column]))
             ]
         rows = np.clip(np.nan_to_num(np.concatenate(parts)), 2 * self.low, 2 * self.high)
+        rows.sort()  # sums of doubles depend on their order, and that of rows is nothing
         value = _estimate(rows, _influence(sample.n, self.variance), self.low, self.high)
         part = (Fraction(value) - Fraction(self.low)) / (2 * Fraction(self.high))
         return Measured(part.numerator, part.denominator, sample.n)

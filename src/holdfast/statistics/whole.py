@@ -200,6 +200,8 @@ class TableFunction:
 
         with reading():
             table = pl.concat(plain_frames(sample.frames(self.columns)))
+            # Batches come as they come, and even a mean of doubles has another last bit then.
+            table = table.sort(pl.all())
         try:
             with silent():
                 value = float(self.function(table))
@@ -243,8 +245,9 @@ def statistic(
 ) -> TableFunction:
     """Any number computed from all rows together, whose concentration you declare.
 
-    `function` gets a Polars frame of these columns, in any order of rows, and returns a number; one
-    outside `bounds` counts as the nearest bound, and NaN or a failure as the lower one.
+    `function` gets a Polars frame of these columns, sorted by what the rows hold, wherever they
+    stood, and returns a number; one outside `bounds` counts as the nearest bound, and NaN or a
+    failure as the lower one.
     Declare either `change`, the most that one row can change the number (for independent rows or
     units; with bounds), or the scale `sigma` of its deviations (with `b`, sub-exponential ones), in
     its own unit, or `gamma`: any family, or a table of (radius, log tail). With a scale or a gamma
