@@ -37,14 +37,13 @@ def test_monotone(name: str, data: st.DataObject) -> None:
         value = entry.function(**point)
         return numbers(domain.measure(value) if domain.measure else value)
 
+    def possible(argument: str) -> st.SearchStrategy[Any]:
+        there = domain.arguments[argument]
+        return there.filter(lambda value: holds(domain, {**base, argument: value}))
+
     at_base = measured(base)
     for argument, direction in entry.monotone.items():
-
-        def is_possible(value: Any, argument: str = argument) -> bool:
-            return holds(domain, {**base, argument: value})
-
-        possible = domain.arguments[argument].filter(is_possible)
-        other = data.draw(possible, label=f"second {argument}")
+        other = data.draw(possible(argument), label=f"second {argument}")
         at_other = measured({**base, argument: other})
         rises = (other >= base[argument]) == (direction == "up")
         for here, there in zip(at_base, at_other, strict=True):

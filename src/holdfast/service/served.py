@@ -199,10 +199,9 @@ class Served:
 
     async def kind(self) -> DatasetKind:
         """What it is for, which it was from the beginning."""
-        known = self._kind
-        if known is None:
-            known = self._kind = await self.read(dataset_kind)
-        return known
+        if self._kind is None:
+            self._kind = await self.read(dataset_kind)
+        return self._kind
 
     async def is_board(self) -> bool:
         """Whether it is a leaderboard."""
