@@ -402,9 +402,9 @@ histogram instead of a sum). Aims are for ten million rows and more, of servers 
 OF_ENGINES = {
     "Polars": WORDS,
     "DuckDB": """
-DuckDB is not told what it knows of a column, its least and greatest number and whether it has NaN:
-with that it skips what a condition need not compute, and how long it takes would tell about the
-rows. So conditions cost more than its own, which are compared in about 3 ns a row.
+DuckDB concludes nothing from what it knows of a column, its least and greatest number and whether
+it has NaN: with that it skips what a condition need not compute, and how long it takes would tell
+about the rows. Of a described mean it only reads the column, which Polars puts into bins.
 """,
 }
 

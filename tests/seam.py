@@ -166,11 +166,6 @@ def database_of(sample: DuckDBSample) -> Any:
     return cast(Any, sample._relation)._con
 
 
-def cleaned_column(sample: DuckDBSample, column: str) -> str:
-    """The SQL by which every question reads a column."""
-    return sample._cleaned(column)
-
-
 def shift_plan(a: int, t: float, k: int, log_beta: float) -> Any:
     """In how many blocks shifts are composed, and on which cells."""
     return shift_composition._plan(a, t, k, log_beta)

@@ -7,6 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tests.data.engines import duckdb_connection
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -15,4 +17,4 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def connection() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect()
+    return duckdb_connection()

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from holdfast.data.duckdb import DuckDBSample
+from holdfast.data.duckdb import LOCKED, DuckDBSample
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidQuestion
@@ -30,6 +30,11 @@ POLARS_TYPES: dict[str, Any] = {
     "d": pl.Date,
     "s": pl.Datetime("us"),
 }
+
+
+def duckdb_connection() -> duckdb.DuckDBPyConnection:
+    """A connection that concludes nothing from statistics, as every one of Holdfast's own."""
+    return duckdb.connect(config={"disabled_optimizers": LOCKED["disabled_optimizers"]})
 
 
 def samples_of(

@@ -22,7 +22,14 @@ from holdfast.question.expression import Column, ColumnType, Expression, Op
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.question.text import identifier
 from holdfast.statistics.call import mean
-from tests.data.engines import bounded, engines, equals_column, moments_of, samples_of
+from tests.data.engines import (
+    bounded,
+    duckdb_connection,
+    engines,
+    equals_column,
+    moments_of,
+    samples_of,
+)
 from tests.question.interpreter import conditions, evaluate, numbers, tables
 from tests.statistics.asked import asked
 
@@ -157,6 +164,34 @@ def test_parquet_statistics_do_not_hide_nan(
     assert [total // GRID for total in sample.sums(rows)] == [1, 1, 2, 1, 2]
 
 
+def test_nan_is_looked_for_at_the_opening_and_left_out_only_where_there_is_some(
+    folder: Path, connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = pl.DataFrame({"x": [math.nan, 1.0, None], "y": [0.5, None, 2.0], "k": [1, 2, 3]})
+    frame.write_parquet(folder / "some.parquet")
+    path = folder / "some.parquet"
+    sample, other = DuckDBSample(connection.sql(f"SELECT * FROM '{path}'")), PolarsSample(frame)
+    sent: list[str] = []
+    fetched = duckdb.DuckDBPyRelation.fetchall
+
+    def noted(relation: duckdb.DuckDBPyRelation) -> list[Any]:
+        sent.append(relation.sql_query())
+        return fetched(relation)
+
+    monkeypatch.setattr(duckdb.DuckDBPyRelation, "fetchall", noted)
+    for text in ("y > 1", "k > 1", "x > 0", "x < y", "clip(y, 0, 1)", "clip(x, 0, 1)", "x is null"):
+        row = row_value(parse_row(text, Schema(sample.types)))
+        assert sample.sums([row]) == other.sums([row])
+        assert sample.moments([row]) == other.moments([row])
+        assert ["isnan" in sql for sql in sent] == ["x" in text.replace("clip", "")] * 2
+        sent.clear()
+
+
+def test_a_connection_that_concludes_from_statistics_is_not_taken() -> None:
+    with duckdb.connect() as connection, pytest.raises(ValueError, match="not opened by"):
+        DuckDBSample(connection.sql("SELECT 1.0::DOUBLE AS x"))
+
+
 TYPED = pl.DataFrame(
     {
         "i8": pl.Series([1, -128, None], dtype=pl.Int8),
@@ -266,7 +301,7 @@ def test_settings_of_a_connection_change_no_answer(setting: str, folder: Path) -
     texts += ["t < 'a'", "lower(t) = 'ab'", "hour(d) = 0", "clip(x / 2, 0, 2)"]
     schema = Schema(PolarsSample(frame).types)
     rows = [row_value(parse_row(text, schema)) for text in texts]
-    connection = duckdb.connect()
+    connection = duckdb_connection()
     connection.execute(f"SET {setting}")
     sample = DuckDBSample(connection.sql(f"SELECT * FROM '{path}'"))
     assert sample.sums(rows) == PolarsSample(frame).sums(rows)

@@ -23,6 +23,7 @@ from holdfast.errors import DataChanged, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, parse_row, row_function, row_value
 from holdfast.question.functions import bind_function
 from holdfast.question.row import GRID, RowValue
+from tests.data.engines import duckdb_connection
 from tests.data.loading import postgres_sample
 
 NUMBERS = count()
@@ -54,7 +55,7 @@ def _csv(frame: pl.DataFrame, folder: Path) -> Sample:
 def _relation(frame: pl.DataFrame, folder: Path) -> Sample:
     path = folder / f"{next(NUMBERS)}.parquet"
     frame.write_parquet(path)
-    return DuckDBSample(duckdb.connect().sql(f"SELECT * FROM '{path}'"))
+    return DuckDBSample(duckdb_connection().sql(f"SELECT * FROM '{path}'"))
 
 
 ENGINES: dict[str, Callable[[pl.DataFrame, Path], Sample]] = {
@@ -158,7 +159,7 @@ def test_a_key_is_found_however_the_engine_holds_it(folder: Path, engine: str, d
 
 
 def test_keys_that_differ_only_in_capitals_are_different_whatever_the_collation() -> None:
-    connection = duckdb.connect()
+    connection = duckdb_connection()
     connection.execute("CREATE TABLE rows (id VARCHAR COLLATE NOCASE)")
     connection.execute("INSERT INTO rows VALUES ('a'), ('A')")
     sample = DuckDBSample(connection.table("rows"), connection=connection)

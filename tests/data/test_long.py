@@ -8,7 +8,6 @@ from operator import add, mul, sub
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -21,6 +20,7 @@ from holdfast.errors import InvalidQuestion
 from holdfast.ledger.audit import audit
 from holdfast.question import GRID, Schema, parse_row, row_value
 from holdfast.question.text import text_of
+from tests.data.engines import duckdb_connection
 from tests.holdout.tables import opened
 
 ROWS, COLUMNS = 40, 20
@@ -37,7 +37,7 @@ VALUES = {name: FRAME[name].to_numpy() for name in FRAME.columns}
 
 @pytest.fixture(scope="module")
 def samples() -> Iterator[list[Sample]]:
-    with duckdb.connect() as connection:
+    with duckdb_connection() as connection:
         connection.register("frame", FRAME.to_arrow())
         relation = connection.sql("SELECT * FROM frame")
         yield [PolarsSample(FRAME), PolarsSample(FRAME.lazy()), DuckDBSample(relation)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -17,6 +16,7 @@ from holdfast.data.sample import Sample
 from holdfast.question.columns import Schema
 from holdfast.question.functions import bind_function, row_function
 from holdfast.question.row import GRID, RowValue
+from tests.data.engines import duckdb_connection
 from tests.holdout.tables import BOUNDS, table
 from tests.statistics.asked import asked
 from tests.theory.coverage import counts_refute
@@ -60,7 +60,7 @@ def test_engine_order_and_files_do_not_matter(tmp_path: Path) -> None:
     samples: list[Sample] = [
         PolarsSample(shuffled),
         PolarsSample(pl.scan_parquet(path)),
-        DuckDBSample(duckdb.connect().from_parquet(str(path))),
+        DuckDBSample(duckdb_connection().from_parquet(str(path))),
     ]
     for row in VALUES:
         first = counted(PolarsSample(TABLE), 6, row)

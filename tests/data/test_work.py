@@ -10,7 +10,6 @@ import duckdb
 import polars as pl
 import pytest
 
-from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.evaluate import evaluate
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Moments, moments_of_sums
@@ -20,7 +19,7 @@ from holdfast.question.expression import Op, Operation, subtrees
 from holdfast.question.row import GRID, RowValue
 from holdfast.question.sql import DUCKDB, SqlLanguage
 from holdfast.question.writing import Writer
-from tests.seam import DIVIDED, HELD_VALUES, cleaned_column, real
+from tests.seam import DIVIDED, HELD_VALUES, real
 
 N = 1_000
 FRAME = pl.DataFrame(
@@ -97,25 +96,53 @@ def test_choices_are_made_among_values_that_are_there(written: str) -> None:
         assert op in (Op.AND, Op.OR) or "CASE" not in code
 
 
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What DuckDB plans for each relation that is fetched."""
+    plans: list[str] = []
+    fetched = duckdb.DuckDBPyRelation.fetchall
+
+    def planned(relation: duckdb.DuckDBPyRelation) -> list[Any]:
+        plans.append(str(relation.explain()))
+        return fetched(relation)
+
+    monkeypatch.setattr(duckdb.DuckDBPyRelation, "fetchall", planned)
+    return plans
+
+
 @pytest.mark.parametrize(
-    ("column", "condition"),
-    [("k", "{} > 1e9"), ("k", "{} IS NULL"), ("known", "{} < 'A'"), ("never", "{} IS NULL")],
+    "condition", ["k > 1e9", "k is null", "x < 0", "known < 'A'", "never is null"]
 )
-def test_duckdb_does_not_conclude_from_statistics_of_a_column(column: str, condition: str) -> None:
-    with duckdb.connect() as connection:
+def test_duckdb_does_not_conclude_from_statistics_of_a_column(
+    condition: str, tmp_path: Path, plans: list[str]
+) -> None:
+    """What DuckDB plans for a question is the same, whatever it knows of a column."""
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
         connection.register("frame", FRAME.to_arrow())
         connection.execute("CREATE TABLE held AS SELECT * FROM frame")
-        sample = DuckDBSample(connection.table("held"))
+    row = row_value(parse_row(f"{condition} and known like '%q%z%'", SCHEMA))
+    text = condition.replace("k is null", "CAST(k AS DOUBLE) IS NULL")
 
-        def plan(value: str) -> str:
-            relation = connection.table("held").project(f"{value} AS c, known")
-            wanted = f"({condition.format('c')} AND known LIKE '%q%z%') AS k"
-            return str(relation.project(wanted).aggregate("sum(CAST(k AS INT))").explain())
+    def plain(connection: duckdb.DuckDBPyConnection) -> str:
+        table = connection.table("held").project(f"({text} AND known LIKE '%q%z%') AS holds")
+        table.aggregate("count_if(holds)").fetchall()
+        return plans[-1]
 
-        quoted = f'"{column}"'
-        concluded = "Projections: false"
-        assert concluded in plan(f"CAST({quoted} AS DOUBLE)" if column == "k" else quoted)
-        assert concluded not in plan(cleaned_column(sample, column))
+    with duckdb.connect(str(tmp_path / "t.duckdb"), read_only=True) as connection:
+        assert "Projections: false" in plain(connection)
+    open_sample(tmp_path / "t.duckdb").sums([row])
+    assert "count_if" in plans[-1]
+    assert "Projections: false" not in plans[-1]
+
+
+@pytest.mark.parametrize("never", ["x < 0", "x >= 0"])
+def test_duckdb_counts_conditions_without_a_filter(never: str, plans: list[str]) -> None:
+    """A filter would leave out what no row needs; what is counted is computed for every row."""
+    rows = [row_value(parse_row(f"{never} and x / k > 2", SCHEMA))]
+    sample = open_sample(duckdb.from_arrow(FRAME.to_arrow()))
+    assert sample.sums(rows) == PolarsSample(FRAME).sums(rows)
+    assert "count_if" in plans[-1]
+    assert "filter" not in plans[-1].lower()
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])

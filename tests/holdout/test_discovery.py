@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -21,6 +20,7 @@ from holdfast.data.groups import group_sizes
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, LedgerTampered
 from holdfast.ledger.audit import audit
+from tests.data.engines import duckdb_connection
 from tests.holdout.tables import Crash, crash, opened, table, untouchable, watch
 from tests.ledger.forging import forged
 from tests.seam import CHECKPOINT_EVERY, transcript_of
@@ -69,7 +69,7 @@ def test_engines_find_the_same_groups(tmp_path: Path) -> None:
         kind=pl.col("origin").cast(pl.Categorical),
     )
     data.write_parquet(tmp_path / "t.parquet")
-    connection = duckdb.connect()
+    connection = duckdb_connection()
     relation = connection.from_arrow(data.with_columns(kind=pl.col("origin")).to_arrow())
     columns = ["kind", "code", "late"]
     found = [

@@ -8,7 +8,6 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
-import duckdb
 import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -25,6 +24,7 @@ from holdfast.statistics.labelled import labelled
 from holdfast.statistics.measuring import measure
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.whole import TableFunction, statistic
+from tests.data.engines import duckdb_connection
 from tests.data.loading import postgres_sample
 from tests.statistics.zoo import (
     BOUNDS,
@@ -241,7 +241,7 @@ def test_a_function_sees_plain_columns_and_cannot_change_the_table() -> None:
 
 
 def test_engines_agree_to_the_last_bit() -> None:
-    relation = duckdb.connect().from_arrow(FRAME.to_arrow())
+    relation = duckdb_connection().from_arrow(FRAME.to_arrow())
     parts = [*every_part(PUBLIC), made(median, name="median")]
     assert len(parts) > 40
     by_polars = measure(SAMPLE, parts, squares=True)
@@ -253,7 +253,7 @@ def test_engines_agree_to_the_last_bit() -> None:
 
 
 def test_the_design_has_the_same_cells_on_every_engine() -> None:
-    relation = duckdb.connect().from_arrow(FRAME.to_arrow())
+    relation = duckdb_connection().from_arrow(FRAME.to_arrow())
     for sampling in (Independent(), clustered("k"), clustered("k", largest=99)):
         one = design_of(SAMPLE, ["arm", "y"], sampling)
         other = design_of(DuckDBSample(relation), ["y", "arm"], sampling)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from holdfast.data.sample import (
     row_moments,
 )
 from holdfast.data.sql_steps import from_origin, step_sums, written_rows
+from holdfast.data.taken import Taken
 from holdfast.errors import InvalidArgument
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
@@ -39,8 +39,14 @@ if TYPE_CHECKING:
 
 __all__ = ["LOCKED", "DuckDBSample", "copied", "duckdb_library", "open_table"]
 
+# DuckDB knows the least and the greatest number of a column. From these it would conclude what a
+# condition is, and not compute what stands beside it: how long that takes would tell about the
+# rows. And statistics of a Parquet file leave NaN out: from them it would conclude that there is
+# none. So it concludes nothing.
+_WITHOUT = "statistics_propagation"
 # What SQL written here needs, and nothing more: no files, no extensions, no Python variables.
 LOCKED = {
+    "disabled_optimizers": _WITHOUT,
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
@@ -73,6 +79,7 @@ _TABLES = (
     "SELECT table_name, table_type FROM information_schema.tables "
     "WHERE table_schema = current_schema()"
 )
+_SETTING = "current_setting('disabled_optimizers')"
 _DECIMAL = re.compile(r"decimal\((\d+),\d+\)")
 _EXACT_DIGITS = 15  # as in holdfast.data.plain: such decimals are one exact division
 
@@ -153,10 +160,14 @@ class DuckDBSample:
         self._connection = connection
         self._beside: tuple[JoinedTable, ...] = ()
         self._without_rows: tuple[DuckDBSample, pl.DataFrame] | None = None
+        self._taken = Taken()
         self._engine_types = engine_types or _engine_types(relation)
         self._types = {name: _column_type(dtype) for name, dtype in self._engine_types.items()}
         with reading():
-            self._n = int(relation.aggregate("count(*)").fetchall()[0][0])
+            ((without,),) = relation.limit(0).aggregate("count(*)").project(_SETTING).fetchall()
+        if without != _WITHOUT:
+            raise ValueError("a connection of DuckDB that was not opened by this module")
+        self._n, self._with_nan = _looked_at(relation, self._types)
 
     @property
     def n(self) -> int:
@@ -170,9 +181,13 @@ class DuckDBSample:
 
     def prepare(self, rows: Sequence[RowValue]) -> None:
         """Refuse what DuckDB cannot take, or Polars, which counts bins in its batches."""
+        self._taken.try_others(rows, self._try)
+
+    def _try(self, rows: Sequence[RowValue]) -> None:
         if self._without_rows is None:
             every = self._table(list(self._types))
             empty = DuckDBSample(every.limit(0), self._engine_types)
+            empty._with_nan = frozenset(self._types)  # the longer SQL is tried
             self._without_rows = empty, empty._stream(list(self._types)).collect()
         empty, frame = self._without_rows
         prepare(empty.sums, rows)
@@ -216,7 +231,10 @@ class DuckDBSample:
         joined = copy.copy(self)
         joined._engine_types = {**self._engine_types, **added}
         joined._types = {name: _column_type(dtype) for name, dtype in joined._engine_types.items()}
-        joined._beside, joined._without_rows = (*self._beside, beside), None
+        _, with_nan = _looked_at(beside.rows, {name: joined._types[name] for name in added})
+        joined._with_nan = self._with_nan | with_nan
+        joined._beside = (*self._beside, beside)
+        joined._without_rows, joined._taken = None, Taken()
         return joined
 
     def _table(self, columns: Sequence[str]) -> DuckDBPyRelation:
@@ -227,19 +245,35 @@ class DuckDBSample:
         return table
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        return [(total, 0) for total in self._run(rows, squares=False)]
+        found = self._run(rows, _from_origin, [[f"k{place}"] for place in range(len(rows))])
+        # What every row has in common is taken off afterwards.
+        return [
+            (total if row.is_condition else total - self._n * row.grid.first, 0)
+            for (row, _), total in zip(rows, found, strict=True)
+        ]
 
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        return moments_of_sums([row for row, _ in rows], self._run(rows, squares=True))
+        values = [row for row, _ in rows]
+        return moments_of_sums(values, self._run(rows, _steps, step_sums(values, squares=True)))
 
-    def _run(self, rows: Sequence[tuple[RowValue, Expression]], *, squares: bool) -> list[int]:
-        """One scan: sums of the steps k0, k1, ... of every row value."""
+    def _run(
+        self,
+        rows: Sequence[tuple[RowValue, Expression]],
+        steps_of: Callable[[RowValue, str], str],
+        summed: Sequence[Sequence[str]],
+    ) -> list[int]:
+        """One scan: sums over the steps k0, k1, ... of every row value."""
         written = written_rows([expression for _, expression in rows], DUCKDB)
         steps = [
-            f"{_condition(code) if row.is_condition else _steps(row, code)} AS k{place}"
+            f"{code if row.is_condition else steps_of(row, code)} AS k{place}"
             for place, ((row, _), code) in enumerate(zip(rows, written.codes, strict=True))
         ]
-        summed = chain.from_iterable(step_sums([row for row, _ in rows], squares=squares))
+        # Counted, a condition is computed whole; as a filter, DuckDB would stop at what decides it.
+        sums = [
+            f"count_if({each})" if row.is_condition else f"sum({each})"
+            for (row, _), parts in zip(rows, summed, strict=True)
+            for each in parts
+        ]
         with reading():
             relation = self._table(list(written.names)).project(
                 ", ".join(
@@ -250,9 +284,7 @@ class DuckDBSample:
                 named = ", ".join(f"{code} AS {name}" for name, code in stage.items())
                 relation = relation.project(f"*, {named}")
             relation = relation.project(", ".join(steps))
-            ((rows_found, *found),) = relation.aggregate(
-                ", ".join(["count(*)", *(f"sum({each})" for each in summed)])
-            ).fetchall()
+            ((rows_found, *found),) = relation.aggregate(", ".join(["count(*)", *sums])).fetchall()
             if rows_found != self._n:
                 raise EOFError
             return [int(total or 0) for total in found]  # a sum of no rows is NULL
@@ -260,24 +292,20 @@ class DuckDBSample:
     def _cleaned(self, column: str) -> str:
         """The column as row expressions see it: doubles without NaN, text, naive microseconds.
 
-        TRY hides what DuckDB knows of the column. Statistics of a Parquet file leave NaN out, and
-        from them it would conclude that isnan is false in every row; and from the least and the
-        greatest number it would conclude what a condition is, and not compute what stands beside
-        it: how long that takes would tell about the rows.
+        The rows are those of the opening, where NaN was looked for.
         """
         name = quoted_name(column)
         match self._types[column]:
-            case ColumnType.INTEGER:
-                return f"TRY(CAST({name} AS DOUBLE))"
-            case ColumnType.FLOAT:
-                value = f"TRY(CAST({name} AS DOUBLE))"
-                return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
+            case ColumnType.FLOAT if column in self._with_nan:
+                return DUCKDB.without_nan(_double(column))
+            case ColumnType.INTEGER | ColumnType.FLOAT:
+                return _double(column)
             case ColumnType.TEXT:  # whatever the column's own collation
-                return f'TRY(CAST({name} AS VARCHAR)) COLLATE "C"'
-            case ColumnType.DATE | ColumnType.DATETIME:
+                return f'CAST({name} AS VARCHAR) COLLATE "C"'
+            case ColumnType.DATE | ColumnType.DATETIME:  # what fails, such as infinity, is NULL
                 return f"TRY({_moment(name, self._engine_types[column])})"
             case _:
-                return f"TRY({name})"
+                return name
 
 
 def _engine_types(relation: DuckDBPyRelation) -> dict[str, str]:
@@ -287,6 +315,17 @@ def _engine_types(relation: DuckDBPyRelation) -> dict[str, str]:
         name: str(dtype).lower() if dtype.id == "decimal" else str(dtype.id)
         for name, dtype in zip(names, relation.types, strict=True)
     }
+
+
+def _looked_at(
+    relation: DuckDBPyRelation, types: Mapping[str, ColumnType]
+) -> tuple[int, frozenset[str]]:
+    """The number of rows, and the columns that hold NaN; one scan."""
+    floats = [name for name, kind in types.items() if kind is ColumnType.FLOAT]
+    wanted = ["count(*)", *(f"count_if(isnan({_double(name)}))" for name in floats)]
+    with reading():
+        ((rows, *found),) = relation.aggregate(", ".join(wanted)).fetchall()
+    return int(rows), frozenset(name for name, nan in zip(floats, found, strict=True) if nan)
 
 
 def _projection(types: Mapping[str, str]) -> str:
@@ -319,12 +358,16 @@ def _moment(name: str, dtype: str) -> str:
     return f"CASE WHEN {known} THEN CAST({name} AS TIMESTAMP) END"
 
 
-def _condition(code: str) -> str:
-    # A cast of an AND computes all of it; in a CASE, DuckDB would stop at what decides a row.
-    return f"coalesce(CAST({code} AS INTEGER), 0)"
+def _double(column: str) -> str:
+    return f"CAST({quoted_name(column)} AS DOUBLE)"
 
 
 def _steps(row: RowValue, code: str) -> str:
-    # The product is exact, and the cast rounds half-way numbers to even ones.
+    """The steps of a value above the lowest one."""
+    return f"({_from_origin(row, code)} - ({row.grid.first}))"
+
+
+def _from_origin(row: RowValue, code: str) -> str:
+    """The steps of a value from the grid's origin: an exact product, which the cast rounds."""
     product = f"{from_origin(row, code, DUCKDB)} * {DUCKDB.double(1 / row.grid.step)}"
-    return f"(CAST({product} AS BIGINT) - ({row.grid.first}))"
+    return f"CAST({product} AS BIGINT)"

@@ -32,14 +32,8 @@ from holdfast.data.sample import (
     reading,
     row_moments,
 )
-from holdfast.question.expression import (
-    ColumnType,
-    Constant,
-    Expression,
-    Operation,
-    ValueKind,
-    bottom_up,
-)
+from holdfast.data.taken import Taken
+from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
 from holdfast.question.writing import Writer
 
@@ -50,12 +44,9 @@ _STREAMING_ROWS = 1_000_000
 # A table in files that is as small is read once, column by column as they are asked for, as long as
 # so many values are held; whether it is still the same file is looked at by whoever watches it.
 _HELD_VALUES = 4_000_000
-# What Polars took once it takes with other numbers, too: of so many small questions it is known.
-_REMEMBERED, _SMALL = 1_000, 50
 # In memory, nothing that an optimiser could find is worth its search.
 _AS_WRITTEN = pl.QueryOptFlags.none()
 _ROWS = pl.len().alias("rows")
-_NUMBER = Constant(ValueKind.NUMBER, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +65,7 @@ class PolarsSample:
         self._eager = frame.clone() if isinstance(frame, pl.DataFrame) else None
         self._without_nan: dict[str, bool] = {}
         self._empty: PolarsSample | None = None
-        self._taken: set[object] = set()  # the shapes of what was seen to be computed
+        self._taken = Taken()
         self._beside: tuple[_Beside, ...] = ()
         self._held: pl.DataFrame | None = None
         self._places: dict[str, Places] = {}
@@ -98,17 +89,14 @@ class PolarsSample:
 
     def prepare(self, rows: Sequence[RowValue]) -> None:
         """Refuse what Polars cannot take; bins are counted by the same code as sums."""
-        shapes = {_shape(row.source): row for row in rows if isinstance(row.source, Expression)}
-        unknown = {shape: row for shape, row in shapes.items() if shape not in self._taken}
-        if not unknown:
-            return
+        self._taken.try_others(rows, self._try)
+
+    def _try(self, rows: Sequence[RowValue]) -> None:
         if self._empty is None:
             usable = (name for name, kind in self._types.items() if kind is not ColumnType.OTHER)
             schema = {name: self._dtypes[name] for name in usable}
             self._empty = PolarsSample(pl.DataFrame(schema=schema))
-        prepare(self._empty.sums, list(unknown.values()))
-        if len(self._taken) < _REMEMBERED:
-            self._taken |= {shape for shape in unknown if _is_small(shape)}
+        prepare(self._empty.sums, rows)
 
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
         """Exact sums of grid units."""
@@ -137,7 +125,7 @@ class PolarsSample:
         joined = copy.copy(self)
         joined._dtypes = {**self._dtypes, **added.schema}
         joined._types = {name: column_type(dtype) for name, dtype in joined._dtypes.items()}
-        joined._empty, joined._held, joined._taken = None, None, set()
+        joined._empty, joined._held, joined._taken = None, None, Taken()
         if self._eager is None:
             joined._beside = (*self._beside, _Beside(key, frozenset(added.columns), frame))
         else:
@@ -253,22 +241,6 @@ class PolarsSample:
             if rows != self._n:
                 raise EOFError
         return found
-
-
-@bottom_up
-def _shape(node: Expression) -> Expression:
-    """An expression but for its numbers, which are all written alike."""
-    match node:
-        case Operation():
-            return Operation(node.op, tuple(map(_shape, node.args)))
-        case Constant(ValueKind.NUMBER, float()):
-            return _NUMBER
-        case _:
-            return node
-
-
-def _is_small(shape: Expression) -> bool:
-    return not isinstance(shape, Operation) or shape.size <= _SMALL
 
 
 @lru_cache(maxsize=1)  # what is prepared without rows is counted over all rows next

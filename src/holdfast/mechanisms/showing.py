@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from holdfast.data.sample import Sample
 from holdfast.mechanisms.mechanism import Claim, Wish
 from holdfast.mechanisms.terms import Terms
-from holdfast.question import build
 from holdfast.question.bounds import few_values
-from holdfast.question.expression import Expression, Op
+from holdfast.question.chosen import where_equal
+from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, RowValue, condition_row
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.measuring import measure
@@ -188,8 +188,8 @@ def _read_by(terms: Terms, question: Statistic, alike: bool) -> _Counts | _Bins 
     if row.is_condition:
         return _Counts(question.rows(terms.rows), (row,), alike)
     if is_paired(question) and isinstance(row.source, Expression):
-        alone = (build.comparison(Op.EQUAL, row.source, build.constant(x)) for x in (1.0, -1.0))
-        return _Counts(terms.rows, tuple(map(condition_row, alone)), alike)
+        alone = tuple(condition_row(where_equal(row.source, sign)) for sign in (1.0, -1.0))
+        return _Counts(terms.rows, alone, alike)
     if isinstance(question, GroupMean):
         return _Bins((question.value, question.condition))
     return _Bins((row, None))
