@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,11 @@ from hypothesis import assume, given, settings, strategies as st
 
 from holdfast.data.clusters import cluster_sizes
 from holdfast.data.duckdb import DuckDBSample
-from holdfast.data.histogram import Histogram, histograms
+from holdfast.data.histogram import Histogram, Stepping, histograms
 from holdfast.data.orders import random_orders
 from holdfast.data.polars import PolarsSample
 from holdfast.data.ranking import RankedPairs, shuffled_classes
-from holdfast.data.sample import Sample
+from holdfast.data.sample import BATCH_ROWS, Sample
 from holdfast.data.shuffled import RUN
 from holdfast.data.units import unit_sums
 from holdfast.data.values import distinct_unit_values, unit_values_of
@@ -163,6 +165,35 @@ def samples(
     frame.reverse().write_parquet(path)
     relation = connection.sql(f"SELECT * FROM '{path}'")
     return [PolarsSample(frame), PolarsSample(pl.scan_parquet(path)), DuckDBSample(relation)]
+
+
+@dataclass(frozen=True)
+class OnlyRows:
+    """The rows of a sample, and nothing that its engine computes."""
+
+    sample: Sample
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        return self.sample.frames(columns)
+
+
+@pytest.mark.parametrize("n", [0, 3, 2 * BATCH_ROWS + 1])
+def test_steps_are_the_same_whoever_computes_them(
+    n: int, folder: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    places = pl.int_range(n, eager=True).cast(pl.Float64)
+    x = pl.when(places % 3 == 1).then(math.nan).otherwise(places / 7)
+    frame = pl.select(x=x, y=pl.when(places % 5 != 2).then(places % 2 == 0))
+    frame = frame.with_columns(pl.col("x").cast(pl.Float64), pl.col("y").cast(pl.Boolean))
+    schema = Schema({"x": ColumnType.FLOAT, "y": ColumnType.BOOLEAN})
+    rows = [row_value(parse_row(text, schema)) for text in ("clip(x, -1, 1000)", "x > 5")]
+    asked = [(row, where) for row in rows for where in (None, parse_row("y", schema), build.TRUE)]
+    for sample in samples(frame, folder, connection):
+        assert isinstance(sample, Stepping)
+        found = zip(histograms(sample, asked), histograms(OnlyRows(sample), asked), strict=True)  # type: ignore[arg-type]
+        for by_engine, by_batches in found:
+            assert by_engine.counts.tolist() == by_batches.counts.tolist()
+            assert by_engine.total == by_batches.total
 
 
 def test_what_is_missing_infinite_or_negative_zero(

@@ -16,7 +16,6 @@ from holdfast.data.files import FileSample, file_stamps
 from holdfast.data.histogram import Histogram, histograms
 from holdfast.data.joining import needed, require_joinable
 from holdfast.data.sample import (
-    BATCH_ROWS,
     Moments,
     Sample,
     check_names,
@@ -34,8 +33,10 @@ from holdfast.question.row import RowValue
 from holdfast.question.sql import DUCKDB, quoted_name
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from numpy.typing import NDArray
 
 __all__ = ["LOCKED", "DuckDBSample", "copied", "duckdb_library", "open_table"]
 
@@ -207,10 +208,21 @@ class DuckDBSample:
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Batches of the columns; types that Polars may not know come as text."""
-        batches = self._stream(columns).collect_batches(
-            chunk_size=BATCH_ROWS, maintain_order=False, lazy=True
-        )
-        return complete(batches, self._n)
+        from holdfast.data.polars import in_batches
+
+        return complete(in_batches(self._stream(columns)), self._n)
+
+    def step_batches(
+        self, rows: Sequence[tuple[RowValue, Expression]]
+    ) -> Iterator[list[NDArray[np.int64]]]:
+        """The steps of row values, computed by Polars from DuckDB's stream."""
+        from holdfast.data.plain import cleaned
+        from holdfast.data.polars import coded, in_batches, steps_of_batches
+
+        stream = self._stream(sorted({column for row, _ in rows for column in row.columns}))
+        dtypes = stream.collect_schema()
+        frame, codes = coded(stream, lambda column: cleaned(column, dtypes[column]), rows)
+        return steps_of_batches(in_batches(frame.select(codes)), rows, self._n)
 
     def _stream(self, columns: Sequence[str]) -> pl.LazyFrame:
         import polars as pl

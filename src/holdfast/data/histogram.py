@@ -8,9 +8,9 @@ not depend on how many different values there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, condition_row
@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
     from holdfast.data.sample import Sample
 
-__all__ = ["Histogram", "bin_count", "bin_shift", "histogram_of", "histogram_of_bins", "histograms"]
+__all__ = [
+    "Histogram",
+    "Stepping",
+    "bin_count",
+    "bin_shift",
+    "histogram_of",
+    "histogram_of_bins",
+    "histograms",
+]
 
 _BITS = 16
 # By so many steps a row's value may lie outside its bin: half a step by rounding it and half a step
@@ -56,6 +64,17 @@ class Histogram:
         return float(self.low[place]), float(self.high[place])
 
 
+@runtime_checkable
+class Stepping(Protocol):
+    """An engine that computes steps of row expressions while it reads the rows."""
+
+    def step_batches(
+        self, rows: Sequence[tuple[RowValue, Expression]]
+    ) -> Iterator[list[NDArray[np.int64]]]:
+        """For each row value the steps of each row, in batches, in any order of the rows."""
+        ...
+
+
 def histograms(
     sample: Sample, asked: Sequence[tuple[RowValue, Expression | None]]
 ) -> list[Histogram]:
@@ -65,17 +84,14 @@ def histograms(
     """
     import numpy as np
 
-    from holdfast.data.evaluate import steps_of_frame
-
     if not asked:
         return []
     wanted = [(value, None if where is None else condition_row(where)) for value, where in asked]
     rows = {_identity(row): row for pair in wanted for row in pair if row is not None}
-    columns = sorted({column for row in rows.values() for column in row.columns})
     counts = [np.zeros(bin_count(value), dtype=np.int64) for value, _ in wanted]
     totals = [0] * len(wanted)
-    for frame in sample.frames(columns):
-        steps = dict(zip(rows, steps_of_frame(frame, list(rows.values())), strict=True))
+    for batch in _step_batches(sample, list(rows.values())):
+        steps = dict(zip(rows, batch, strict=True))
         for place, (value, condition) in enumerate(wanted):
             own, size = steps[_identity(value)], counts[place].size
             bins = own >> bin_shift(value)
@@ -88,6 +104,18 @@ def histograms(
         histogram_of(value, found, total)
         for found, total, (value, _) in zip(counts, totals, asked, strict=True)
     ]
+
+
+def _step_batches(sample: Sample, rows: Sequence[RowValue]) -> Iterator[list[NDArray[np.int64]]]:
+    from holdfast.data.evaluate import steps_of_frame
+
+    sources = [(row, row.source) for row in rows if isinstance(row.source, Expression)]
+    if isinstance(sample, Stepping) and len(sources) == len(rows):
+        yield from sample.step_batches(sources)
+        return
+    columns = sorted({column for row in rows for column in row.columns})
+    for frame in sample.frames(columns):
+        yield steps_of_frame(frame, rows)
 
 
 def histogram_of(value: RowValue, counts: NDArray[np.int64], total: int) -> Histogram:

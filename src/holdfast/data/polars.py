@@ -11,11 +11,13 @@ is n times the constant for "low" plus the sum of all steps from low; the latter
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from holdfast.data.histogram import Histogram, histograms
 from holdfast.data.joining import needed, require_joinable
@@ -37,7 +39,7 @@ from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
 from holdfast.question.writing import Writer
 
-__all__ = ["PolarsSample"]
+__all__ = ["PolarsSample", "coded", "in_batches", "steps_of_batches"]
 
 # Below this many rows in memory, starting the streaming engine costs more than it saves.
 _STREAMING_ROWS = 1_000_000
@@ -114,9 +116,18 @@ class PolarsSample:
         """Batches of the columns."""
         if self._eager is not None:
             return self._eager.select(columns).iter_slices(BATCH_ROWS)
-        chosen = self._table(columns).select(columns)
-        batches = chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False, lazy=True)
-        return complete(batches, self._n)
+        return complete(in_batches(self._table(columns).select(columns)), self._n)
+
+    def step_batches(
+        self, rows: Sequence[tuple[RowValue, Expression]]
+    ) -> Iterator[list[NDArray[np.int64]]]:
+        """The steps of row values, in batches."""
+        frame, codes = self._codes(rows)
+        wanted = frame.select(codes)
+        if self._in_memory:
+            whole = wanted.collect(engine="in-memory", optimizations=_AS_WRITTEN)
+            return steps_of_batches([whole], rows, self._n)
+        return steps_of_batches(in_batches(wanted), rows, self._n)
 
     def joined(self, key: str, frame: pl.DataFrame) -> PolarsSample:
         """The same rows with more columns: in memory at once, of files in every scan that asks."""
@@ -212,13 +223,14 @@ class PolarsSample:
         A code is an integer that grows by 1 with each step. Those of conditions stay Boolean: their
         sum counts the rows where they are true.
         """
-        names, stages, codes = _written(tuple(rows))
-        self._hold([*names])
-        table = self._table([*names])
-        frame = table.select(self._cleaned(column).alias(name) for column, name in names.items())
-        for stage in stages:
-            frame = frame.with_columns(code.alias(name) for name, code in stage.items())
-        return frame, codes
+        columns = sorted({column for row, _ in rows for column in row.columns})
+        self._hold(columns)
+        return coded(self._table(columns), self._cleaned, rows)
+
+    @property
+    def _in_memory(self) -> bool:
+        held = self._held is not None or self._eager is not None
+        return held and self._n <= _STREAMING_ROWS
 
     def _cleaned(self, column: str) -> pl.Expr:
         """The column as row expressions see it; what a frame in memory holds is looked at once."""
@@ -232,8 +244,7 @@ class PolarsSample:
     def _collected(self, frame: pl.LazyFrame) -> list[int]:
         """The only row of the frame, but for the number of rows it starts with."""
         with reading():
-            held = self._held is not None or self._eager is not None
-            if held and self._n <= _STREAMING_ROWS:
+            if self._in_memory:
                 result = frame.collect(engine="in-memory", optimizations=_AS_WRITTEN)
             else:
                 result = frame.collect(engine="streaming")
@@ -241,6 +252,40 @@ class PolarsSample:
             if rows != self._n:
                 raise EOFError
         return found
+
+
+def in_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """The rows of a frame, in any order, as the streaming engine brings them."""
+    return frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False, lazy=True)
+
+
+def coded(
+    table: pl.LazyFrame,
+    cleaned_column: Callable[[str], pl.Expr],
+    rows: Sequence[tuple[RowValue, Expression]],
+) -> tuple[pl.LazyFrame, list[pl.Expr]]:
+    """A frame over the columns of a table, and over it the codes of every row value."""
+    names, stages, codes = _written(tuple(rows))
+    frame = table.select(cleaned_column(column).alias(name) for column, name in names.items())
+    for stage in stages:
+        frame = frame.with_columns(code.alias(name) for name, code in stage.items())
+    return frame, codes
+
+
+def steps_of_batches(
+    batches: Iterable[pl.DataFrame], rows: Sequence[tuple[RowValue, Expression]], n: int
+) -> Iterator[list[NDArray[np.int64]]]:
+    """The steps of row values from batches of their codes, which are n rows together."""
+    for batch in complete(batches, n):
+        yield [
+            _steps(row, codes) for (row, _), codes in zip(rows, batch.get_columns(), strict=True)
+        ]
+
+
+def _steps(row: RowValue, codes: pl.Series) -> NDArray[np.int64]:
+    if row.is_condition:
+        return codes.fill_null(value=False).cast(pl.Int64).to_numpy()
+    return codes.to_numpy().view(np.int64) - row.grid.code_of_low
 
 
 @lru_cache(maxsize=1)  # what is prepared without rows is counted over all rows next
