@@ -204,7 +204,7 @@ class PostgresSample:
             f"count(*), sum(CASE WHEN {inside} THEN (k0 & {(1 << shift) - 1})::int ELSE 0 END) "
             f"FROM ({steps}) AS steps GROUP BY bin"
         )
-        found = connection.execute(statement, binary=True).fetchall()
+        found = connection.execute(statement).fetchall()
         bins = np.array(found, dtype=np.int64).reshape(-1, 3)
         self._session.require_count(int(bins[:, 1].sum()))
         return histogram_of_bins(value, bins[bins[:, 0] != _OUTSIDE])

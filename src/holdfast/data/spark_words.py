@@ -7,10 +7,12 @@ makes other words, the rows come to this machine instead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.data.fingerprint import WordSums, added_words, words_of_frame
+from holdfast.data.plain import column_type
 from holdfast.data.spark_table import Watch, asking_spark
 from holdfast.question.expression import ColumnType
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["summed_words"]
 
+_FAR = 2_932_897  # days from 1970 to a date that questions do not know
 _SUMS = "rows bigint, words array<bigint>, parts array<bigint>"
 
 
@@ -37,14 +40,19 @@ def _make_the_same(session: SparkSession) -> bool:
     """Whether the workers' Holdfast makes the same words of a row as that of this process."""
     import polars as pl
 
-    types = {"number": ColumnType.FLOAT, "text": ColumnType.TEXT}
-    here = words_of_frame(pl.DataFrame({"number": [0.0], "text": ["0"]}), types)
-    row = session.range(1, numPartitions=1).selectExpr("DOUBLE(id) AS n", "STRING(id) AS t")
+    far = pl.Series([_FAR], dtype=pl.Int32).cast(pl.Date)
+    frame = pl.DataFrame({"date": far, "number": [math.nan], "text": ["é"], "whole": [-1]})
+    types = {name: column_type(dtype) for name, dtype in frame.schema.items()}
+    names = {name: name for name in types}
+    values = f"DATE_FROM_UNIX_DATE({_FAR})", "DOUBLE('NaN')", "'é'", "-1L"
+    row = session.range(1, numPartitions=1).selectExpr(
+        *(f"{value} AS {name}" for value, name in zip(values, names, strict=True))
+    )
     try:
-        found, _ = _summed(row, types, {"number": "n", "text": "t"}, [])
+        found, _ = _summed(row, types, names, [])
     except Exception:  # whatever a worker ends with that has no Holdfast, no Arrow or no Python
         return False
-    return found == here
+    return found == words_of_frame(frame, types)
 
 
 def _summed(

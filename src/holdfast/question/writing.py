@@ -5,9 +5,9 @@ Written out inside each other they would grow exponentially, so such an operand,
 column or a constant, is given a name first. Names come in stages: those of a stage are computed
 from the columns and from the names of earlier stages. Two more things are named:
 
-* what CASE and COALESCE choose from, and what CASE decides by: an engine may leave out a branch
-  that no row takes, and the time it saves would tell about the rows. Named, every branch is
-  computed for every row, whatever the rows hold, and only the choice is left;
+* what CASE and COALESCE choose from, and what CASE decides by, but for the first of them: an engine
+  may leave out a branch that no row takes, and the time it saves would tell about the rows. Named,
+  every branch is computed for every row, whatever the rows hold, and only the choice is left;
 * every `_LEVELS` levels of a deep tree, so that no engine meets code that is deeper.
 
 The writer decides everything that the meaning of an expression depends on: where NaN is turned
@@ -17,7 +17,7 @@ single step is spelled, so that engines cannot disagree about more than a step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeGuard, TypeVar
 
@@ -139,9 +139,9 @@ class Writer(Generic[_T]):
                 value, level = self._write(node.args[0])
                 return self.language.like(value, str(node.args[1].value)), level
             case Op.CASE:
-                written = [self._name(arg) for arg in self._shorter(node).args]
+                written = self._choices(self._shorter(node).args)
             case Op.COALESCE:
-                written = [self._name(arg) for arg in node.args]
+                written = self._choices(node.args)
             case Op.CLIP:
                 clipped, *ends = node.args
                 written = [self._name(clipped), *(self._write(end) for end in ends)]
@@ -154,6 +154,11 @@ class Writer(Generic[_T]):
                 written = [write(arg) for arg in node.args]
         args, levels = zip(*written, strict=True)
         return self.language.operation(node.op, list(args)), max(levels)
+
+    def _choices(self, args: Sequence[Expression]) -> list[tuple[_T, int]]:
+        """What is chosen by or from: all by name but the first, which is computed in any case."""
+        first, *others = args
+        return [self._write(first), *(self._name(arg) for arg in others)]
 
     def _operand(self, node: Operation, arg: Expression) -> tuple[_T, int]:
         """An operand under a name, unless it takes no longer to compute than to fetch."""
