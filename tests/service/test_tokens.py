@@ -93,7 +93,7 @@ def test_a_name_is_one_persons_for_good(store: TokenStore) -> None:
 
 
 def call(key: str, asked: str = "") -> CountedCall:
-    return CountedCall.of(asked, key)
+    return CountedCall.of("flights", asked, key)
 
 
 def test_a_cap_holds_whoever_is_faster(store: TokenStore, tmp_path: Path) -> None:
