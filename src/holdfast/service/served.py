@@ -195,11 +195,10 @@ class Served:
 
     async def kind(self) -> DatasetKind:
         """What it is for, which it was from the beginning."""
-        known = self._kind
-        if known is None:
-            known = await self.read(dataset_kind)
-            self._kind = known
-        return known
+        if self._kind is not None:
+            return self._kind
+        self._kind = found = await self.read(dataset_kind)
+        return found
 
     async def is_board(self) -> bool:
         """Whether it is a leaderboard."""
