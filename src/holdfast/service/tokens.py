@@ -57,6 +57,7 @@ _SCHEMA = (
 _COLUMNS = "id, name, role, dataset, questions, created, expires, revoked"
 _SHOWN = f"SELECT hash, {_COLUMNS} FROM tokens WHERE id = ?"
 _SPENT = "(SELECT COALESCE(SUM(questions), 0) FROM calls WHERE token = ?)"
+_ID = re.compile(r"[0-9a-f]{16}")
 _SHAPE = re.compile(r"hf_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 _PURPOSE = "holdfast token/1"
 _NOBODY = "0" * 64  # what a secret is compared with if nobody has the ID
@@ -150,10 +151,15 @@ class TokenStore:
     ) -> Granted:
         """A new token. With a `key`, the same call made again is told the same."""
         require.text("name", name)
-        if len(name) > _LONGEST_NAME or not name.isprintable():
+        if len(name) > _LONGEST_NAME or not name.isprintable() or name != name.strip():
             raise InvalidArgument(
                 f"the name has {len(name):,} characters; it must be printable text of at most "
-                f"{_LONGEST_NAME}."
+                f"{_LONGEST_NAME}, without blanks at its ends."
+            )
+        if _ID.fullmatch(name):
+            raise InvalidArgument(
+                f"the name {name!r} is as the IDs of tokens are, by which they are revoked, too; "
+                "choose another one."
             )
         require.one_of("role", ROLES, role)
         if questions is not None:
