@@ -37,7 +37,7 @@ def test_who_is_told_what_somebody_else_finished_has_spent_it(
     token, question = made.token, "avg(x > 1)"
     data = str(service.folder.path.parent / "canaryfolder" / "flights.parquet")
     asking = Asking(question, tolerance=0.2, by="bob", key=f"{token.id} k")
-    call = CountedCall.of(asking, asking.key)
+    call = CountedCall.of("flights", asking, asking.key)
     assert service.tokens.charge(token, call, 1) == "now"  # before it is asked
     with holdfast.open(data, ledger=service.folder.ledger("flights")) as worker:
         put_sample(worker, Sums(ROWS, died))

@@ -227,6 +227,16 @@ def test_what_a_key_has_spent_is_not_given_back(service: Service, client: TestCl
     assert ask("avg(x > 2)", "o") == 409
 
 
+def test_a_key_is_of_one_data_set(service: Service, client: TestClient) -> None:
+    """Keys are kept in the ledger: what was told under one says nothing of another ledger."""
+    publish(service.folder, "other", seed=2)
+    bob = {**bearer(service, "bob", questions=2), "Idempotency-Key": "k"}
+    for spent, name in enumerate(("flights", "other"), start=1):
+        path = f"/api/v1/datasets/{name}/ask"
+        assert client.post(path, json={"question": LATE}, headers=bob).status_code == 200
+        assert client.get("/api/v1/me", headers=bob).json()["spent"] == spent
+
+
 def test_a_table_that_was_told_is_told_again_for_free(service: Service, client: TestClient) -> None:
     bob = bearer(service, "bob", dataset="flights", questions=2)
     body = {"question": LATE, "by": ["origin"]}

@@ -75,7 +75,9 @@ def test_what_is_revoked_elsewhere_is_refused_from_then_on(
     store.close()
 
 
-@pytest.mark.parametrize("name", ["", "x" * 101, "two\nlines", "\0", "\ud800"])
+@pytest.mark.parametrize(
+    "name", ["", "x" * 101, "two\nlines", "\0", "\ud800", "  ", "ada ", "0123456789abcdef"]
+)
 def test_names_are_looked_at(store: TokenStore, name: str) -> None:
     with pytest.raises(InvalidArgument):
         store.create(name, "analyst")
@@ -93,7 +95,7 @@ def test_a_name_is_one_persons_for_good(store: TokenStore) -> None:
 
 
 def call(key: str, asked: str = "") -> CountedCall:
-    return CountedCall.of(asked, key)
+    return CountedCall.of("flights", asked, key)
 
 
 def test_a_cap_holds_whoever_is_faster(store: TokenStore, tmp_path: Path) -> None:

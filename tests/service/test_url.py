@@ -103,7 +103,7 @@ def test_a_board_at_a_service(
         assert (tmp_path / "board.csv").read_text() == (
             holdfast.Leaderboard.over(holdout).standings().to_csv()
         )
-    assert "of a analyst" in run(url, "board", "final", "digits").stderr
+    assert "role is analyst" in run(url, "board", "final", "digits").stderr
     monkeypatch.setenv("HOLDFAST_TOKEN", token)
     ended = told(run(url, "board", "final", "digits", "--json"))
     assert {row["status"] for row in ended["standings"]} == {"final"}

@@ -50,7 +50,7 @@ class Caller:
         """What is told of something that was sent: with a key, what was told before."""
         if key is None:
             return await work()
-        tokens, call = self.service.tokens, CountedCall.of(sent, self.own(key))
+        tokens, call = self.service.tokens, self._call(sent, self.own(key))
         kept = await run_in_threadpool(tokens.kept, call)
         if kept is None:
             kept = await run_in_threadpool(tokens.keep, call, json.dumps(await work()))
@@ -78,7 +78,8 @@ class Caller:
         async def known() -> Reply | None:
             return await self.served.known(asking.put_to)
 
-        return await self._capped(CountedCall.of(asking, asking.key), 1, work, known)
+        call = self._call(asking, asking.key)
+        return await self._capped(call, 1, work, known, asking.key)
 
     async def answers(
         self,
@@ -96,7 +97,10 @@ class Caller:
         async def known() -> list[Answer] | None:
             return await self.served.known(put)
 
-        return await self._capped(CountedCall.of(asked, key), questions, work, known)
+        return await self._capped(self._call(asked, key), questions, work, known, key)
+
+    def _call(self, asked: object, key: str | None) -> CountedCall:
+        return CountedCall.of(self.served.name, asked, key)
 
     async def _capped(
         self,
@@ -104,6 +108,7 @@ class Caller:
         questions: int,
         work: Callable[[], Awaitable[_T]],
         known: Callable[[], Awaitable[_T | None]],
+        key: str | None = None,
     ) -> _T:
         """Do the work if the cap covers it, else only what is known; released on the step."""
         tokens, token = self.service.tokens, self.token
@@ -122,11 +127,11 @@ class Caller:
                 if charged == "now":  # what was counted before may have been answered before
                     await run_in_threadpool(tokens.settle, token, call, 0)
                 raise
-            await run_in_threadpool(tokens.settle, token, call, _new(found, call.told))
+            await run_in_threadpool(tokens.settle, token, call, _new(found, key))
             return found
 
 
-def _new(found: object, key: str) -> int:
+def _new(found: object, key: str | None) -> int:
     """How many questions were answered anew; a table of groups is one.
 
     A call that died after it was reserved was finished by somebody else: whoever sends it again is
@@ -134,7 +139,8 @@ def _new(found: object, key: str) -> int:
     """
     match found:
         case Answer():
-            return 0 if found.repeated and found.recorded.request.key != key else 1
+            own = key is not None and found.recorded.request.key == key
+            return 0 if found.repeated and not own else 1
         case list():
             return sum(_new(each, key) for each in found)
         case Groups() | Distribution():

@@ -135,9 +135,10 @@ class _Call:
 
 
 class Served:
-    """A data set. All its methods but `close` are for the event loop."""
+    """The data set of a name. All its methods but `close` are for the event loop."""
 
-    def __init__(self, home: LedgerHome, *, patience: float, most_waiting: int) -> None:
+    def __init__(self, name: str, home: LedgerHome, *, patience: float, most_waiting: int) -> None:
+        self.name = name
         self._home, self._patience, self._most_waiting = home, patience, most_waiting
         self._asker = ThreadPoolExecutor(1, f"{home.stem} asks")
         self._reader = ThreadPoolExecutor(1, f"{home.stem} reads")
@@ -146,11 +147,6 @@ class Served:
         self._with_rows: Holdout | None = None  # of the asker alone
         self._rowless: Holdout | None = None  # of the reader alone
         self._kind: DatasetKind | None = None  # once it is known
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return self._home.stem
 
     async def answer(self, asking: Asking) -> Reply:
         """Ask a question, with whatever else waits."""
@@ -199,9 +195,10 @@ class Served:
 
     async def kind(self) -> DatasetKind:
         """What it is for, which it was from the beginning."""
-        if self._kind is None:
-            self._kind = await self.read(dataset_kind)
-        return self._kind
+        if self._kind is not None:
+            return self._kind
+        self._kind = found = await self.read(dataset_kind)
+        return found
 
     async def is_board(self) -> bool:
         """Whether it is a leaderboard."""

@@ -57,6 +57,7 @@ class Service:
             if name not in self._served:
                 settings = self.settings
                 self._served[name] = Served(
+                    name,
                     self.folder.home(name),
                     patience=settings.patience,
                     most_waiting=settings.most_waiting,

@@ -49,14 +49,15 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL, name TEXT NOT "
     "NULL UNIQUE, role TEXT NOT NULL, dataset TEXT, questions INTEGER, created TEXT NOT NULL, "
     "expires TEXT, revoked TEXT) STRICT",
-    "CREATE TABLE IF NOT EXISTS calls (token TEXT NOT NULL, call TEXT NOT NULL, questions INTEGER "
-    "NOT NULL, PRIMARY KEY (token, call)) STRICT, WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS replies (call TEXT PRIMARY KEY, asked TEXT NOT NULL, reply TEXT "
+    "CREATE TABLE IF NOT EXISTS calls (token TEXT NOT NULL, key TEXT NOT NULL, questions INTEGER "
+    "NOT NULL, PRIMARY KEY (token, key)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, asked TEXT NOT NULL, reply TEXT "
     "NOT NULL) STRICT, WITHOUT ROWID",
 )
 _COLUMNS = "id, name, role, dataset, questions, created, expires, revoked"
 _SHOWN = f"SELECT hash, {_COLUMNS} FROM tokens WHERE id = ?"
 _SPENT = "(SELECT COALESCE(SUM(questions), 0) FROM calls WHERE token = ?)"
+_ID = re.compile(r"[0-9a-f]{16}")
 _SHAPE = re.compile(r"hf_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 _PURPOSE = "holdfast token/1"
 _NOBODY = "0" * 64  # what a secret is compared with if nobody has the ID
@@ -107,11 +108,11 @@ class CountedCall(NamedTuple):
     told: str
 
     @classmethod
-    def of(cls, asked: object, key: str | None) -> CountedCall:
-        """A call; one without a key is like no other."""
+    def of(cls, dataset: str, asked: object, key: str | None) -> CountedCall:
+        """A call to a data set, whose keys are its own; one without a key is like no other."""
         if key is None:
             return cls(*[secrets.token_hex(16)] * 2)
-        return cls(said_digest((key, asked)), key)
+        return cls(said_digest((dataset, key, asked)), f"{dataset} {key}")
 
 
 class TokenStore:
@@ -150,10 +151,15 @@ class TokenStore:
     ) -> Granted:
         """A new token. With a `key`, the same call made again is told the same."""
         require.text("name", name)
-        if len(name) > _LONGEST_NAME or not name.isprintable():
+        if len(name) > _LONGEST_NAME or not name.isprintable() or name != name.strip():
             raise InvalidArgument(
                 f"the name has {len(name):,} characters; it must be printable text of at most "
-                f"{_LONGEST_NAME}."
+                f"{_LONGEST_NAME}, without blanks at its ends."
+            )
+        if _ID.fullmatch(name):
+            raise InvalidArgument(
+                f"the name {name!r} is as the IDs of tokens are, by which they are revoked, too; "
+                "choose another one."
             )
         require.one_of("role", ROLES, role)
         if questions is not None:
@@ -236,7 +242,7 @@ class TokenStore:
             return "before"
         with self._written() as connection:
             if connection.execute(
-                "SELECT 1 FROM calls WHERE token = ? AND call IN (?, ?)", (token.id, *call)
+                "SELECT 1 FROM calls WHERE token = ? AND key IN (?, ?)", (token.id, *call)
             ).fetchone():
                 return "before"
             counted = connection.execute(
@@ -251,7 +257,7 @@ class TokenStore:
             return
         with self._written() as connection:
             connection.execute(
-                "DELETE FROM calls WHERE token = ? AND call = ?", (token.id, call.asked)
+                "DELETE FROM calls WHERE token = ? AND key = ?", (token.id, call.asked)
             )
             if questions:
                 connection.execute(
@@ -271,7 +277,7 @@ class TokenStore:
         """What a call was told; refused if another one was told something under its key."""
         with self._guard, plainly(self._path):
             found = self._connection.execute(
-                "SELECT asked, reply FROM replies WHERE call = ?", (call.told,)
+                "SELECT asked, reply FROM replies WHERE key = ?", (call.told,)
             ).fetchone()
         if found is None:
             return None
