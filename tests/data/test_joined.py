@@ -132,6 +132,18 @@ def test_the_order_of_keys_is_the_same(folder: Path, engine: str) -> None:
 
 
 @every_engine
+def test_names_that_begin_alike_are_different_names(folder: Path, engine: str) -> None:
+    """Of a name of more than 63 bytes PostgreSQL by itself would forget the end."""
+    one, other = f"{'é' * 40}1", f"{'é' * 40}2"
+    joined = ENGINES[engine](FRAME, folder).joined("id", VOTES.rename({"votes": one}))
+    joined = joined.joined("id", VOTES.select("id", (pl.col("votes") + 5).alias(other)))
+    rows = rows_of([f'"{one}" < "{other}"', f'"{other}" = 35'], joined)
+    joined.prepare(rows)
+    assert joined.sums(rows) == [3 * GRID, GRID]
+    assert sorted(pl.concat(joined.frames([other]))[other]) == [15, 25, 35]
+
+
+@every_engine
 def test_functions_of_batches_see_joined_columns(folder: Path, engine: str) -> None:
     joined = ENGINES[engine](FRAME, folder).joined("id", VOTES)
     double = row_function(

@@ -309,6 +309,26 @@ def test_a_table_that_changed_gives_no_answer(
     assert holdout.ask("avg(late)").status == "repeated"
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["ALTER TYPE mood RENAME VALUE 'a' TO 'c'", "ALTER TABLE t ALTER v SET EXPRESSION AS (x * 9)"],
+)
+def test_what_rows_mean_may_not_change_either(
+    database: str, connection: psycopg.Connection[Any], change: str
+) -> None:
+    """No row is written anew by that."""
+    connection.execute("CREATE TYPE mood AS ENUM ('a', 'b')")
+    connection.execute(
+        "CREATE TABLE t (x float8, m mood, v float8 GENERATED ALWAYS AS (x * 2) VIRTUAL)"
+    )
+    connection.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    sample = open_database_table(database, "t")
+    sample.require_unchanged()
+    connection.execute(change)
+    with pytest.raises(DataChanged, match="another type or meaning"):
+        sample.require_unchanged()
+
+
 @pytest.mark.parametrize("change", ["INSERT INTO t VALUES (9)", "DELETE FROM t WHERE x = 1"])
 def test_rows_that_are_streamed_are_those_of_the_opening(
     database: str, connection: psycopg.Connection[Any], change: str

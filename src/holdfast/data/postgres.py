@@ -18,7 +18,7 @@ from holdfast.data.database import DatabaseUrl
 from holdfast.data.evaluate import steps_of_frame
 from holdfast.data.histogram import Histogram, bin_shift, histogram_of_bins, histograms
 from holdfast.data.joining import needed, require_joinable
-from holdfast.data.postgres_joined import JoinedRows
+from holdfast.data.postgres_joined import JoinedRows, kept_name
 from holdfast.data.postgres_table import TableSession, column_type_of
 from holdfast.data.sample import (
     BATCH_ROWS,
@@ -34,7 +34,6 @@ from holdfast.errors import HoldfastError
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.postgres_sql import POSTGRES
 from holdfast.question.row import RowValue, condition_row
-from holdfast.question.sql import quoted_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,7 +106,7 @@ class PostgresSample:
         """Batches of the columns; types that Polars may not know come as text."""
         types = {name: self._engine_types[name] for name in columns}
         wanted = ", ".join(["0", *(_projected(name, dtype) for name, dtype in types.items())])
-        quoted = [quoted_name(name) for name, dtype in types.items() if _is_text(dtype)]
+        quoted = [kept_name(name) for name, dtype in types.items() if _is_text(dtype)]
         how = "FORMAT csv" + (f", FORCE_QUOTE ({', '.join(quoted)})" if quoted else "")
         rows = f"SELECT {wanted} FROM {self._from(columns)} WHERE {self._session.is_known}"
         statement = f"COPY ({rows}) TO STDOUT ({how})"
@@ -148,7 +147,7 @@ class PostgresSample:
         homes: dict[str, str] = {}
         for beside in needed(self._beside, columns):
             home = homes.get(beside.key, "own")
-            key = _key(f"{home}.{quoted_name(beside.key)}", self._types[beside.key])
+            key = _key(f"{home}.{kept_name(beside.key)}", self._types[beside.key])
             tables += f" LEFT JOIN {beside.joined_by(key)}"
             homes |= dict.fromkeys(beside.columns, beside.alias)
         return tables
@@ -227,7 +226,7 @@ class PostgresSample:
 
         The rows are those of the opening, where NaN was looked for.
         """
-        name, dtype = quoted_name(column), self._engine_types[column]
+        name, dtype = kept_name(column), self._engine_types[column]
         match self._types[column]:
             case ColumnType.FLOAT if dtype == "float8" and self._has_no_nan(column):
                 return name
@@ -261,7 +260,7 @@ class PostgresSample:
             f"k{place}": steps_of(row, code)
             for place, ((row, _), code) in enumerate(zip(rows, written.codes, strict=True))
         }
-        plain = set(cleaned.values()) <= {quoted_name(column) for column in written.names}
+        plain = set(cleaned.values()) <= {kept_name(column) for column in written.names}
         first = [] if plain or not written.stages else [_FENCE]
         table = f"{_selected(cleaned, *first)} FROM {self._from(list(written.names))} WHERE {where}"
         for stage in written.stages:
@@ -325,7 +324,7 @@ def _is_text(dtype: str) -> bool:
 
 def _projected(column: str, dtype: str) -> str:
     """The column in a form that text keeps exactly: dates and times as numbers."""
-    name = quoted_name(column)
+    name = kept_name(column)
     match column_type_of(dtype):
         case ColumnType.FLOAT:
             code = f"{name}::float8"

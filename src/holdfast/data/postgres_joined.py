@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,19 @@ if TYPE_CHECKING:
     import polars as pl
     import psycopg
 
-__all__ = ["JoinedRows"]
+__all__ = ["JoinedRows", "kept_name"]
 
 _NUMBERS = itertools.count(1)  # of temporary tables
 _BLOCK = 1 << 20
+_LONGEST_NAME = 63  # bytes: of a longer one PostgreSQL forgets the end
+
+
+def kept_name(column: str) -> str:
+    """What SQL calls a column; one whose name is too long for PostgreSQL, by a hash of it."""
+    content = column.encode()
+    if len(content) <= _LONGEST_NAME:
+        return quoted_name(column)
+    return quoted_name(f"long_{blake2b(content, digest_size=16).hexdigest()}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +70,7 @@ class JoinedRows:
             key_type = "int8"
         named = [
             f"{self.alias} {key_type} PRIMARY KEY",
-            *(f"{quoted_name(name)} {dtype}" for name, dtype in self.types.items()),
+            *(f"{kept_name(name)} {dtype}" for name, dtype in self.types.items()),
         ]
         connection.execute(f"CREATE TEMPORARY TABLE {self.alias} ({', '.join(named)})")
         rows = BytesIO()

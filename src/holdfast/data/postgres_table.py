@@ -3,6 +3,8 @@
 Each row carries the number of the transaction that wrote it (`xmin`), and an update writes a row
 anew. So as long as there are as many rows as at the opening, all written by the transactions that
 had written those, they are the same rows. That is looked at in the same transaction as the scan.
+What they mean may change without them: an enum's labels, what a generated column computes. Both are
+looked at with the columns' types.
 
 It is a condition of the scan, and an error where it does not hold: a server that returns `xmin` to
 be counted copies every row, and takes half as long again. The error is only an alarm. What is told
@@ -64,7 +66,11 @@ _NAMED = f"""{_TABLES} AND (n.nspname || '.' || c.relname = %(name)s
 _COLUMNS = """
     SELECT a.attname::text, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN t.typtype <> 'b' THEN 'other'
         WHEN t.typname = 'numeric' THEN format_type(a.atttypid, a.atttypmod)
-        ELSE t.typname::text END
+        ELSE t.typname::text END,
+        CASE WHEN t.typtype = 'e' THEN (SELECT string_agg(e.enumlabel, ' ' ORDER BY e.oid)
+            FROM pg_enum e WHERE e.enumtypid = t.oid) END,
+        CASE WHEN a.attgenerated <> '' THEN (SELECT pg_get_expr(d.adbin, d.adrelid)
+            FROM pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum) END
     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
     WHERE a.attrelid = %s {} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
@@ -85,11 +91,14 @@ def _let_go(process: int, connection: psycopg.Connection[Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A table as it was found: its number, what SQL calls it, and its columns' types."""
+    """A table as it was found: its number, what SQL calls it, and its columns.
+
+    Of each its type, the labels of an enum, and what a generated one computes.
+    """
 
     oid: int
     name: str
-    types: Mapping[str, str]
+    columns: Mapping[str, tuple[str, ...]]
 
 
 class TableSession:
@@ -106,7 +115,7 @@ class TableSession:
         try:
             with self._opening_trouble():
                 self._found = self._looked_up()
-                check_names(list(self._found.types))
+                check_names(list(self._found.columns))
                 self.n, self._known, self.with_nan = self._rows()
         except BaseException:
             self._connection.close()
@@ -120,7 +129,7 @@ class TableSession:
     @property
     def types(self) -> Mapping[str, str]:
         """The columns, and the types that the database has for them."""
-        return self._found.types
+        return {name: dtype for name, (dtype, *_) in self._found.columns.items()}
 
     @property
     def is_known(self) -> str:
@@ -162,8 +171,10 @@ class TableSession:
             found = self._same_place()
         if found is None:
             raise self._changed("it is gone")
-        if found != self._found.types:
-            raise self._changed("a column was added, removed, renamed or given another type")
+        if found != self._found.columns:
+            raise self._changed(
+                "a column was added, removed, renamed or given another type or meaning"
+            )
 
     def _changed(self, how: str) -> DataChanged:
         return DataChanged(
@@ -216,17 +227,18 @@ class TableSession:
                 f"the table {schema}.{name} is {_KINDS[kind]}: what it gives may differ from one "
                 "reading to the next. Save it as a table or a materialized view, and open that."
             )
-        return _Found(oid, f"{quoted_name(schema)}.{quoted_name(name)}", self._types_of(oid))
+        return _Found(oid, f"{quoted_name(schema)}.{quoted_name(name)}", self._columns_of(oid))
 
-    def _same_place(self) -> dict[str, str] | None:
-        """The types of the table of this number, if it still has this name."""
-        oid = self._found.oid
-        here = "AND a.attrelid = to_regclass(%s)::oid"
-        found = self.connection.execute(_COLUMNS.format(here), [oid, self.name]).fetchall()
-        return dict(found) or None
+    def _same_place(self) -> dict[str, tuple[str, ...]] | None:
+        """The columns of the table of this number, if it still has this name."""
+        return self._columns_of(self._found.oid, self.name) or None
 
-    def _types_of(self, oid: int) -> dict[str, str]:
-        return dict(self._connection.execute(_COLUMNS.format(""), [oid]).fetchall())
+    def _columns_of(self, oid: int, name: str | None = None) -> dict[str, tuple[str, ...]]:
+        """Those of the table of this number; none, if it does not have the name that is given."""
+        here = "" if name is None else "AND a.attrelid = to_regclass(%s)::oid"
+        given = [oid] if name is None else [oid, name]
+        found = self.connection.execute(_COLUMNS.format(here), given).fetchall()
+        return {column: tuple(facts) for column, *facts in found}
 
     def _rows(self) -> tuple[int, str, frozenset[str]]:
         floats = [name for name, each in self.types.items() if each in _WITH_NAN]
