@@ -10,6 +10,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import blake2b
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -33,6 +34,12 @@ if _COMPILED is not None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # it may have been said by -B
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = _COMPILED
     sys.dont_write_bytecode = False
+
+# A ledger is written through to the disk at every step, which takes milliseconds. What is tried
+# here are processes that die, not the power: where there is room, tests' files are in memory.
+_MEMORY, _ROOM = Path("/dev/shm"), 4 * 2**30
+if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= _ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
 def pytest_unconfigure() -> None:
