@@ -38,6 +38,8 @@ MAX_NESTING = 20  # parentheses and CASEs inside each other: the SQL reader is r
 MAX_PREFIXES = 20  # NOTs and signs in a row, for the same reason
 MAX_DEPTH = 100  # levels of the tree, not counting the terms of a chain, which are read in a loop
 
+_SHORT = 300  # characters of a text whose tree is kept for a while
+
 _NOT_HERE = (
     "cannot be used in a question; docs/questions.md says what can, and a column of an unusual "
     "name is written in double quotes."
@@ -65,6 +67,18 @@ def read_sql(text: str, columns: Collection[str]) -> exp.Expression:
 
     A word that is otherwise reserved may be used where it is the name of a column.
     """
+    if isinstance(text, str) and len(text) <= _SHORT:
+        return _read_short(text, frozenset(columns))
+    return _read(text, columns)
+
+
+# A ledger's questions are read again wherever it is followed; nobody changes the tree.
+@lru_cache(maxsize=128)
+def _read_short(text: str, columns: frozenset[str]) -> exp.Expression:
+    return _read(text, columns)
+
+
+def _read(text: str, columns: Collection[str]) -> exp.Expression:
     from sqlglot import exp
     from sqlglot.errors import ErrorLevel
 
