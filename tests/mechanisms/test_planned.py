@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from holdfast.mechanisms.catalogue import CATALOGUE, methods
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.mechanism import Mechanism, Wish, about
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
+from holdfast.planner.table import Plan
 from tests.mechanisms.fake import NUMBER, Session, of_count, settled
 
 PROMISING = [kind for kind in CATALOGUE.values() if kind.theorem is not None]
@@ -33,6 +35,14 @@ STORIES = [
     *((kind.name, "exact") for kind in PROMISING if kind.beside_described),
 ]
 EACH_ONE_BY_ONE = [story for story in STORIES if story[0] in ONE_BY_ONE]
+
+
+@cache
+def _plan(rows: int, questions: int, described: Describing, level: float = 0.95) -> Plan:
+    """What the planner says, of every mechanism at once."""
+    return holdfast.plan(
+        rows=rows, questions=questions, confidence_level=level, described=described
+    )
 
 
 def _wanted(
@@ -69,10 +79,7 @@ def test_every_promising_mechanism_is_in_the_planner() -> None:
 def test_the_half_width_that_is_opened(
     name: str, described: Describing, rows: int, questions: int, level: float
 ) -> None:
-    plan = holdfast.plan(
-        rows=rows, questions=questions, confidence_level=level, described=described
-    )
-    planned = plan[name].half_width
+    planned = _plan(rows, questions, described, level)[name].half_width
     assert planned is not None
     wanted = _wanted(rows, None, questions, described, level=level)
     opened = CATALOGUE[name].plan(wanted, {}).terms(wanted).half_width
@@ -82,7 +89,7 @@ def test_the_half_width_that_is_opened(
 @pytest.mark.parametrize("name", ONE_BY_ONE)
 def test_many_rows_are_not_wasted_by_rounding(name: str) -> None:
     """Where half-widths are far below a thousandth they keep two digits."""
-    planned = holdfast.plan(rows=10**9, questions=10, described="off")[name].half_width
+    planned = _plan(10**9, 10, "off")[name].half_width
     assert planned is not None
     assert planned < 1e-3
     wanted = Terms(10**9, None, 0.95, 10, Independent())
@@ -206,7 +213,7 @@ def test_planned_questions_are_all_answered(
     name: str, described: Describing, rows: int, questions: int
 ) -> None:
     """At the planned half-width itself, not at the next thousandth: every mechanism's row."""
-    width = holdfast.plan(rows=rows, questions=questions, described=described)[name].half_width
+    width = _plan(rows, questions, described)[name].half_width
     assert width is not None
     wanted = _wanted(rows, width * (1 + 1e-9), questions, described)
     planned = CATALOGUE[name].plan(wanted, {})
@@ -235,8 +242,7 @@ def test_sabotage_a_narrower_half_width_than_planned_is_refused(
     planned_with: Describing, opened_with: Describing, part: float
 ) -> None:
     """So is one that was planned with all of the failure probability, where there is less."""
-    plan = holdfast.plan(rows=20_000, questions=100, described=planned_with)
-    width = plan["bounded noise"].half_width
+    width = _plan(20_000, 100, planned_with)["bounded noise"].half_width
     assert width is not None
     assert _asked(BOUNDED, _wanted(20_000, part * width, 100, opened_with)) < 100
 
