@@ -7,12 +7,13 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from holdfast.errors import LedgerTampered
-from holdfast.ledger.audit import audit
-from holdfast.ledger.chain import GENESIS, canonical, link, seal
+from holdfast.ledger.audit import audit, retrace
+from holdfast.ledger.chain import GENESIS, Row, canonical, link, seal
 from holdfast.ledger.entries import settlement
 from holdfast.ledger.filing import sealed_places
 from holdfast.ledger.transcript import Transcript
@@ -37,18 +38,41 @@ def settled(bodies: list[Body]) -> list[Body]:
     return found
 
 
+def chained(bodies: list[Body]) -> list[Row]:
+    """These entries, each with the hash of all up to it."""
+    rows, head = [], GENESIS
+    for seq, body in enumerate(bodies, start=1):
+        text = canonical(body)
+        head = link(head, text)
+        rows.append((seq, text, head))
+    return rows
+
+
+@dataclass(frozen=True)
+class Told:
+    """Entries as an audit has them once it has read them from a file, and found the seal right."""
+
+    rows: list[Row]
+    unchecked: None = None
+
+    def kept(self) -> None:
+        return None
+
+    def news(self) -> list[Row]:
+        return self.rows
+
+
 def write(path: Path, bodies: list[Body]) -> None:
     """These entries, chained and sealed, in place of those that are there."""
     secret = path.with_name(f"{path.name}-secret").read_bytes()
     path.with_name(f"{path.name}-newest").unlink(missing_ok=True)
-    head, transcript = GENESIS, Transcript()
+    rows, transcript = chained(bodies), Transcript()
+    count, _, head = rows[-1]
     with closing(sqlite3.connect(path)) as connection:
         for emptied in ("entries", "answers", "checkpoint"):
             connection.execute(f"DELETE FROM {emptied}")
-        for seq, body in enumerate(bodies, start=1):
-            text = canonical(body)
-            head = link(head, text)
-            row, answers = (seq, text, head), transcript.filing(body)
+        for row, body in zip(rows, bodies, strict=True):
+            answers = transcript.filing(body)
             connection.execute("INSERT INTO entries VALUES (?, ?, ?)", row)
             connection.executemany(
                 "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)",
@@ -56,7 +80,7 @@ def write(path: Path, bodies: list[Body]) -> None:
             )
             with suppress(LedgerTampered):  # some are forged so that they cannot be folded
                 transcript.apply([row])
-        connection.execute("UPDATE head SET seal = ?", (seal(secret, len(bodies), head),))
+        connection.execute("UPDATE head SET seal = ?", (seal(secret, count, head),))
         connection.commit()
 
 
@@ -133,11 +157,12 @@ def changed(body: Body, place: Place, value: Any) -> None:
 def numbers_forged(path: Path) -> int:
     """How many numbers of offers were replaced by others, one by one, and each was found.
 
-    Each is found by what was written up to the answer: what came later is left out.
+    Each is found by what was written up to the answer: what came later is left out. The last one
+    is written to the file, and found there.
     """
     bodies = [json.loads(text) for _, text, _ in rows_of(path)]
     assert faults(path) == []
-    seen = 0
+    seen, last = 0, bodies
     for entry, body in enumerate(bodies):
         if body["kind"] != "reserve/2":
             continue
@@ -148,9 +173,13 @@ def numbers_forged(path: Path) -> int:
                 again = copy.deepcopy(bodies[: entry + 2])
                 changed(again[entry], place, other)
                 try:
-                    write(path, settled(again))
+                    forgery = settled(again)
                 except (ArithmeticError, LookupError, LedgerTampered, TypeError, ValueError):
                     continue  # it does not even fold
-                assert faults(path), f"{place} of entry {entry + 1}: {value} became {other}"
-                seen += 1
+                found = retrace(Told(chained(forgery))).findings
+                sentence = f"{place} of entry {entry + 1}: {value} became {other}"
+                assert not all(finding.fine for finding in found), sentence
+                last, seen = forgery, seen + 1
+    write(path, last)
+    assert faults(path)
     return seen
