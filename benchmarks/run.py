@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 
 import holdfast
-from benchmarks import commits, engines, growth, memory, planned, private
+from benchmarks import commits, growth, memory, planned, private, questions
 from benchmarks.measure import Row
 from benchmarks.page import (
     LARGE,
@@ -54,7 +54,7 @@ def _bounded(name: str, title: str, words: str, *groups: str) -> Section:
 
 
 SECTIONS = (
-    *engines.SECTIONS,
+    *questions.SECTIONS,
     memory.SECTION,
     growth.SECTION,
     commits.SECTION,
