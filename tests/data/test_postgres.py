@@ -387,6 +387,25 @@ def test_a_server_that_is_not_there() -> None:
     assert "swordfish" not in str(raised.value)
 
 
+def test_a_password_with_an_at_is_not_taken_for_a_server() -> None:
+    """What libpq takes for the server's name would be told, and be the end of the password."""
+    with pytest.raises(InvalidArgument, match=r"is no address of a database.*%40") as raised:
+        open_sample("postgresql://ann:sword@fish@127.0.0.1:1/d", table="t")
+    assert "fish" not in str(raised.value)
+
+
+def test_a_user_without_rights_is_told_so_without_sql(
+    database: str, connection: psycopg.Connection[Any]
+) -> None:
+    user = f"user_{uuid.uuid4().hex}"
+    connection.execute(f"CREATE TABLE t (x int); CREATE ROLE {user} LOGIN")
+    try:
+        with pytest.raises(InvalidArgument, match=r"\(permission denied for table t\); check"):
+            open_sample(database.replace("postgres@", f"{user}@"), table="t")
+    finally:
+        connection.execute(f"DROP ROLE {user}")
+
+
 def test_a_connection_that_was_lost_is_made_again_with_what_was_joined() -> None:
     name = loaded(pl.DataFrame({"id": [1, 2, 3], "y": [0.5, -1.0, 2.0]}))
     with proxy_to(server().socket) as proxy:

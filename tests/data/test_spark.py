@@ -305,6 +305,9 @@ def test_spark_connect_is_as_a_session_on_this_machine() -> None:
     joined, whole = sample.joined("k", votes), other.joined("k", votes)
     (row,) = rows_of(whole, "votes > 7")
     assert joined.sums([row]) == whole.sums([row])
+    # Its tables are looked for when they are first used, and that is by us.
+    with pytest.raises(InvalidArgument, match="is gone or cannot be read"):
+        SparkSample(connect_session().table("nowhere"))
 
 
 # Tables that change ------------------------------------------------------------------------------

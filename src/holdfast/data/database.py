@@ -57,7 +57,8 @@ class DatabaseUrl:
         text = require.text(what, text)
         try:
             parts = urlsplit(text)
-            fits = "@" not in parts.path and not parts.fragment
+            # libpq ends a password at the first @, and what is left would be the server's name.
+            fits = parts.netloc.count("@") < 2 and "@" not in parts.path and not parts.fragment
         except ValueError:
             fits = False
         if not fits:  # and it may be a password that does not: nothing is quoted
@@ -120,8 +121,9 @@ def connected(url: DatabaseUrl, name: str, **settings: str) -> psycopg.Connectio
 
 
 def reason_of(error: Exception, url: DatabaseUrl) -> str:
-    """What an error of the database says, in one line and without passwords."""
-    told = " ".join(str(error).split()).rstrip(".")
+    """What an error of the database says, in one line, without the SQL and without passwords."""
+    said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
+    told = " ".join(said.split()).rstrip(".")
     for secret in url.secrets:
         told = told.replace(secret, "***")
     return told or type(error).__name__

@@ -219,7 +219,8 @@ class TableSession:
             shown = ", ".join(map(repr, names[:_MOST_SHOWN])) or "no tables"
             more = f" and {len(names) - _MOST_SHOWN:,} more" if len(names) > _MOST_SHOWN else ""
             raise InvalidArgument(
-                f"table is {self._asked!r}; the database {str(self._url)!r} holds {shown}{more}."
+                f"table is {self._asked!r}; the database {str(self._url)!r} holds {shown}{more}. "
+                "Give one that it holds, and that this user may see, as table."
             )
         ((oid, schema, name, kind),) = found
         if kind in _KINDS:

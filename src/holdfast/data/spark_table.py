@@ -99,11 +99,6 @@ class WatchedTable:
     """
 
     def __init__(self, frame: DataFrame) -> None:
-        if frame.isStreaming:
-            raise InvalidArgument(
-                "data is a stream of Spark, whose rows keep coming; save it as a table, and open "
-                "that."
-            )
         try:
             self._open(frame)
         except DataChanged:
@@ -114,6 +109,11 @@ class WatchedTable:
 
     def _open(self, frame: DataFrame) -> None:
         with reading(), asking_spark():
+            if frame.isStreaming:
+                raise InvalidArgument(
+                    "data is a stream of Spark, whose rows keep coming; save it as a table, and "
+                    "open that."
+                )
             dtypes = frame.dtypes
             check_names([name for name, _ in dtypes])
             self.types: Mapping[str, ColumnType] = {name: _kind(dtype) for name, dtype in dtypes}
