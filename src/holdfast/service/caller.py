@@ -66,7 +66,7 @@ class Caller:
         async def nothing() -> None:
             return None
 
-        return await self._capped(CountedCall(digest, digest), 1, work, nothing)
+        return await self._capped(lambda: CountedCall(digest, digest), 1, work, nothing)
 
     async def answer(self, asking: Asking) -> Reply:
         """Ask a question, with whatever else waits."""
@@ -78,8 +78,9 @@ class Caller:
         async def known() -> Reply | None:
             return await self.served.known(asking.put_to)
 
-        call = self._call(asking, asking.key)
-        return await self._capped(call, 1, work, known, asking.key)
+        return await self._capped(
+            lambda: self._call(asking, asking.key), 1, work, known, asking.key
+        )
 
     async def answers(
         self,
@@ -97,14 +98,14 @@ class Caller:
         async def known() -> list[Answer] | None:
             return await self.served.known(put)
 
-        return await self._capped(self._call(asked, key), questions, work, known, key)
+        return await self._capped(lambda: self._call(asked, key), questions, work, known, key)
 
     def _call(self, asked: object, key: str | None) -> CountedCall:
         return CountedCall.of(self.served.name, asked, key)
 
     async def _capped(
         self,
-        call: CountedCall,
+        counted: Callable[[], CountedCall],
         questions: int,
         work: Callable[[], Awaitable[_T]],
         known: Callable[[], Awaitable[_T | None]],
@@ -115,6 +116,7 @@ class Caller:
         async with OnTheStep(self.service.settings.release_step):
             if token.questions is None:  # nothing is to be written down
                 return await work()
+            call = counted()
             charged = await run_in_threadpool(tokens.charge, token, call, questions)
             if charged == "over":
                 found = await known()
