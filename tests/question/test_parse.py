@@ -300,3 +300,17 @@ def test_a_date_beside_a_text_is_a_date() -> None:
     for wrong in ("day = '2013-02-30'", "day > 'tomorrow'", "day in ('2013-1-1')", "day = 3"):
         with pytest.raises(InvalidQuestion):
             parse_row(wrong, SCHEMA)
+
+
+def test_a_text_that_was_read_for_one_table_is_read_anew_for_another() -> None:
+    """A word that is reserved is a name only where a column has it, and has that table's type."""
+    number, flag, without = (
+        Schema({"left": ColumnType.FLOAT}),
+        Schema({"left": ColumnType.BOOLEAN}),
+        Schema({"x": ColumnType.FLOAT}),
+    )
+    for _ in range(2):
+        assert isinstance(parse_row("left", number), Column)
+        assert parse_row("left", number).kind is not parse_row("left", flag).kind
+        with pytest.raises(InvalidQuestion, match="'left' cannot be used in a question"):
+            parse_row("left", without)
