@@ -20,6 +20,7 @@ from holdfast.ledger.filing import Filed
 from holdfast.ledger.reader import look
 from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.store import Store
+from holdfast.ledger.witness import Witness
 from tests.holdout.tables import BOUNDS, same_secret, table
 from tests.ledger.homes import HOMES
 
@@ -191,11 +192,37 @@ def test_without_the_secret_it_can_be_looked_at(ledger: LedgerHome) -> None:
         assert reader.news() == chained([FIRST], 0, GENESIS)
 
 
+def test_what_was_read_with_the_lock_is_nothing_without_it(
+    ledger: LedgerHome, store: Store
+) -> None:
+    (first,) = store.news()
+    with store.exclusive(1.0):
+        pass  # nobody reads what came with it
+    with closing(Store.open(ledger)) as other, other.exclusive(1.0):
+        other.news()
+        (second,) = other.append([(NOTE, ())], 1, first[2])
+    assert store.news(1, first[2]) == [second]
+
+
+def test_half_a_witness_is_none(tmp_path: Path) -> None:
+    """As it is read while another process writes it."""
+    witness = Witness(tmp_path / "newest")
+    witness.note(9, "a" * 64)
+    old = witness.path.read_bytes()
+    witness.note(10, "b" * 64)
+    new = witness.path.read_bytes()
+    assert len(old) == len(new)
+    assert witness.seen() == (10, "b" * 64)
+    for place in range(14, len(new) - 9):  # before and behind there is nothing to be mixed
+        witness.path.write_bytes(new[:place] + old[place:])
+        assert witness.seen() is None
+
+
 def test_an_end_that_was_cut_off_is_noticed(ledger: LedgerHome, store: Store) -> None:
     (first,) = store.news()
     with store.exclusive(1.0):
         store.append([(NOTE, ())], 1, first[2])
-    ledger.beside("newest").write_text(f"{9:>15} {'a' * 64}\n")
+    Witness(ledger.beside("newest")).note(9, "a" * 64)
     with pytest.raises(LedgerTampered, match="ends after entry 2, and entry 9 had been written"):
         store.news()
     ledger.beside("newest").unlink()

@@ -107,13 +107,17 @@ class PostgresRecords:
     def locked(self, lock: int) -> bool:
         """Take the lock if it is free, and with it the entries that follow those known here.
 
-        Who has the lock need not read them again: nobody else writes.
+        Who has the lock need not read them again: nobody else writes until it is `released`.
         """
         after = self._newest
         taking = "SELECT pg_try_advisory_lock(%s)", [lock]
         ((free,),), rows = self._session.read_all([taking, self._tail_of(after)])
         self._ahead = (after, rows) if free else None
         return bool(free)
+
+    def released(self) -> None:
+        """What was read ahead may no longer be all, though nobody asked for it."""
+        self._ahead = None
 
     def wrote(self, newest: int) -> None:
         """What was read ahead is no longer all."""
@@ -175,6 +179,7 @@ class PostgresKeeper:
             yield
         finally:
             session.holds = False
+            self.records.released()
             if not session.connection.closed:  # with the connection the lock is gone, too
                 with suppress(LedgerUnavailable):
                     session.send("SELECT pg_advisory_unlock(%s)", [self._lock])

@@ -5,12 +5,16 @@ nothing in it says that later entries are missing, and what they leaked would no
 So a small file beside the ledger names the newest entry. It is written after the entry is durable
 and not forced to the disk: after a power failure it may be behind, never ahead. Without it, or if
 it cannot be written, nothing is refused.
+
+Who reads while another process writes may find the one half of an old line and the other one of a
+new: a line ends with its checksum, and one that does not fit is no witness.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,8 +25,8 @@ from holdfast.ledger.chain import RESTORE
 
 __all__ = ["Witness", "require_seen"]
 
-_LENGTH = 15 + 1 + 64 + 1  # number, space, hash and the end of the line
-_TEXT = re.compile(rb" *(\d+) ([0-9a-f]{64})\n")
+_LENGTH = 15 + 1 + 64 + 1 + 8 + 1  # number, hash, checksum and the end of the line
+_TEXT = re.compile(rb"( *(\d+) ([0-9a-f]{64})) ([0-9a-f]{8})\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Witness:
         with suppress(OSError):
             handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o644)
             try:
-                os.write(handle, f"{seq:>15} {hashed}\n".encode())  # always of one length
+                os.write(handle, _line(f"{seq:>15} {hashed}".encode()))  # always of one length
             finally:
                 os.close(handle)
 
@@ -50,7 +54,13 @@ class Witness:
                 os.close(handle)
         except OSError:
             return None
-        return None if found is None else (int(found[1]), found[2].decode())
+        if found is None or found[0] != _line(found[1]):
+            return None
+        return int(found[2]), found[3].decode()
+
+
+def _line(said: bytes) -> bytes:
+    return b"%s %08x\n" % (said, zlib.crc32(said))
 
 
 def require_seen(
