@@ -10,6 +10,7 @@ Legend
 from __future__ import annotations
 
 import math
+import sys
 
 from holdfast import require
 from holdfast.theory.base.safeside import round_up
@@ -34,4 +35,5 @@ def cantelli_log_tail(v: float, t: float) -> float:
     t = require.positive("t", t)
     if v == 0.0:
         return -math.inf
-    return min(0.0, round_up(-math.log1p(t / v * t), 8))
+    ratio = min(t / v * t, sys.float_info.max)  # where it overflows: less is on the safe side
+    return min(0.0, round_up(-math.log1p(ratio), 8))

@@ -16,10 +16,13 @@ from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish, about
 from holdfast.mechanisms.showing import is_paired
 from holdfast.question import GRID
-from holdfast.question.row import RowValue
+from holdfast.question.chosen import where_equal
+from holdfast.question.expression import Expression
+from holdfast.question.row import RowValue, condition_row
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import Paired, batches, is_derived, is_single
 from holdfast.statistics.known import KnownVariance, known_variance
+from holdfast.statistics.mean import Mean
 from holdfast.statistics.play import Estimate
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.table import Table
@@ -158,12 +161,15 @@ def test_a_paired_difference_is_checked_from_its_own_counts() -> None:
     assert isinstance(paired, Paired)
     ((question,),) = batches(paired, numbers=True)
     assert is_paired(question)
+    assert isinstance(question, Mean)
+    assert isinstance(question.row.source, Expression)
+    worse = condition_row(where_equal(question.row.source, -1.0)).text
     n, up, down = 2_000, 60, 20
     terms, truth = independent(n, tolerance=0.3, questions=1), 0.5 + (up - down) / n / 2
     hoeffding = terms.concentration.radius(math.log(0.05))
 
     def total(row: RowValue) -> tuple[int, int]:
-        count = down if row.text.endswith("= -1") else up
+        count = down if row.text == worse else up
         return count * GRID, count * GRID**2
 
     for half, status in ((0.3 * hoeffding, "confirmed"), (0.1 * hoeffding, "not confirmed")):
