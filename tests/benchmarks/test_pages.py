@@ -198,7 +198,8 @@ def test_the_work_of_what_a_process_started_is_seen() -> None:
         assert measure.parent_of(child.pid) == os.getpid()
         assert child.stdout is not None
         child.stdout.readline()
-        before = measure.family_seconds(child.pid) - time.process_time()
+        own = time.process_time()
+        before = measure.family_seconds(child.pid) - own
         child.communicate(b"\n")
     ended = measure.family_seconds(os.getpid()) - 2 * time.process_time()
     assert before >= 0.0

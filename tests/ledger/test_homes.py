@@ -204,20 +204,6 @@ def test_what_was_read_with_the_lock_is_nothing_without_it(
     assert store.news(1, first[2]) == [second]
 
 
-def test_half_a_witness_is_none(tmp_path: Path) -> None:
-    """As it is read while another process writes it."""
-    witness = Witness(tmp_path / "newest")
-    witness.note(9, "a" * 64)
-    old = witness.path.read_bytes()
-    witness.note(10, "b" * 64)
-    new = witness.path.read_bytes()
-    assert len(old) == len(new)
-    assert witness.seen() == (10, "b" * 64)
-    for place in range(14, len(new) - 9):  # before and behind there is nothing to be mixed
-        witness.path.write_bytes(new[:place] + old[place:])
-        assert witness.seen() is None
-
-
 def test_an_end_that_was_cut_off_is_noticed(ledger: LedgerHome, store: Store) -> None:
     (first,) = store.news()
     with store.exclusive(1.0):
