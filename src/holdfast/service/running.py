@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import socket
+import sys
 from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
@@ -19,10 +20,14 @@ from holdfast.service.tokens import Granted, TokenStore
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["address_of", "first_token", "run", "with_a_port", "worker"]
+__all__ = ["CONNECTIONS", "address_of", "first_token", "run", "with_a_port", "worker"]
 
 _WORKER = "HOLDFAST_WORKER"  # what a worker's process is told: the folder and the settings
 _FIRST = "custodian"
+CONNECTIONS = "holdfast.service.prompt:PromptConnection"
+# Seconds after which a thread lets another one go on. A free read changes threads some ten times:
+# with Python's own 5 ms it would wait for each of them while another one reads long questions.
+_TURN = 0.001
 
 
 def first_token(folder: Folder) -> Granted | None:
@@ -74,6 +79,7 @@ def run(folder: Folder, settings: Settings, app: str = "holdfast.service.running
     uvicorn.run(
         app,
         factory=True,
+        http=CONNECTIONS,
         host=settings.host,
         port=settings.port,
         workers=settings.workers,
@@ -92,4 +98,5 @@ def worker() -> FastAPI:
     told = json.loads(os.environ[_WORKER])
     app = app_of(Service.of(Path(told["folder"]), Settings(**told["settings"])))
     gc.freeze()  # all that is loaded stays; to look for garbage in it is what a request waits for
+    sys.setswitchinterval(_TURN)
     return app
