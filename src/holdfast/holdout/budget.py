@@ -97,7 +97,10 @@ class Budget:
 
     @property
     def surprises_left(self) -> int:
-        """How many guesses in a row may be refuted before the tolerance is out of reach."""
+        """How many guesses in a row may be refuted before the tolerance is out of reach.
+
+        Counted up to a thousand.
+        """
         checker = self.checker
         if checker is None or self.account.closed is not None:
             return 0

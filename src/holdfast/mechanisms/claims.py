@@ -43,7 +43,8 @@ from holdfast.theory.leakage.release import discrete_uniform_overhead
 
 __all__ = ["CHECKS", "GATES", "Claims"]
 
-_MOST_SURPRISES = 10_000
+_MOST_SURPRISES = 1_000  # are counted: every answer tells how many are left
+_OVERHEAD = discrete_uniform_overhead()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,14 +209,16 @@ class Claims:
         answers may leak in all.
         """
         nats, (made, unexpected), count = account.nats, self._counts(account), 0
-        while count < min(declared_left(terms, account), _MOST_SURPRISES):
-            prior = self.prior(self.declared(terms), made + count, unexpected + count)
+        left = min(declared_left(terms, account), _MOST_SURPRISES)
+        declared, half_width = self.declared(terms), terms.half_width
+        while count < left:
+            prior = self.prior(declared, made + count, unexpected + count)
             refuted = nats + surprise_log_charge(prior, 0.0)
             log_p = log_share_of(terms, account, count + 1) - refuted
             radius = round_up(profile.radius(min(0.0, log_p)) + GRID_ERROR)
-            if radius >= terms.half_width or refuted - account.nats > most:
+            if radius >= half_width or refuted - account.nats > most:
                 break
-            release = ask_log_cost(radius, terms.half_width) + discrete_uniform_overhead()
+            release = ask_log_cost(radius, half_width) + _OVERHEAD
             nats = refuted + release
             count += 1
         return count
