@@ -27,7 +27,7 @@ _HELP = ("serve", "publish", "retire", "mcp", "demo", "probe", "reveal", "board"
 # Words of a command, where {} is a number that was never used before.
 _WORDS: Mapping[str, Sequence[str]] = {
     "plan": ("--rows", "1000", "--questions", "100"),
-    "split": ("items.csv",),
+    "split": ("items.csv", "--train", "train{}.parquet", "--hold", "hold{}.parquet"),
     "init": ("items.csv", "--name", "t{}", "--questions", "100"),
     "ask": ("bench", "avg(x > 0.{})"),
     "check": ("bench", "avg(x > 0.{})", "--guess", "0.5"),

@@ -6,6 +6,7 @@ import contextlib
 import io
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -19,9 +20,16 @@ _make = typer.main.get_command
 _made: dict[tuple[int, ...], Any] = {}
 
 
+def _commands(app: typer.Typer) -> Iterator[int]:
+    yield from map(id, app.registered_commands)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            yield from _commands(group.typer_instance)
+
+
 def _kept(app: typer.Typer) -> Any:
     """The command that an app is: it is the same as long as it has the same commands."""
-    of = tuple(map(id, app.registered_commands))
+    of = tuple(_commands(app))
     if of not in _made:
         _made[of] = _make(app)
     return _made[of]
