@@ -78,10 +78,12 @@ def test_choices_are_made_among_values_that_are_there(written: str) -> None:
 
     class Watching(SqlLanguage):
         def operation(self, op: Op, args: list[str]) -> str:
-            if op in CHOOSING:
+            if op in (Op.CASE, Op.COALESCE):
                 first, *others = args  # the first is computed in any case
                 assert "/" not in first
                 chosen.extend((op, arg) for arg in others)
+            elif op in CHOOSING:
+                chosen.extend((op, arg) for arg in args)
             return super().operation(op, args)
 
     names = {name: f"c{place}" for place, name in enumerate(FRAME.columns)}
