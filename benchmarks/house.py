@@ -1,6 +1,7 @@
-"""The house in figures: how many files and functions a reader of one verb meets, and how many names.
+"""The house in figures: files and functions that a reader of one verb meets, and names.
 
-`python -m benchmarks.house` prints them; `--json` as JSON. Counts, not times: the same on every run.
+`python -m benchmarks.house` prints them, `--json` as JSON: counts, not times, the same on every
+run.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ import holdfast
 PACKAGE = Path(holdfast.__file__).resolve().parent
 LEAVES = ("papers", "lab")
 # Participles and pronouns that say nothing of what a name holds.
-BARE = set(
-    "found said told asked given taken made known seen kept held shown left brought carried meant "
-    "read written drawn counted due done gone it that this these those them they what which who "
-    "whose one ones other others such same".split()
+BARE = re.compile(
+    "asked|brought|carried|counted|done|drawn|due|found|given|gone|held|kept|known|left|made|meant|"
+    "read|said|seen|shown|taken|told|written|it|one|ones|other|others|same|such|that|them|these|"
+    "they|this|those|what|which|who|whose"
 )
 
 
@@ -85,18 +86,18 @@ def _open(folder: Path, name: str) -> holdfast.Holdout:
     )
 
 
-def walks(folder: Path) -> dict[str, Walk]:
+def walks_of(folder: Path) -> dict[str, Walk]:
     """A check, an ask, its price, and a search, each the second of its kind."""
-    found = {}
+    walks = {}
     with _open(folder, "verbs") as holdout:
         holdout.check("avg(x > 1)", guess=0.16)
         holdout.ask("avg(x > 0.5)")
         holdout.cost("avg(y > 0.5)")
-        found["check"] = walked(lambda: holdout.check("avg(y > 1)", guess=0.16))
-        found["cost"] = walked(lambda: holdout.cost("avg(y > 0)"))
-        found["ask"] = walked(lambda: holdout.ask("avg(y > 0)"))
-    found["search"] = _search(folder)
-    return found
+        walks["check"] = walked(lambda: holdout.check("avg(y > 1)", guess=0.16))
+        walks["cost"] = walked(lambda: holdout.cost("avg(y > 0)"))
+        walks["ask"] = walked(lambda: holdout.ask("avg(y > 0)"))
+    walks["search"] = _search(folder)
+    return walks
 
 
 def _search(folder: Path) -> Walk:
@@ -132,7 +133,7 @@ def tree_figures() -> dict[str, object]:
     shared = {path for path in files if path.relative_to(PACKAGE).parts[0] not in LEAVES}
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in files}
     every = [name.strip("_") for tree in trees.values() for name in names(tree)]
-    bare = [name for name in every if name in BARE]
+    bare = [name for name in every if BARE.fullmatch(name)]
     public = [
         node.name
         for tree in trees.values()
@@ -156,7 +157,7 @@ def tree_figures() -> dict[str, object]:
 def figures() -> dict[str, object]:
     """Every figure by what it counts."""
     with tempfile.TemporaryDirectory() as folder:
-        by_verb = walks(Path(folder))
+        by_verb = walks_of(Path(folder))
     out = tree_figures()
     for verb, walk in by_verb.items():
         out[f"files entered by {verb}"] = len(walk.files)
@@ -171,11 +172,11 @@ def figures() -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
-    found = figures()
+    by_name = figures()
     if parser.parse_args().json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(by_name, indent=2))
         return
-    for what, figure in found.items():
+    for what, figure in by_name.items():
         print(f"{what:50} {figure}")
 
 
