@@ -19,7 +19,7 @@ import polars as pl
 
 import holdfast
 from holdfast.theory.base.safeside import smallest_integer
-from holdfast.theory.leakage.claims import claim_log_level
+from holdfast.theory.leakage.claim_levels import claim_log_level
 from holdfast.theory.leakage.gates import gate_shows, open_gate_prior
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "leaderboards.md"

@@ -61,12 +61,12 @@ _CLASSES: Mapping[str, Sequence[str]] = {
 # What public names return that is no name of `holdfast` itself.
 _RETURNED = {
     "Budget": "holdout.budget",
-    "Cost": "holdout.cost",
+    "Cost": "holdout.price",
     "LedgerView": "ledger.view",
     "Recorded": "ledger.entries",
     "ReuseCertificate": "certificate.certificate",
     "ServedHoldout": "service.client",
-    "Bits": "words.prior",
+    "Bits": "prior.bits",
 }
 # Classes that people make themselves; all others are what something returns.
 _MADE = frozenset(

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from holdfast.boards.leaderboard import Leaderboard as Leaderboard
     from holdfast.boards.standings import Standing as Standing, Standings as Standings
     from holdfast.data.computed import computed as computed
-    from holdfast.data.gamma import (
-        polynomial_tail as polynomial_tail,
-        sub_weibull as sub_weibull,
-        tail_table as tail_table,
-    )
     from holdfast.data.learning import learn_schema as learn_schema
     from holdfast.data.sampling import (
         clustered as clustered,
@@ -27,6 +22,9 @@ if TYPE_CHECKING:
         dependency_graph as dependency_graph,
         m_dependent as m_dependent,
         markov_chain as markov_chain,
+        polynomial_tail as polynomial_tail,
+        sub_weibull as sub_weibull,
+        tail_table as tail_table,
     )
     from holdfast.data.split import split as split
     from holdfast.errors import (
@@ -54,25 +52,25 @@ if TYPE_CHECKING:
     from holdfast.evals.gate import EvalGate as EvalGate
     from holdfast.evals.verdict import Verdict as Verdict
     from holdfast.holdout.answer import Answer as Answer
-    from holdfast.holdout.distribution import Distribution as Distribution
-    from holdfast.holdout.groups import Groups as Groups
+    from holdfast.holdout.groups import Distribution as Distribution, Groups as Groups
     from holdfast.holdout.holdout import Holdout as Holdout
-    from holdfast.holdout.mixed import Ask as Ask, Check as Check, Gate as Gate
     from holdfast.holdout.open import open as open
-    from holdfast.holdout.searching import Search as Search
-    from holdfast.lab.probing import Probe as Probe, probe as probe
-    from holdfast.mechanisms.composition import AdaptiveComposition as AdaptiveComposition
-    from holdfast.mechanisms.steps import (
+    from holdfast.holdout.search import Search as Search
+    from holdfast.holdout.verbs import Ask as Ask, Check as Check, Gate as Gate
+    from holdfast.papers.composition import (
+        AdaptiveComposition as AdaptiveComposition,
         dp_step as dp_step,
         gaussian_step as gaussian_step,
         laplace_step as laplace_step,
         learner_step as learner_step,
         tv_step as tv_step,
     )
-    from holdfast.planner.gates import GatePlan as GatePlan
+    from holdfast.papers.probe import Probe as Probe, probe as probe
+    from holdfast.planner.gate_power import GatePlan as GatePlan
     from holdfast.planner.plan import plan as plan
-    from holdfast.planner.questions import QuestionPlan as QuestionPlan
+    from holdfast.planner.question_plan import QuestionPlan as QuestionPlan
     from holdfast.planner.table import Plan as Plan
+    from holdfast.prior.bits import bits as bits
     from holdfast.question.functions import row_function as row_function
     from holdfast.question.scale import (
         sub_exponential as sub_exponential,
@@ -82,23 +80,22 @@ if TYPE_CHECKING:
     from holdfast.statistics.call import *  # noqa: F403
     from holdfast.statistics.whole import statistic as statistic
     from holdfast.theory.typical.notion import TypicalStability as TypicalStability
-    from holdfast.words.prior import bits as bits
 
 __version__ = "0.2.0"
 
 # Where each public name lives.
 _OTHERS = {
-    "AdaptiveComposition": "mechanisms.composition",
+    "AdaptiveComposition": "papers.composition",
     "Answer": "holdout.answer",
-    "Ask": "holdout.mixed",
+    "Ask": "holdout.verbs",
     "BudgetExhausted": "errors",
-    "Check": "holdout.mixed",
+    "Check": "holdout.verbs",
     "DataChanged": "errors",
-    "Distribution": "holdout.distribution",
+    "Distribution": "holdout.groups",
     "EvalGate": "evals.gate",
-    "Gate": "holdout.mixed",
+    "Gate": "holdout.verbs",
     "GateDisplay": "evals.display",
-    "GatePlan": "planner.gates",
+    "GatePlan": "planner.gate_power",
     "Groups": "holdout.groups",
     "HoldfastError": "errors",
     "Holdout": "holdout.holdout",
@@ -113,12 +110,12 @@ _OTHERS = {
     "NotBounded": "errors",
     "NotDescribed": "errors",
     "Plan": "planner.table",
-    "Probe": "lab.probing",
-    "QuestionPlan": "planner.questions",
+    "Probe": "papers.probe",
+    "QuestionPlan": "planner.question_plan",
     "Refused": "errors",
     "Retired": "errors",
     "SaysNothing": "errors",
-    "Search": "holdout.searching",
+    "Search": "holdout.search",
     "SecondLedger": "errors",
     "ServiceUnavailable": "errors",
     "Standing": "boards.standings",
@@ -128,31 +125,31 @@ _OTHERS = {
     "ToleranceTooTight": "errors",
     "TypicalStability": "theory.typical.notion",
     "Verdict": "evals.verdict",
-    "bits": "words.prior",
+    "bits": "prior.bits",
     "clustered": "data.sampling",
     "computed": "data.computed",
     "connect": "service.client",
     "declared": "data.sampling",
     "dependency_graph": "data.sampling",
-    "dp_step": "mechanisms.steps",
-    "gaussian_step": "mechanisms.steps",
-    "laplace_step": "mechanisms.steps",
+    "dp_step": "papers.composition",
+    "gaussian_step": "papers.composition",
+    "laplace_step": "papers.composition",
     "learn_schema": "data.learning",
-    "learner_step": "mechanisms.steps",
+    "learner_step": "papers.composition",
     "m_dependent": "data.sampling",
     "markov_chain": "data.sampling",
     "open": "holdout.open",
     "plan": "planner.plan",
-    "polynomial_tail": "data.gamma",
-    "probe": "lab.probing",
+    "polynomial_tail": "data.sampling",
+    "probe": "papers.probe",
     "row_function": "question.functions",
     "split": "data.split",
     "statistic": "statistics.whole",
     "sub_exponential": "question.scale",
     "sub_gaussian": "question.scale",
-    "sub_weibull": "data.gamma",
-    "tail_table": "data.gamma",
-    "tv_step": "mechanisms.steps",
+    "sub_weibull": "data.sampling",
+    "tail_table": "data.sampling",
+    "tv_step": "papers.composition",
 }
 _HOMES = dict(sorted({**_OTHERS, **dict.fromkeys(_call.__all__, "statistics.call")}.items()))
 __all__ = list(_HOMES)

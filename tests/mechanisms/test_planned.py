@@ -15,12 +15,11 @@ import holdfast
 from holdfast.data.design import NO_DESIGN
 from holdfast.data.sampling import Declared, Independent, Sampling, clustered, declared, m_dependent
 from holdfast.errors import BudgetExhausted
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.catalogue import CATALOGUE, methods
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.mechanism import Mechanism, Wish, about
-from holdfast.mechanisms.terms import Declarations, Describing, Terms
+from holdfast.mechanisms.terms import Account, Declarations, Describing, Terms
 from holdfast.planner.table import Plan
 from tests.mechanisms.fake import NUMBER, Session, of_count, settled
 

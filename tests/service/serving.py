@@ -18,8 +18,8 @@ from starlette.testclient import TestClient
 import holdfast
 from holdfast.ledger.store import Store
 from holdfast.service.app import app_of
+from holdfast.service.data_set import Service
 from holdfast.service.folder import Folder, Settings
-from holdfast.service.service import Service
 from holdfast.service.tokens import TokenRole
 
 ROWS = 4_000

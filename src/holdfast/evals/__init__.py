@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.evals.reading import read as read
-from holdfast.evals.scores import ItemScores as ItemScores
+from holdfast.evals.item_scores import ItemScores as ItemScores
+from holdfast.evals.submission import read as read
 
 __all__ = ["ItemScores", "read"]

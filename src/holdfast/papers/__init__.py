@@ -1,0 +1,1 @@
+"""The papers and the field as they stand: typical stability, composition, baselines, guessers."""
