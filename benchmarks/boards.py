@@ -40,7 +40,7 @@ def asked(items: int, submissions: int) -> float:
     """The half-width of every score, if each is asked for; NaN where it would say nothing."""
     try:
         plan = holdfast.plan(rows=items, questions=submissions, described="off")
-    except holdfast.ToleranceTooTight:
+    except holdfast.errors.ToleranceTooTight:
         return math.nan
     return plan.half_width or math.nan
 

@@ -163,11 +163,11 @@ def test_the_engine_that_holds_the_rows_does_not_matter() -> None:
 
 def test_the_public_function_takes_a_prior_a_schema_or_plain_values() -> None:
     text = "avg(arr_delay > 15)"
-    found = holdfast.bits(text, SCHEMAS["flights"])
+    found = holdfast.stats.bits(text, SCHEMAS["flights"])
     assert isinstance(found, Bits)
-    assert found == holdfast.bits(text, FLIGHTS) == holdfast.bits(text, FLIGHTS.schema)
+    assert found == holdfast.stats.bits(text, FLIGHTS) == holdfast.stats.bits(text, FLIGHTS.schema)
     assert (found.plain, found.free, found.best) == (13.891, 7.091, 7.091)
-    assert holdfast.bits(holdfast.proportion("arr_delay > 15"), FLIGHTS) == found
+    assert holdfast.stats.bits(holdfast.proportion("arr_delay > 15"), FLIGHTS) == found
 
 
 def test_a_contrast_may_be_narrowed_by_both_of_its_means() -> None:

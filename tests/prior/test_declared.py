@@ -134,7 +134,7 @@ def test_the_ledgers_form_is_plain_and_reads_back() -> None:
 )
 def test_a_schema_that_cannot_be_read_is_refused_in_a_sentence(schema: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        holdfast.bits("avg(x > 1)", schema)
+        holdfast.stats.bits("avg(x > 1)", schema)
 
 
 def test_favourites_are_their_different_parts() -> None:

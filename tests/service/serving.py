@@ -51,8 +51,8 @@ DECLARED: dict[str, Any] = {
     "tolerance": 0.1,
     "key": "item",
     "schema": {
-        "near": holdfast.sub_gaussian(1.0),
-        "far": holdfast.sub_gaussian(1.0),
+        "near": holdfast.tails.sub_gaussian(1.0),
+        "far": holdfast.tails.sub_gaussian(1.0),
         "x": (-60.0, 180.0),
         "origin": {"values": ["EWR", "JFK", "LGA"]},
     },

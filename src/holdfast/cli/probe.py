@@ -55,7 +55,7 @@ def probe(
     It is run on resampled rows. It is an estimate and no promise, and the rows must be ones that no
     ledger protects.
     """
-    from holdfast.papers.probe import probe as probed
+    from holdfast.papers.probing import probe as probed
 
     numbers: dict[str, Any] = {
         name: read_number(name, text)

@@ -96,8 +96,9 @@ def gamma_of(given: Any) -> Concentration:
             return tail_table(given)
     if not hasattr(given, "log_tail") or not hasattr(given, "radius"):
         raise InvalidArgument(
-            f"gamma is {repr(given)[:60]}; it must be a family such as holdfast.sub_gaussian(0.01) "
-            "or holdfast.sub_weibull(0.1, 0.5), or a table of (radius, log tail)."
+            f"gamma is {repr(given)[:60]}; it must be a family such as "
+            "holdfast.tails.sub_gaussian(0.01) or holdfast.tails.sub_weibull(0.1, 0.5), "
+            "or a table of (radius, log tail)."
         )
     gamma_text(given)
     found: Concentration = given
@@ -310,10 +311,10 @@ def declared(
 ) -> Declared:
     """State the concentration of every mean of values in [0, 1] yourself.
 
-    Either a sub-Gaussian scale `sigma` (with `b`, a sub-exponential one), or `gamma`: a family such
-    as `holdfast.sub_weibull(...)` or a table of (radius, log tail). To plan with, `log_tail(a)`
-    will do, an upper bound on ln P[|sample value - truth| > a] for deviations up to `largest`; no
-    ledger can keep it.
+    Either a sub-Gaussian scale `sigma` (with `b`, a sub-exponential one), or `gamma`: a family
+    such as `holdfast.tails.sub_weibull(...)` or a table of (radius, log tail). To plan with,
+    `log_tail(a)` will do, an upper bound on ln P[|sample value - truth| > a] for deviations up
+    to `largest`; no ledger can keep it.
     """
     ways = [sigma is not None, gamma is not None, log_tail is not None]
     if ways.count(True) != 1 or (b is not None and sigma is None):
@@ -378,7 +379,7 @@ def _require_possible(sampling: Declared, rows: int) -> None:
             f"sampling declares that every mean of values in [0, 1] is within {radius:.3g} of the "
             f"truth with probability 95 %, and the share of heads among {rows:,} fair coins is "
             f"not; declare it for the column it is about: schema={{'x': "
-            "holdfast.sub_gaussian(sigma)}, or mean(x, sigma = ...)."
+            "holdfast.tails.sub_gaussian(sigma)}, or mean(x, sigma = ...)."
         )
 
 

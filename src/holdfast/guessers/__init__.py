@@ -5,8 +5,9 @@ Names are loaded when first used: a holdout without a guesser needs none of them
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from holdfast.lazy import lazy_names
 
 if TYPE_CHECKING:
     from holdfast.guessers.guesser import (
@@ -41,10 +42,4 @@ _HOMES = {
 }
 __all__ = list(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'holdfast.guessers' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"holdfast.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
+from holdfast.lazy import load
 from holdfast.ledger.entries import Recorded
 from holdfast.mechanisms.mechanism import Claim, Wish
 from holdfast.mechanisms.terms import Terms
@@ -181,14 +182,19 @@ class Guessing:
 ANALYST = "analyst"
 
 
+_HOMES = (
+    "guessers.training.TrainingMean",
+    "guessers.training.NoisyTraining",
+    "papers.multiplicative_weights.MultiplicativeWeights",
+    "papers.median_mechanism.MedianMechanism",
+    "guessers.training.LastBest",
+)
+
+
 @cache
 def guessers() -> Mapping[str, Guesser]:
     """All of them, by their names; loaded where one is wanted."""
-    from holdfast.guessers.training import LastBest, NoisyTraining, TrainingMean
-    from holdfast.papers.median_mechanism import MedianMechanism
-    from holdfast.papers.multiplicative_weights import MultiplicativeWeights
-
-    every = TrainingMean(), NoisyTraining(), MultiplicativeWeights(), MedianMechanism(), LastBest()
+    every: list[Guesser] = [load(home)() for home in _HOMES]
     return {guesser.name: guesser for guesser in every}
 
 

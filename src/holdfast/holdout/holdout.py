@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -16,6 +16,7 @@ from holdfast.holdout.coalesce import Waiting, answered_together
 from holdfast.holdout.desk import Desk, retire
 from holdfast.holdout.request import width_in_units
 from holdfast.holdout.verbs import Boarding, Verbs
+from holdfast.lazy import load
 from holdfast.ledger.attachments import AttachedColumn, Promotion
 from holdfast.ledger.entries import Opening
 from holdfast.question.columns import Schema
@@ -208,15 +209,13 @@ class Holdout(Verbs):
         `level` is what tau and nu may be (default: a quarter of the failure probability). With an
         `expected_error` it says how much noise in each answer would promise that much (L15).
         """
-        from holdfast.papers.stability import stability_of
-
+        stability_of: Callable[..., Stability] = load("papers.stability.stability_of")
         with self._desk.reading() as transcript:
             return stability_of(transcript, level, expected_error)
 
     def rehearse(self, *, trials: int = 10, seed: int = 2026, n_jobs: int = 1) -> Rehearsal:
         """Attack synthetic rows under this holdout's terms. Touches no row of it; costs nothing."""
-        from holdfast.lab.arena.rehearsal import rehearse
-
+        rehearse: Callable[..., Rehearsal] = load("lab.arena.rehearsal.rehearse")
         return rehearse(self.opening, trials=trials, seed=seed, n_jobs=n_jobs)
 
     def chart(self, path: str | None = None) -> altair.VConcatChart:

@@ -84,7 +84,7 @@ def answers_of(
     for each in wanted:
         if not isinstance(each, Ask | Check | Gate):
             raise InvalidArgument(
-                f"an item is {each!r}; give holdfast.Ask, holdfast.Check or holdfast.Gate."
+                f"an item is {each!r}; give Ask, Check or Gate of holdfast.stats."
             )
     found: list[Answer | HoldfastError] = []
     for _, alike in groupby(wanted, key=_batch):
@@ -372,7 +372,7 @@ class Verbs:
     def answer_many(
         self, items: Iterable[Item], *, why: str | None = None, by: str | None = None
     ) -> list[Answer | HoldfastError]:
-        """Asks, checks and gates (`holdfast.Ask`, `Check`, `Gate`) in one list.
+        """Asks, checks and gates (`holdfast.stats.Ask`, `Check`, `Gate`) in one list.
 
         Neighbours that are alike share a batch. What is wrong or refused fails alone: its error
         stands in its place.

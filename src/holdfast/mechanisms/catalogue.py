@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.errors import InvalidArgument
+from holdfast.lazy import load
 from holdfast.mechanisms.claims import Claims
 from holdfast.mechanisms.described import DESCRIBED_ONLY
 from holdfast.mechanisms.kind import MechanismKind
@@ -41,8 +41,7 @@ class _Catalogue(Mapping[str, MechanismKind]):
     """The entries by their names, in the order of the pages; each loaded when it is looked up."""
 
     def __getitem__(self, name: str) -> MechanismKind:
-        module, _, entry = _HOMES[name].rpartition(".")
-        kind: MechanismKind = vars(importlib.import_module(f"holdfast.{module}"))[entry]
+        kind: MechanismKind = load(_HOMES[name])
         return kind
 
     def __iter__(self) -> Iterator[str]:

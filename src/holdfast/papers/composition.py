@@ -322,7 +322,7 @@ def _noisy(value: _Value, unit: float, law: Law, most: float, stability: Notion)
 
 @dataclass(frozen=True, slots=True)
 class LearnerStep:
-    """A learner of your own, whose stability you state: nobody checks it (`holdfast.probe` may)."""
+    """A learner of your own, whose stability you state: only `papers.probe` may refute it."""
 
     learner: Callable[[Any, np.random.Generator], Any]
     stability: Notion

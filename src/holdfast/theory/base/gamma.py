@@ -338,8 +338,9 @@ def _plain(profile: Any) -> dict[str, Any]:
     if name is None:
         raise InvalidArgument(
             "a log_tail function cannot be written in a ledger, which must explain every interval "
-            "by itself; declare sigma=, sigma= and b=, a family such as holdfast.sub_weibull(...), "
-            "or a table of (radius, log tail) with holdfast.tail_table([...])."
+            "by itself; declare sigma=, sigma= and b=, a family such as "
+            "holdfast.tails.sub_weibull(...), or a table of (radius, log tail) with "
+            "holdfast.tails.tail_table([...])."
         )
     facts = {each.name: getattr(profile, each.name) for each in fields(profile)}
     return {
