@@ -110,6 +110,13 @@ def test_imports_point_down() -> None:
             assert fine, f"{relative} imports {module}, which is not below it"
 
 
+def test_the_picture_has_every_room() -> None:
+    page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    picture = set(re.findall(r"\w+", page.partition("```")[2].partition("```")[0]))
+    rooms = {path.stem for path in PACKAGE.iterdir() if not path.name.startswith("__")}
+    assert rooms - {"py"} <= picture
+
+
 def test_files_are_rooms_not_halls() -> None:
     lines = {path.name: path.read_text(encoding="utf-8").count("\n") for path in FILES}
     assert {name: many for name, many in lines.items() if many > 700} == {}
