@@ -7,11 +7,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from holdfast.errors import HoldfastError
 from holdfast.theory.base.concentration import (
     Bernstein,
     BinomialMean,
@@ -64,13 +62,12 @@ from holdfast.theory.transfer.variance import VarianceLine, variance_line
 from holdfast.theory.typical.accuracy import NOISES, Accuracy, accuracy_half_width
 from holdfast.theory.typical.composition import log_geometric_sum
 from holdfast.theory.typical.sharp_composition import optimal_composition_log_delta
-from tests.theory.roundings import ROOT, Roundings, Site, forget, watched
+from tests.theory.roundings import LARGE, ROOT, Case, Site
 from tests.theory.rows import Golden, numbers
 from tests.theory.tables import GOLDEN
 
 REGISTRY = registry()
-LARGE, LARGER = 2.0**32, 2.0**47  # units in the last place; the second for steps and whole numbers
-NOISE = 1e-10  # by how much a search may come out otherwise
+LARGER = 2.0**47  # units in the last place, for steps and whole numbers
 
 # What is rounded down: lower ends, levels, shares and budgets.
 LOWER = {
@@ -138,32 +135,6 @@ EITHER = {
     ("theory/typical/interaction.py", "most = round_up(k * eta)"): _SEARCHED,
     ("theory/typical/generalisation.py", "log_bad, most = bad_event_log_bound("): _SEARCHED,
 }
-
-
-@dataclass(frozen=True)
-class Case:
-    """A call, and for each of its numbers whether it may rise (1) or fall (-1)."""
-
-    label: str
-    run: Callable[[], tuple[float, ...]]
-    safe: tuple[int, ...]
-    times: float = LARGE
-
-    def wrong(self, roundings: Roundings, site: Site, way: int, base: tuple[float, ...]) -> bool:
-        """Whether the result moves to the unsafe side, as far as it moves at all."""
-        roundings.large, roundings.times = site, way * self.times
-        forget()
-        try:
-            moved = self.run()
-        except (HoldfastError, ArithmeticError, ValueError):
-            return False  # nothing is said
-        finally:
-            roundings.large = None
-        gains = [0.0]
-        for sign, before, after in zip(self.safe, base, moved, strict=True):
-            if after != before:
-                gains.append(sign * (after - before) / max(abs(before), 1e-300))
-        return -min(gains) > max(NOISE, max(gains) / 10)
 
 
 def of_row(row: Golden) -> Case:
@@ -329,41 +300,6 @@ def cases(rows: int) -> list[Case]:
         if taken[row.theorem] <= rows and row.theorem not in LEFT_OUT:
             found.append(of_row(row))
     return found
-
-
-def examine(
-    each: list[Case], most: int, line: tuple[str, int] | None = None
-) -> tuple[list[str], set[Site]]:
-    """What moves to the unsafe side, and the places that would be found out if they did.
-
-    A place is tried in at most so many cases; `line` is the only line of a file to look at.
-    """
-    faults, found, tried = [], set[Site](), Counter[Site]()
-    with watched() as roundings:
-        for case in each:
-            roundings.met.clear()
-            forget()
-            base = case.run()
-            for site in sorted(roundings.met):
-                if line not in (None, (site.path, site.line)):
-                    continue
-                if tried[site] < most or site not in found:
-                    tried[site] += 1
-                    if case.wrong(roundings, site, 1, base):
-                        faults.append(f"{case.label}: {site}")
-                    if site not in found and case.wrong(roundings, site, -1, base):
-                        found.add(site)
-    return faults, found
-
-
-def places_met(each: list[Case]) -> Iterator[set[Site]]:
-    """The places that each case meets."""
-    with watched() as roundings:
-        for case in each:
-            roundings.met.clear()
-            forget()
-            case.run()
-            yield set(roundings.met)
 
 
 def is_either(site: Site) -> bool:

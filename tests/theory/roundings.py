@@ -13,6 +13,7 @@ import ast
 import importlib
 import math
 import pkgutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,12 +24,15 @@ from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
 import holdfast
+from holdfast.errors import HoldfastError
 from holdfast.theory.base import safeside
 
 ROOT = Path(holdfast.__file__).parent
 HELPERS = ("round_up", "round_down", "log_up", "log_down", "float_above", "float_below")
 OF_MATH = ("nextafter", "ulp")
 _NAMES = (*HELPERS, *OF_MATH)
+LARGE = 2.0**32  # units in the last place
+NOISE = 1e-10  # by how much a search may come out otherwise
 
 
 @dataclass(frozen=True, order=True)
@@ -149,10 +153,78 @@ def watched() -> Iterator[Roundings]:
             setattr(module, name, value)
 
 
+@cache
+def _cached() -> list[Any]:
+    """The functions of the package that remember what they returned."""
+    values = (value for module in _modules() for value in vars(module).values())
+    return [value for value in values if hasattr(value, "cache_clear")]
+
+
 def forget() -> None:
     """Empties the caches, which would answer for another rounding."""
-    for module in _modules():
-        for value in vars(module).values():
-            clear = getattr(value, "cache_clear", None)
-            if clear is not None:
-                clear()
+    for function in _cached():
+        function.cache_clear()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call, and for each of its numbers whether it may rise (1) or fall (-1)."""
+
+    label: str
+    run: Callable[[], tuple[float, ...]]
+    safe: tuple[int, ...]
+    times: float = LARGE
+    traded: float = 0.1  # how much one number may lose of what another gains
+
+    def wrong(self, roundings: Roundings, site: Site, way: int, base: tuple[float, ...]) -> bool:
+        """Whether the result moves to the unsafe side, as far as it moves at all."""
+        roundings.large, roundings.times = site, way * self.times
+        forget()
+        try:
+            moved = self.run()
+        except (HoldfastError, ArithmeticError, ValueError):
+            return False  # nothing is said
+        finally:
+            roundings.large = None
+        gains = [0.0]
+        for sign, before, after in zip(self.safe, base, moved, strict=True):
+            if after != before:
+                gains.append(sign * (after - before) / max(abs(before), 1e-300))
+        return -min(gains) > max(NOISE, max(gains) * self.traded)
+
+
+def examine(
+    each: list[Case], most: int, room: str, line: int | None = None, *, patience: int = 10**9
+) -> tuple[list[str], set[Site]]:
+    """What moves to the unsafe side, and the places that would be found out if they did.
+
+    A place is tried in at most so many cases, and where it was not found out, in as many more as
+    patience allows; it is in a room of the package, or in one file of it,
+    perhaps on one line.
+    """
+    faults, found, tried = [], set[Site](), Counter[Site]()
+    with watched() as roundings:
+        for case in each:
+            roundings.met.clear()
+            forget()
+            base = case.run()
+            for site in sorted(roundings.met):
+                if not site.path.startswith(room) or line not in (None, site.line):
+                    continue
+                if tried[site] < (most if site in found else patience):
+                    tried[site] += 1
+                    if case.wrong(roundings, site, 1, base):
+                        faults.append(f"{case.label}: {site}")
+                    if site not in found and case.wrong(roundings, site, -1, base):
+                        found.add(site)
+    return faults, found
+
+
+def places_met(each: list[Case]) -> Iterator[set[Site]]:
+    """The places that each case meets."""
+    with watched() as roundings:
+        for case in each:
+            roundings.met.clear()
+            forget()
+            case.run()
+            yield set(roundings.met)

@@ -17,14 +17,14 @@ from random import Random
 import pytest
 
 from holdfast.theory.base import safeside
-from tests.theory.rounding_cases import cases, examine, is_either, places_met
-from tests.theory.roundings import ROOT, Site, sites
+from tests.theory.rounding_cases import cases, is_either
+from tests.theory.roundings import ROOT, Site, examine, places_met, sites
 
 REPOSITORY = Path(__file__).parents[2]
 
 
 def test_every_rounding_of_a_theorem_is_to_the_safe_side() -> None:
-    faults, found = examine(cases(rows=2), most=1)
+    faults, found = examine(cases(rows=2), 1, "theory/")
     assert not faults
     unseen = [str(site) for site in sites("theory") if site not in found and not is_either(site)]
     assert not unseen, "no case sees these: add one to rounding_cases.py, or say why in EITHER"
@@ -32,7 +32,7 @@ def test_every_rounding_of_a_theorem_is_to_the_safe_side() -> None:
 
 @pytest.mark.campaign
 def test_every_rounding_is_to_the_safe_side_in_everything_that_calls_it() -> None:
-    faults, _ = examine(cases(rows=10**9), most=10**9)
+    faults, _ = examine(cases(rows=10**9), 10**9, "theory/")
     assert not faults
 
 
@@ -62,9 +62,10 @@ def turned(source: str, site: Site) -> str:
 
 
 _LOOK = """
-from tests.theory.rounding_cases import cases, examine
+from tests.theory.rounding_cases import cases
+from tests.theory.roundings import examine
 every = cases(2)
-print(examine([every[place] for place in {places}], 9, ({path!r}, {line}))[0])
+print(examine([every[place] for place in {places}], 9, {path!r}, {line})[0])
 """
 
 
