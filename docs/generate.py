@@ -20,7 +20,7 @@ from docs import held, tutorials  # noqa: E402
 # What writes each view: some need half of the software, so each is loaded when it is wanted.
 PAGES = {
     "theorems.md": "theorems.theorem_page",
-    "errata.md": "theorems.errata_page",
+    "source-notes.md": "theorems.source_notes_page",
     "mechanisms.md": "catalogues.mechanism_page",
     "statistics.md": "catalogues.statistics_page",
     "cli.md": "commands.cli_page",

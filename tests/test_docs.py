@@ -16,7 +16,7 @@ import holdfast
 from benchmarks import pictures
 from holdfast.lab.pages.report_tables import showcase
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.theory.base.theorem import registry
+from holdfast.theory.base.theorem import NOTE_KINDS, registry
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -67,13 +67,13 @@ def test_the_table_of_false_intervals_is_what_re_use_comes_to() -> None:
     assert found[100].vote_corrected == 1.0
 
 
-def test_the_errata_page_names_every_slip() -> None:
-    page = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
-    slips = [slip for entry in registry().values() for slip in entry.errata]
-    assert len(slips) >= 25
-    for slip in slips:
-        assert slip.place in page
-        assert slip.right in page
+def test_the_notes_on_the_source_documents_are_all_on_their_page() -> None:
+    page = (ROOT / "docs" / "source-notes.md").read_text(encoding="utf-8")
+    notes = {note for entry in registry().values() for note in entry.notes}
+    assert len(notes) >= 37
+    for note in notes:
+        assert f"**{note.place}**: {NOTE_KINDS[note.kind]}" in page
+        assert note.right in page
 
 
 @pytest.mark.parametrize("name", list(CATALOGUE))

@@ -19,7 +19,7 @@ import holdfast.guessers
 from holdfast.cli import COMMANDS, whole_app
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base import special
-from holdfast.theory.base.theorem import SOURCES, registry
+from holdfast.theory.base.theorem import NOTE_KINDS, SOURCES, registry
 from tests.theory.tables import DOMAINS, GOLDEN
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -233,7 +233,7 @@ def test_no_theorem_without_source_golden_value_and_law(name: str) -> None:
     assert (entry.monotone and name in DOMAINS) or name in _laws(), "no law"
     if entry.printed:
         assert entry.printed in registry()
-    assert all(slip.source in SOURCES for slip in entry.errata)
+    assert all(note.source in SOURCES and note.kind in NOTE_KINDS for note in entry.notes)
 
 
 def test_every_row_belongs_to_a_theorem() -> None:

@@ -45,6 +45,9 @@ def errors_page() -> str:
         "## `SecondLedger`\n",
         f"A warning, and no failure. {cell(errors.SecondLedger.__doc__ or '')} See "
         "[the ledger](../holdout.md#the-ledger).\n",
+        "## `ImplausibleScale`\n",
+        f"A warning, and no failure. {cell(errors.ImplausibleScale.__doc__ or '')} See "
+        "[questions without a range](../unbounded.md).\n",
     )
 
 

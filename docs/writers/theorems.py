@@ -1,14 +1,14 @@
-"""Views of the theorem registry: the theorems, and where the printed papers are wrong."""
+"""Views of the theorem registry: the theorems, and the notes on the source documents."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from docs.writers.markdown import generated, page, table
 
-from holdfast.theory.base.theorem import SOURCES, Erratum, registry
+from holdfast.theory.base.theorem import NOTE_KINDS, SOURCES, SourceNote, registry
 
-__all__ = ["errata_page", "theorem_page"]
+__all__ = ["source_notes_page", "theorem_page"]
 
 _NOTE = generated("the theorem registry")
 
@@ -38,28 +38,40 @@ def theorem_page() -> str:
     return page(*lines)
 
 
-def errata_page() -> str:
-    """Where the printed papers are wrong or loose, by source."""
-    slips: dict[str, list[tuple[Erratum, str, str | None]]] = defaultdict(list)
+def source_notes_page() -> str:
+    """Where our copies of the source documents read otherwise than the functions, by source."""
+    users: dict[SourceNote, list[str]] = defaultdict(list)
     for entry in registry().values():
-        for slip in entry.errata:
-            slips[slip.source].append((slip, entry.name, entry.printed))
+        for note in entry.notes:
+            kept = f" (printed form `{entry.printed}`)" if entry.printed else ""
+            users[note].append(f"`{entry.name}`{kept}")
+    kinds = Counter(note.kind for note in users)
     lines = [
         _NOTE,
-        "# Where the printed papers are wrong\n",
-        "Each slip with what is right, why, and the function that has it right. Printed forms that "
-        "differ are kept under names ending in `_printed`, so that the difference can be seen.\n",
+        "# Notes on the source documents\n",
+        "Where our copies of the five documents read otherwise than what the functions compute, "
+        "with the reason. The copies are transcriptions, and the originals were not compared: a "
+        "root sign or a subscript may have moved on the way. So every note has a class:\n",
+        f"- **{NOTE_KINDS['slip']}** ({kinds['slip']}): wrong, or a condition or a factor is "
+        "missing, and no moved sign would explain it. Each has a derivation or a counterexample "
+        "that `tests/theory/test_source_notes.py` runs.",
+        f"- **{NOTE_KINDS['copy']}** ({kinds['copy']}): the document's own later lines use the "
+        "right form.",
+        f"- **{NOTE_KINDS['loose']}** ({kinds['loose']}): nothing is wrong; a better or a plainer "
+        "form is used here.\n",
+        "Forms that differ are kept as they read, under names ending in `_printed`, so that the "
+        "difference can be seen.\n",
     ]
-    for source in SOURCES:
-        if not slips[source]:
-            continue
-        lines.append(f"## {source}: {SOURCES[source]}\n")
-        for slip, name, printed in sorted(slips[source], key=lambda s: (s[0].place, s[1])):
-            kept = f", printed form `{printed}`" if printed else ""
+    for source, title in SOURCES.items():
+        notes = sorted((note for note in users if note.source == source), key=lambda n: n.place)
+        if notes:
+            lines.append(f"## {source}: {title}\n")
+        for note in notes:
             lines += [
-                f"**{slip.place}** (`{name}`{kept})\n",
-                f"- printed: {slip.printed}",
-                f"- right: {slip.right}",
-                f"- why: {slip.why}\n",
+                f"**{note.place}**: {NOTE_KINDS[note.kind]}\n",
+                f"- reads: {note.printed}",
+                f"- used: {note.right}",
+                f"- why: {note.why}",
+                f"- in: {', '.join(users[note])}\n",
             ]
     return page(*lines)

@@ -21,7 +21,8 @@
     ├── NotAllowed (also PermissionError)   the token does not allow this
     └── ServiceUnavailable (also ConnectionError)   the service cannot be reached, or answers oddly
 
-SecondLedger (a UserWarning) is no failure: a new ledger protects a table that another one does.
+SecondLedger and ImplausibleScale (UserWarnings) are no failures: a new ledger protects a table that
+another one does, or training rows contradict a declared sigma.
 No text ever contains a value computed from protected data.
 """
 
@@ -34,6 +35,7 @@ __all__ = [
     "BudgetExhausted",
     "DataChanged",
     "HoldfastError",
+    "ImplausibleScale",
     "InvalidArgument",
     "InvalidQuestion",
     "LedgerBusy",
@@ -151,3 +153,7 @@ class ServiceUnavailable(HoldfastError, ConnectionError):
 
 class SecondLedger(UserWarning):
     """Another ledger protects the same table: neither promise covers what is asked of both."""
+
+
+class ImplausibleScale(UserWarning):
+    """Training rows contradict the scale that was declared for a column."""

@@ -252,3 +252,71 @@ def test_columns_that_are_attached_later_have_scales_too(tmp_path: Path) -> None
         last = holdout.final(["mean(x, sigma = 0.4)"])
         assert 3.0 in last[0].interval
     assert all(finding.fine for finding in audit(path, lambda: PolarsSample(rows)))
+
+
+def other_rows(sigma: float, seed: int = 5, **more: Any) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame({"x": rng.normal(3.0, sigma, 400), **more})
+
+
+@pytest.mark.parametrize(
+    ("scale", "train", "told"),
+    [
+        (holdfast.tails.sub_gaussian(0.4), other_rows(1.2), r"sigma = 0\.4, and of 400 .* is 1\.1"),
+        (
+            holdfast.tails.sub_gaussian(0.4),
+            other_rows(0.55),
+            r"sigma = 0\.4, and of 400 .* is 0\.5",
+        ),
+        (
+            holdfast.tails.sub_exponential(0.4, 0.1),
+            other_rows(4.0),
+            r"sigma = 0\.4, b = 0\.1, and of 400 training rows two are 2\d\.\d+ apart",
+        ),
+    ],
+)
+def test_a_scale_that_training_rows_contradict_is_warned_about(
+    tmp_path: Path, scale: Any, train: pl.DataFrame, told: str
+) -> None:
+    path = tmp_path / "t.ledger"
+    with (
+        pytest.warns(holdfast.errors.ImplausibleScale, match=told) as noticed,
+        made(path, schema={"x": scale}, train=train) as holdout,
+    ):
+        assert 3.0 in holdout.ask("mean(x)").interval  # nothing else is changed
+    [warning] = noticed
+    assert warning.filename == __file__
+    assert str(warning.message).endswith("declare a larger one.")
+
+
+@pytest.mark.filterwarnings("error::holdfast.errors.ImplausibleScale")
+def test_scales_that_training_rows_bear_out_are_not_warned_about(tmp_path: Path) -> None:
+    quiet = [other_rows(0.4, seed) for seed in range(20)]  # as declared
+    missing = other_rows(0.4).with_columns(x=pl.when(pl.col("x") > 3.0).then(pl.col("x")))
+    huge = pl.DataFrame({"x": [1e308, 1e308]})  # no doubles for its squares
+    for number, train in enumerate([*quiet, missing, huge, other_rows(0.4).head(1)]):
+        made(tmp_path / f"{number}.ledger", train=train).close()
+    made(tmp_path / "none.ledger", train=pl.DataFrame({"y": [1.0, 2.0]})).close()
+    # Rows of different expectations, or that depend on each other, may be far apart.
+    apart = other_rows(5.0)
+    made(tmp_path / "public.ledger", train=apart, public=["flag"]).close()
+    made(tmp_path / "near.ledger", train=apart, sampling=holdfast.m_dependent(2)).close()
+
+
+def test_the_command_line_shows_the_contradiction(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "hold.parquet")
+    other_rows(1.2).write_parquet(tmp_path / "train.parquet")
+    (tmp_path / "schema.toml").write_text("[scales]\nx = { sigma = 0.4 }\n")
+    done = run(
+        "init",
+        "hold.parquet",
+        "--train",
+        "train.parquet",
+        "--schema",
+        "schema.toml",
+        "--questions",
+        "20",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "sigma = 0.4, and of 400 training rows the standard deviation is 1.1" in done.stderr

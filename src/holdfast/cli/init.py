@@ -14,7 +14,7 @@ import typer
 from holdfast.cli.commands import Json, app, read_number, sampling_of_text, secret_file, show_json
 from holdfast.cli.ledgers import LedgerAddress, TableName, new_ledger
 from holdfast.cli.mechanisms import options_of_text
-from holdfast.errors import InvalidArgument, SecondLedger
+from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 
 if TYPE_CHECKING:
     import polars as pl
@@ -292,7 +292,8 @@ def init(
 
     where, called = new_ledger(name, data, ledger)
     with warnings.catch_warnings(record=True) as noticed:
-        warnings.simplefilter("always", SecondLedger)
+        for each in (SecondLedger, ImplausibleScale):
+            warnings.simplefilter("always", each)
         holdout = protected(
             where,
             data,

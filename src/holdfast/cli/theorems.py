@@ -10,7 +10,7 @@ import typer
 from holdfast.cli.commands import Json, app, show_json
 from holdfast.cli.terminal import field
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.theorem import SOURCES, Theorem
+from holdfast.theory.base.theorem import NOTE_KINDS, SOURCES, Theorem
 from holdfast.wording import plural
 
 __all__ = ["page", "theorems"]
@@ -110,12 +110,12 @@ def page(entry: Theorem) -> str:
     ]
     if entry.printed:
         parts.append(field("printed form", f"differs: holdfast theorems {entry.printed}"))
-    for slip in entry.errata:
+    for note in entry.notes:
         parts.append(
             field(
-                "erratum",
-                f"{slip.source}, {slip.place}. Printed: {slip.printed}. Right: {slip.right}. "
-                f"{slip.why}",
+                "note",
+                f"{note.source}, {note.place} ({NOTE_KINDS[note.kind]}). Printed: {note.printed}. "
+                f"Used: {note.right}. {note.why}",
             )
         )
     return "\n".join(parts)

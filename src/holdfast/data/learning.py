@@ -20,7 +20,7 @@ from holdfast.question.expression import ColumnType, ValueKind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_VALUES", "learn_schema", "learnt_schema", "learnt_values"]
+__all__ = ["MOST_VALUES", "finite_numbers", "learn_schema", "learnt_schema", "learnt_values"]
 
 MOST_VALUES = 1_000
 
@@ -96,7 +96,7 @@ def _ranges(
     for column in columns:
         if sample.types[column].kind is not ValueKind.NUMBER:
             continue
-        numbers = _numbers(sample, column)
+        numbers = finite_numbers(sample, column)
         if not numbers.size:
             continue
         low = float(np.quantile(numbers, levels[0], method="lower"))
@@ -105,7 +105,7 @@ def _ranges(
             yield column, (low, high)
 
 
-def _numbers(sample: Sample, column: str) -> NDArray[np.float64]:
+def finite_numbers(sample: Sample, column: str) -> NDArray[np.float64]:
     """The finite numbers of a column."""
     import polars as pl
 

@@ -16,8 +16,9 @@ from holdfast.data.keys import key_order
 from holdfast.data.learning import learnt_values
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
+from holdfast.data.scale_check import implausible_scales
 from holdfast.data.source import KnownTable
-from holdfast.errors import InvalidArgument, SecondLedger
+from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.guessers.guesser import Guesser, guessers_of
 from holdfast.holdout.batch import require_claims
 from holdfast.holdout.desk import Desk
@@ -252,6 +253,9 @@ def _made(
             SecondLedger,
             stacklevel=3,
         )
+    if training is not None and opening.terms.alike_for(keyless=True):
+        for contradiction in implausible_scales(training, opening.schema.scales):
+            warnings.warn(contradiction, ImplausibleScale, stacklevel=3)
     Store.create(home, lambda secret: _keyed(opening, secret, rows.content).body(), timeout)
     return rows, training
 

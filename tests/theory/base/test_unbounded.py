@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
+from scipy import stats
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import (
@@ -32,6 +33,7 @@ from holdfast.theory.base.unbounded import (
     UnboundedMean,
     UnboundedUnits,
     Windowed,
+    mean_square_log_p,
 )
 from tests.theory.coverage import too_many
 
@@ -229,3 +231,15 @@ def test_rows_that_are_close_in_time_are_a_dependency_graph() -> None:
     for m in (0, 1, 5):
         assert GraphMean(1000, 2 * m).radius(-5.0) >= MDependentMean(1000, m).radius(-5.0)
     assert GraphMean(10, 9).radius(-5.0) == GraphMean(10, 500).radius(-5.0)
+
+
+@given(n=st.integers(2, 5000), ratio=st.floats(1.0, 30.0))
+def test_the_squares_of_gaussian_rows_are_within_chernoffs_bound(n: int, ratio: float) -> None:
+    exact = float(stats.chi2.logsf(n * ratio, n - 1))  # around their own mean
+    assert exact <= mean_square_log_p(n, ratio)
+
+
+def test_chernoffs_bound_on_squares_cannot_be_had_for_less() -> None:
+    # Sabotage: 30 % more in the exponent, and Gaussian rows break it.
+    exact = float(stats.chi2.logsf(1000 * 1.5, 999))
+    assert mean_square_log_p(1000, 1.5) > exact > 1.3 * mean_square_log_p(1000, 1.5)

@@ -174,7 +174,7 @@ GOLDEN = [
 _LOG = st.floats(-1000, 0)
 _CHAIN = {
     "k": st.integers(1, 300),
-    "eta": st.floats(1e-4, 12.5),
+    "eta": st.floats(1e-4, 500),
     "log_nu": _LOG,
     "log_tau_prime": st.floats(-1000, -1e-3),
     "log_beta2": _LOG,

@@ -150,7 +150,7 @@ GOLDEN = [
 _K = st.integers(1, 3000)
 _LOG = st.floats(-1000, 0)
 _INSIDE = st.floats(-1000, -1e-6)
-_PURE = {"k": _K, "eta": st.floats(1e-4, 12.5), "log_nu": _LOG, "log_tau_prime": _INSIDE}
+_PURE = {"k": _K, "eta": st.floats(1e-4, 500), "log_nu": _LOG, "log_tau_prime": _INSIDE}
 _APPROXIMATE = {
     "k": _K,
     "eta": st.floats(0.01, 1.5),
@@ -170,8 +170,8 @@ DOMAINS = {
         }
     ),
     "pure_composition": Domain(_PURE),
-    "pure_composition_printed": Domain({**_PURE, "eta": st.floats(1e-4, 500)}),
-    "pure_composition_bf1_printed": Domain({**_PURE, "eta": st.floats(1e-4, 500)}),
+    "pure_composition_printed": Domain(_PURE),
+    "pure_composition_bf1_printed": Domain(_PURE),
     "approximate_composition": Domain(_APPROXIMATE),
     "approximate_composition_printed": Domain(_APPROXIMATE),
     "approximate_composition_bf1_printed": Domain(_APPROXIMATE),

@@ -39,6 +39,8 @@ GOLDEN = [
         0.05,
         3.4856364948567345,
     ),
+    Golden("mean_square_log_p", {"n": 100, "ratio": 1.5}, -4.72674459459178, 1e-12, "by hand"),
+    Golden("mean_square_log_p", {"n": 2, "ratio": 10.0}, -6.697414907005954, 1e-12, "by hand"),
     _radius("SubWeibull", {"scale": 2.0, "shape": 0.5}, 0.01, 56.144333833329045),
     _radius("PolynomialTail", {"order": 4.0, "moment": 0.1}, 1e-4, 1.0),
     _radius("TailTable", {"points": ((0.1, -2.0), (0.3, -5.0))}, math.exp(-3), 0.3),
@@ -58,6 +60,7 @@ GOLDEN = [
 _small = radius_at(math.log(1e-3))
 _scale, _count = st.floats(1e-3, 1e3), st.integers(1, 10**9)
 DOMAINS = {
+    "mean_square_log_p": Domain({"n": st.integers(1, 10**9), "ratio": st.floats(0, 1e6)}),
     "UnboundedMean": Domain(
         {
             "n": _count,

@@ -1,4 +1,7 @@
-"""The printed composition theorems: what the repair changes, and where the print is false."""
+"""The composition theorems of the papers: what the repair changes.
+
+Where our copies are false: tests/theory/test_source_notes.py.
+"""
 
 from __future__ import annotations
 
@@ -83,29 +86,6 @@ def test_eta_under_the_root_is_larger_below_one_and_smaller_above(k: int, eta: f
         assert (first.eta > second.eta) == (eta < 1)
 
 
-def test_the_printed_theorem_is_false_beyond_25() -> None:
-    # The first step names x among e^eta samples, the second shows all if x was named. The oracle
-    # names uniformly: naming the truth with probability 1 - e^-eta keeps every ratio below e^eta.
-    eta = 30.0
-    samples = math.exp(eta)
-    named = min(math.exp(eta) / samples, 1 - math.exp(-eta))
-    nu = 1 / samples
-    printed = pure_composition_printed(2, eta, math.log(nu), -200.0).stability()
-    assert printed.tau < 0.92 < named
-    assert printed.nu < 0.92 < named
-    with pytest.raises(InvalidArgument):
-        pure_composition(2, eta, math.log(nu), -200.0)
-
-
-def test_claim_a2_fails_with_absolute_values() -> None:
-    # Randomised response: |f| is eta surely, while the claimed bound is of order eta^2.
-    eta, log_tau = 0.01, -40.0
-    # The slope of eta_t in t, once the square root is small: the bound of Claim A.2.
-    bound = approximate_composed_eta(10**6, eta, log_tau, -1e-12) / 10**6
-    mean = eta * math.tanh(eta / 2)
-    assert mean <= bound < eta
-
-
 @given(
     k=st.integers(2, 200),
     eta=st.floats(0.01, 0.49),
@@ -150,7 +130,7 @@ def test_the_geometric_sum(eta: float, terms: int) -> None:
     [
         (0, 0.1, -5.0, -5.0),
         (10, 0.0, -5.0, -5.0),
-        (10, 12.6, -5.0, -5.0),
+        (10, 500.1, -5.0, -5.0),
         (10, 0.1, 0.1, -5.0),
         (10, 0.1, -5.0, 0.0),
         (10, math.nan, -5.0, -5.0),

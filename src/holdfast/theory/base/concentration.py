@@ -18,7 +18,7 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up, smallest_true
-from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.base.theorem import SourceNote, theorem
 
 __all__ = [
     "Bernstein",
@@ -72,8 +72,9 @@ def sub_gaussian_radius(self: _Scaled, log_p: float) -> float:
     monotone={"sigma": "up"},
     slack="the factor 2 is lost at a = 0; at most ln 2 + ln(a/sigma) + O(1) nats for a Gaussian",
     printed="sub_gaussian_log_tail_printed",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            "slip",
             "BF2",
             "Section 2.2 (and BF1, Section 2.2): inclusions of query classes",
             "gamma_n(a) <= a^2/(2 sigma^2) (likewise 2a^2/(n Delta^2)) puts the class inside "
@@ -82,13 +83,15 @@ def sub_gaussian_radius(self: _Scaled, log_p: float) -> float:
             "Two-sided tails carry a factor 2: a fair coin with values 0 and 1 is "
             "1/2-sub-Gaussian and deviates by 1/2 surely, where the printed bound says exp(-1/2).",
         ),
-        Erratum(
+        SourceNote(
+            "slip",
             "BF2",
             "Definition 2.4 (and BF1, Section 2.2)",
             "P[|q - E q| > a] < exp(-gamma_n(a)) for all a > 0",
             "<= instead of <",
-            "With '<' a constant question with gamma_n = infinity is excluded, and so is every "
-            "profile that is attained.",
+            "The words before it say 'with probability at least 1 - exp(-gamma_n(a))', which is "
+            "<=. With '<' a fair coin is in no class at all: it deviates by more than a < 1/2 "
+            "surely, and exp(-gamma_n) is at most 1.",
         ),
     ),
 )
@@ -251,14 +254,16 @@ class TwoSampleU:
     monotone={"sigma": "up", "b": "up"},
     slack="that of Chernoff's bound",
     printed="sub_exponential_log_tail_printed",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            "slip",
             "BF2",
             "Section 2.2, sub-exponential queries (and BF1, Section 2.2)",
             "gamma_n(a) <= min(a^2/(2 sigma^2), sigma^2/(2 b^2))",
             "a/b - sigma^2/(2 b^2) - ln 2 for a beyond sigma^2/b",
-            "The printed gamma saturates: no radius would ever reach a probability below "
-            "exp(-sigma^2/(2 b^2)), though the tail goes on falling; and ln 2 is missing.",
+            "ln 2 is missing: a fair coin is (1/2, b)-sub-exponential for every b and refutes it. "
+            "And the printed gamma saturates: no radius would ever reach a probability below "
+            "exp(-sigma^2/(2 b^2)), though the tail goes on falling.",
         ),
     ),
 )

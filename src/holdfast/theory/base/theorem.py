@@ -1,9 +1,9 @@
-"""Theorems know their source: a decorator, a registry, and the papers' errata.
+"""Theorems know their source: a decorator, a registry, and notes on the source documents.
 
 A function (or a frozen value class) decorated with `theorem` is unchanged by it and gets an entry
 in the registry: where the result comes from, what it says and for whom, in which arguments it is
 monotone, how loose it is, and where the printed form differs. `holdfast theorems`, the table in the
-docs and the page *Where the printed papers are wrong* are views of this registry.
+docs and the page *Notes on the source documents* are views of this registry.
 """
 
 from __future__ import annotations
@@ -12,14 +12,25 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
-__all__ = ["SOURCES", "Direction", "Erratum", "Theorem", "find_theorems", "registry", "theorem"]
+__all__ = [
+    "NOTE_KINDS",
+    "SOURCES",
+    "Direction",
+    "NoteKind",
+    "SourceNote",
+    "Theorem",
+    "find_theorems",
+    "registry",
+    "theorem",
+]
 
 Direction = Literal["up", "down"]
+NoteKind = Literal["slip", "copy", "loose"]
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 SOURCES: Mapping[str, str] = MappingProxyType(
@@ -35,10 +46,21 @@ SOURCES: Mapping[str, str] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Erratum:
-    """One place where a source document is printed wrongly or loosely."""
+# The documents are at hand as transcriptions: a root sign or a subscript may be the copy's doing.
+NOTE_KINDS: Mapping[NoteKind, str] = MappingProxyType(
+    {
+        "slip": "slip of the document",
+        "copy": "probably of our copy",
+        "loose": "true, but loose",
+    }
+)
 
+
+@dataclass(frozen=True, slots=True)
+class SourceNote:
+    """One place where our copy of a source document reads otherwise than what is used here."""
+
+    kind: NoteKind
     source: str
     place: str
     printed: str
@@ -59,7 +81,7 @@ class Theorem:
     monotone: Mapping[str, Direction] = field(default_factory=lambda: MappingProxyType({}))
     slack: str = ""
     printed: str | None = None
-    errata: tuple[Erratum, ...] = ()
+    notes: tuple[SourceNote, ...] = ()
 
     @property
     def module(self) -> str:
@@ -86,16 +108,7 @@ class Theorem:
             "monotone": dict(self.monotone),
             "slack": self.slack,
             "printed": self.printed,
-            "errata": [
-                {
-                    "source": e.source,
-                    "place": e.place,
-                    "printed": e.printed,
-                    "right": e.right,
-                    "why": e.why,
-                }
-                for e in self.errata
-            ],
+            "notes": [asdict(note) for note in self.notes],
         }
 
 
@@ -111,7 +124,7 @@ def theorem(
     monotone: Mapping[str, Direction] | None = None,
     slack: str = "",
     printed: str | None = None,
-    errata: tuple[Erratum, ...] = (),
+    notes: tuple[SourceNote, ...] = (),
 ) -> Callable[[_Decorated], _Decorated]:
     """Enter a function in the registry; it is returned as it is.
 
@@ -136,7 +149,7 @@ def theorem(
             monotone=MappingProxyType(dict(monotone or {})),
             slack=slack,
             printed=printed,
-            errata=errata,
+            notes=notes,
         )
         return function
 

@@ -17,12 +17,45 @@ from holdfast.theory.base.concentration import Concentration, SubExponential, Su
 from holdfast.theory.base.safeside import log_add, log_down, log_up, round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = ["InUnits", "Narrower", "UnboundedMean", "UnboundedUnits", "Windowed", "scaled_tail"]
+__all__ = [
+    "InUnits",
+    "Narrower",
+    "UnboundedMean",
+    "UnboundedUnits",
+    "Windowed",
+    "mean_square_log_p",
+    "scaled_tail",
+]
 
 
 def scaled_tail(sigma: float, b: float | None) -> SubGaussian | SubExponential:
     """The tail of deviations of scale sigma; with b, sub-exponential ones."""
     return SubGaussian(sigma) if b is None else SubExponential(sigma, b)
+
+
+@theorem(
+    source="Holdfast",
+    place="Chernoff's bound for squares of sub-Gaussian rows",
+    statement="If n independent rows of one expectation are sub-Gaussian with scale sigma, their "
+    "mean square deviation from their own mean is ratio sigma^2 or more with probability at most "
+    "exp(-(n/2)(ratio - 1 - ln ratio)), for ratio >= 1.",
+    domain="n >= 1, ratio >= 0; 0 for ratio <= 1",
+    monotone={"n": "down", "ratio": "down"},
+    slack="that of Chernoff's bound for a chi-square with n degrees of freedom, which is attained",
+)
+def mean_square_log_p(n: int, ratio: float) -> float:
+    """ln of the probability, rounded up.
+
+    *Proof.* With a standard Gaussian g, E exp(s z^2/(2 sigma^2)) = E exp(sqrt(s) g z/sigma) <=
+    E exp(s g^2/2) = (1 - s)^{-1/2} for 0 <= s < 1, z a row's deviation from its expectation. The
+    squares around the rows' own mean add up to no more; Chernoff at s = 1 - 1/ratio.
+    """
+    n, ratio = require.positive_integer("n", n), require.at_least("ratio", ratio, 0.0)
+    if ratio <= 1.0:
+        return 0.0
+    over = ratio - 1.0
+    gap = over - math.log1p(over)
+    return min(0.0, -0.5 * n * gap + 4 * n * math.ulp(over))
 
 
 @theorem(

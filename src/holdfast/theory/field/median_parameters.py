@@ -17,7 +17,7 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_down, round_up
-from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.leakage.checks import log_nodes
 
 __all__ = [
@@ -55,24 +55,29 @@ class MedianParameters:
     monotone={"k": "up", "N": "up", "eta": "down", "rho": "up"},
     slack="the union over k questions in the existence of the small data set",
     printed="median_parameters_printed",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            "copy",
             "L4",
-            "MedianMechanism, step 1",
+            "MedianMechanism, step 1, size of the subsample",
             "n' = 8 ln(4k)/eta^2 = 8 sqrt(ln(4k)) 2n",
             "8 sqrt(2 n ln(4k))",
             "With eta = (ln(4k)/(2n))^{1/4}, eta^2 = sqrt(ln(4k)/(2n)), and 8 ln(4k)/eta^2 = "
-            "8 sqrt(2 n ln(4k)): 2n belongs under the root.",
+            "8 sqrt(2 n ln(4k)): 2n belongs under the root, which was probably cut short in the "
+            "transcription.",
         ),
-        Erratum(
+        SourceNote(
+            "loose",
             "L4",
-            "MedianMechanism, step 1",
+            "MedianMechanism, step 1, number of guesses",
             "number of guesses m = n' log|X|",
             "m = floor(n' log2|X|) mistakes; halt on mistake m + 1",
-            "Each mistake halves the version space, so the logarithm is to base 2, and it counts "
-            "refuted guesses, not guesses.",
+            "Nothing is wrong: the lecture writes log for base 2, as its last line (each mistake "
+            "halves the version space) shows, and its m counts wrong guesses. Read as a natural "
+            "logarithm it would halt too early; and n' is rounded up to a whole number first.",
         ),
-        Erratum(
+        SourceNote(
+            "loose",
             "L4",
             "MedianMechanism, proof of Theorem 2",
             "alpha = eta/4, rounding error eta/4, removal at eta/2",
@@ -105,7 +110,7 @@ def median_parameters(k: int, N: int, eta: float, rho: float = 0.0) -> MedianPar
     slack="about 9 to 16 times the points needed",
 )
 def median_parameters_printed(n: int, k: int, N: int) -> MedianParameters:
-    """The lecture's parameters, with its two slips read as they must be meant."""
+    """The lecture's parameters: n' by its first form, log to base 2."""
     n, k = require.positive_integer("n", n), require.positive_integer("k", k)
     N = require.integer_at_least("N", N, 2)
     log_4k = math.log(4 * k)

@@ -14,7 +14,7 @@ import math
 from holdfast import require
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up
-from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
 
 __all__ = [
@@ -181,12 +181,13 @@ def zcdp_of_gaussians_to_gdp(step: ZCDP) -> GDP:
     return GDP(_up(math.sqrt(2 * step.rho), step.rho))
 
 
-_CLAIM_0_6 = Erratum(
+_CLAIM_0_6 = SourceNote(
+    kind="loose",
     source="L12",
     place="Claim 0.6",
     printed="d_TV <= (e^epsilon - 1)/2",
     right="d_TV <= (e^epsilon - 1)/(e^epsilon + 1) = tanh(epsilon/2)",
-    why="true but loose: the proof uses the promise on one event, not on its complement too; the "
+    why="the proof uses the promise on one event, not on its complement too; the "
     "printed bound exceeds 1 for epsilon > ln 3, randomised response attains the right one",
 )
 
@@ -199,7 +200,7 @@ _CLAIM_0_6 = Erratum(
     monotone={"step": "up"},
     slack="attained by randomised response",
     printed="pure_dp_to_tv_printed",
-    errata=(_CLAIM_0_6,),
+    notes=(_CLAIM_0_6,),
 )
 def pure_dp_to_tv(step: PureDP) -> TV:
     """P(O) <= e^epsilon Q(O) on O and Q <= e^epsilon P off it; together P(O) - Q(O) <= tanh."""
@@ -227,8 +228,9 @@ def pure_dp_to_tv_printed(step: PureDP) -> float:
     domain="any ApproxDP",
     slack="attained: show the row with probability delta, else answer by randomised response",
     printed="approx_dp_to_tv_printed",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            kind="slip",
             source="L15",
             place="Putting it all together, the display after the third item",
             printed="(e^y - 1)/2 <= y/2 for small y = 2 epsilon sqrt(2 k ln(1/delta'))",

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.safeside import log_add, round_up
-from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.base.theorem import SourceNote, theorem
 
 __all__ = ["GDP", "TV", "ZCDP", "ApproxDP", "PureDP"]
 
@@ -187,8 +187,9 @@ class GDP:
     domain="0 <= distance <= 1, fixed before the step",
     monotone={"distance": "up"},
     slack="loose for many steps: k Gaussian answers have a distance that grows as sqrt(k)",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            kind="slip",
             source="L15",
             place="Theorem 0.1, last line of the proof",
             printed="d_TV(Y, Z) = k epsilon",

@@ -22,7 +22,7 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import largest_true, round_up
-from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.notions.arrows import gdp_to_approx_dp, gdp_to_tv
 from holdfast.theory.notions.composing import GDP, ApproxDP, PureDP
 
@@ -70,14 +70,17 @@ def gaussian_answers(n: int, k: int, s: float) -> GDP:
     monotone={"n": "down", "k": "up", "s": "down"},
     slack="exact",
     printed="gaussian_tv_printed",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            kind="copy",
             source="L15",
             place="Putting it all together, first item and all displays after it",
             printed="1/sqrt(2 pi m sigma)",
             right="1/(sqrt(2 pi) m sigma)",
-            why="L12 Claim 0.2 has m and sigma outside the root; under it, even the scale in m "
-            "would be wrong",
+            why="L12 Claim 0.2 has m and sigma outside the root; with them under it the distance "
+            "of one answer exceeds the bound at m sigma = 1/2 (.68 > .56). The lecture's last "
+            "lines (sigma of order k/(sqrt(m) tau)) follow from the right form only, so that the "
+            "root sign was probably moved in the transcription",
         ),
     ),
 )

@@ -20,7 +20,7 @@ import math
 from holdfast import require
 from holdfast.errors import ToleranceTooTight
 from holdfast.theory.base.safeside import round_down, round_up
-from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.notions.distances import gaussian_scale_for_tv
 
 __all__ = [
@@ -52,23 +52,33 @@ def _fluctuation(n: int, log_delta: float) -> float:
     monotone={"distance": "up", "log_delta": "down"},
     slack="McDiarmid with differences 2 distance + 1/n; vacuous unless distance is below 1/sqrt(n)",
     printed="tv_expected_error_printed",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            kind="loose",
             source="L15",
             place="Putting it all together, the displayed bound",
             printed="distance + (2 distance m + 1) sqrt(ln(2/delta)/m)",
             right="distance + (2 distance m + 1) sqrt(ln(2/delta)/(2m))",
-            why="true but loose by sqrt 2: McDiarmid with m differences c has radius "
-            "c sqrt(m ln(2/delta)/2)",
+            why="by sqrt 2: McDiarmid with m differences c has radius c sqrt(m ln(2/delta)/2)",
         ),
-        Erratum(
+        SourceNote(
+            kind="copy",
             source="L15",
-            place="the last display",
-            printed="tau + (2 alpha m + 1) ... <= 3 epsilon sqrt(k m) sqrt(ln(2/beta)/m)",
-            right="alpha + (2 alpha m + 1) ... <= 3 epsilon sqrt(k) m sqrt(ln(2/beta)/m), if "
-            "epsilon sqrt(k) m >= 1",
-            why="the target tau stands where the stability alpha belongs, a factor sqrt m is lost "
-            "in the third line and back in the fourth, and the + 1 is absorbed unconditionally",
+            place="the last display, first and third line",
+            printed="tau + (2 alpha m + 1) ...; 3 epsilon sqrt(k m) sqrt(ln(2/beta)/m)",
+            right="alpha + (2 alpha m + 1) ...; 3 epsilon sqrt(k) m sqrt(ln(2/beta)/m)",
+            why="tau, the target, stands where the stability alpha belongs (as it stands for r "
+            "under the expectation); with m outside the root the fourth line follows from the "
+            "third, with m under it a factor sqrt(m) is lost there and back afterwards",
+        ),
+        SourceNote(
+            kind="slip",
+            source="L15",
+            place="the last display, from the second line to the third",
+            printed="2 epsilon sqrt(k) m + 1 <= 3 epsilon sqrt(k) m",
+            right="if epsilon sqrt(k) m >= 1",
+            why="the + 1 is absorbed unconditionally: at epsilon = 1/(2 sqrt(k) m) it is 2 against "
+            "1.5",
         ),
     ),
 )
@@ -131,21 +141,25 @@ def tv_for_expected_error(n: int, tau: float, log_delta: float) -> float:
     return distance
 
 
-_SIGMA_BELOW_ONE = Erratum(
+_SIGMA_BELOW_ONE = SourceNote(
+    kind="slip",
     source="L15",
     place="Putting it all together, the second inequality of the display",
     printed="assuming sigma < 1, 2k/(sqrt(2 pi) sigma) + 1 <= 3k/(sqrt(2 pi) sigma)",
     right="the step needs sigma <= k/sqrt(2 pi)",
     why="for k = 1 and sigma in (.4, 1) the 1 is larger than k/(sqrt(2 pi) sigma)",
 )
-_OMEGA = Erratum(
+_OMEGA = SourceNote(
+    kind="slip",
     source="L15",
     place="Putting it all together, 'it suffices to take'",
     printed="sigma in O(k sqrt(log(1/delta))/(sqrt(m) tau))",
     right="sigma in Omega(k sqrt(log(1/delta))/(sqrt(m) tau))",
-    why="more noise is more stable: what suffices is a lower bound on sigma",
+    why="more noise is more stable: what suffices is a lower bound on sigma, and sigma = 0 is in "
+    "O(...) (the sentence that opens the section has the same O)",
 )
-_ROWS_NEEDED = Erratum(
+_ROWS_NEEDED = SourceNote(
+    kind="slip",
     source="L15",
     place="Putting it all together, the last line before DP",
     printed="m in omega(k^2 sqrt(log(1/delta))/tau^2)",
@@ -163,7 +177,7 @@ _ROWS_NEEDED = Erratum(
     monotone={"n": "down", "k": "up", "tau": "down", "log_delta": "down"},
     slack="exact for this bound: no smaller s makes it tau",
     printed="gaussian_scale_for_expected_error_printed",
-    errata=(_SIGMA_BELOW_ONE, _OMEGA, _ROWS_NEEDED),
+    notes=(_SIGMA_BELOW_ONE, _OMEGA, _ROWS_NEEDED),
 )
 def gaussian_scale_for_expected_error(n: int, k: int, tau: float, log_delta: float) -> float:
     """The least noise with which this bound promises an expected error of at most tau."""
@@ -198,8 +212,9 @@ def gaussian_scale_for_expected_error_printed(
     monotone={"k": "up", "alpha": "down"},
     slack="Hoeffding and a union bound; only the existence is claimed",
     printed="subsample_size_printed",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            kind="loose",
             source="L4",
             place="Claim 1",
             printed="n' = ln(4k)/(2 alpha^2)",

@@ -17,7 +17,7 @@ import math
 from holdfast import require
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import largest_true, round_down, round_up
-from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.leakage.nats import gaussian_noise_error, laplace_noise_error
 from holdfast.theory.notions.arrows import gdp_to_approx_dp
 from holdfast.theory.notions.composing import GDP
@@ -61,13 +61,17 @@ def laplace_scale(alpha: float, eta: float) -> float:
     domain="alpha = radius(ln(nu/2)) > 0, eta > 0",
     monotone={"alpha": "up", "eta": "down"},
     slack="none in eta; nu/2 could be 1 - sqrt(1 - nu)",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            "slip",
             "BF1",
             "Theorem 4.1, proof",
-            "q(u) + Lap(eta/(2 alpha))",
-            "q(u) + Lap(2 alpha/eta)",
-            "The argument of Lap is the scale in Figure 2 and the rate in the proof.",
+            "P[q(u) + Lap(eta/(2 alpha)) in O] = (alpha/eta) times the integral over O of "
+            "e^{-eta |w - q(u)|/(2 alpha)}",
+            "Lap(2 alpha/eta), and the prefactor eta/(4 alpha)",
+            "The argument of Lap is the scale in Figure 2 and the rate in the proof, and the "
+            "prefactor is that of a density with scale eta/(2 alpha): with it the density has mass "
+            "(2 alpha/eta)^2, not 1. The ratio of the two sides is not touched.",
         ),
     ),
 )
@@ -105,8 +109,9 @@ def _log_hockey_stick(mu: float, eta: float) -> float:
     monotone={"alpha": "up", "eta": "down", "log_tau": "down"},
     slack="none",
     printed="gaussian_scale_printed",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            "slip",
             "BF2",
             "Algorithm 3, Theorem 5.3",
             "s = alpha sqrt(2 ln(1.5/tau))/eta for all eta and tau",
@@ -189,13 +194,15 @@ def gaussian_scale_printed_eta_max(log_tau: float, constant: float = 1.5) -> flo
     domain="alpha = radius(ln(nu/2)) > 0, eta > 0, ln tau < 0",
     monotone={"alpha": "up", "eta": "down", "log_tau": "down"},
     slack="unsound for large eta, and for tau near 1",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            "copy",
             "BF1",
             "Figure 3",
             "(the figure with Algorithm 3 is missing)",
             "s = 2 alpha sqrt(2 ln(1/tau))/eta",
-            "Inferred from the error of Theorem 4.4, which is s sqrt(2 ln(1/beta)) for this s.",
+            "Our copy has the caption only. Inferred from the error of Theorem 4.4, which is "
+            "s sqrt(2 ln(1/beta)) for this s.",
         ),
     ),
 )

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.safeside import log1mexp, log_add, round_up
-from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.typical.notion import TypicalStability, log_probability_or_zero
 
 __all__ = [
@@ -108,44 +108,95 @@ def _scalar_loss(t: int, eta: float, log_tau_prime: float, drift: float) -> floa
     return round_up(float(_loss(np.array([float(t)]), eta, log_tau_prime, drift)[0]), 16)
 
 
-_AZUMA = Erratum(
+_AZUMA = SourceNote(
+    "copy",
     "BF2",
     "Theorem 4.4 (BF1 Theorem 3.4), Azuma's inequality",
     "P[sum T_i >= j c + u sqrt(j b)] <= e^{-u^2/2}",
     "P[sum T_i >= j c + u b sqrt(j)] <= e^{-u^2/2}",
-    "T_i is bounded by b, so its sum scales with b; the theorems use the right form.",
+    "T_i is bounded by b, so its sum scales with b: a fair sign times b = 4 is at least u sqrt(b) "
+    "= 4 with probability 1/2, not e^-2. The theorems use the right form, so that the root sign "
+    "was probably moved in the transcription.",
 )
-_SUBSCRIPT = Erratum(
+_EQUALITY = SourceNote(
+    "slip",
+    "BF2",
+    "Lemma 4.3, first display of the proof; equation (32)",
+    "P[sum f_i > eta_j and (X, Z^{j-1}) in C_j] = P[sum g_i > eta_j]",
+    "<= instead of =, as in BF1 Lemma 3.3",
+    "Where an early step lost more than eta_j and a later one was pruned, the right side counts "
+    "and the left does not. Only <= is used.",
+)
+_SUBSCRIPT = SourceNote(
+    "copy",
     "BF2",
     "Theorem 4.2, equation (4); Theorem 4.8, equation (17) (BF1 equations (4) and (13))",
     "the sum over t of e^{eta t} nu, read as eta times t",
-    "the sum over t of e^{eta_t} nu, eta with subscript t",
-    "Lemma 4.7 (A.5) adds e^{eta_j} nu at step j. The literal exponent is sound too, because t "
-    "steps never reveal more than t eta, but it grows like e^{k eta}, not like e^{sqrt(k) eta}.",
+    "the sum over t of e^{eta_t} nu, eta with subscript t: true for every eta > 0",
+    "Lemma 4.7 (A.5) adds e^{eta_j} nu at step j, so that the subscript was probably lost in the "
+    "transcription. Read as eta times t the theorem grows like e^{k eta}, not like "
+    "e^{sqrt(k) eta}; it is true to eta = 12.5 (pure steps reveal at most t eta), and false beyond "
+    "25: let the first step name x among e^eta samples with probability 1 - e^-eta, and the second "
+    "show everything if x was named (nu = e^-eta). All is shown almost surely, while the literal "
+    "tau* = nu* is 5/sqrt(eta) < 1. With the subscript nothing is promised there.",
 )
-_UNDER_THE_ROOT = Erratum(
+_UNDER_THE_ROOT = SourceNote(
+    "copy",
     "BF1",
     "equation (3)",
     "eta_k = 3 sqrt(2 k log(1/tau') eta) + 3 k eta (e^eta - 1)",
     "eta_k = 3 sqrt(2 k log(1/tau')) eta + 3 k eta (e^eta - 1)",
-    "Azuma's deviation is proportional to the bound eta on one step, so eta stands outside.",
+    "Azuma's deviation is proportional to the bound eta on one step, so eta stands outside, as in "
+    "BF2 and in BF1's own equation (12); the root sign was probably moved in the transcription.",
 )
-_LEMMA_4_5 = Erratum(
+_THREE_TWICE = SourceNote(
+    "slip",
+    "BF1",
+    "Lemma 3.5 with equation (3)",
+    "M^j is (3 eta_j, ...)-stable, eta_j as in (3), which has the factor 3 already",
+    "eta_j without the factor 3, as in BF2 (3); or eta_j in Lemma 3.5",
+    "Taken literally the lemma has 9 where Theorem 3.2 has 3, so that the theorem does not follow "
+    "from it. BF2 has it right.",
+)
+_LEMMA_4_5 = SourceNote(
+    "slip",
     "BF2",
     "Lemma 4.5 (BF1 Lemma 3.5)",
-    "for every eta > 0, by 1 - e^-eta >= (2/5) min(eta, 1)",
-    "the printed steps need eta <= 5 - sqrt(5) = 2.76; the equal-marginal lemma gives eta <= 12.5",
-    "For eta > 1 the last term is 5 delta <= eta sqrt(delta/eta), and sqrt(5) + eta must stay "
-    "below 5. Equal marginals give sqrt(2 delta), which is below 5 sqrt(delta/eta) to eta = 12.5.",
+    "(3 eta_j, 5 sqrt((mu* + tau')/eta), 5 sqrt((mu* + tau')/eta)) for every eta > 0",
+    "eta <= 12.5 by the equal-marginal lemma (the printed steps: eta <= 5 - sqrt(5) = 2.76)",
+    "False for one step at eta = 60, nu = mu* = 1/2: show a continuous sample if it is in one "
+    "half, else nothing. No tau below 1 helps in that half, and 5 sqrt(1/120) = .46 < 1/2. In the "
+    "printed steps, for eta > 1, the last term is 5 delta <= eta sqrt(delta/eta), and sqrt(5) + "
+    "eta must stay below 5. Theorem 4.2 (k >= 2) is true all the same: pure steps reveal at most "
+    "t eta, so that equal marginals give (k eta, d, d), d^2 = nu (sum_{t < k} e^{t eta} + k), "
+    "which is below the printed bound for eta > 12.5, since eta_t >= t eta (e^eta - 1).",
 )
-_LARGE_ETA = Erratum(
+_FACTOR_5 = SourceNote(
+    "slip",
     "BF2",
-    "Theorem 4.2 (BF1 Theorem 3.2)",
-    "for all eta > 0",
-    "eta <= 12.5",
-    "False for eta > 25: let the first step name x among e^eta samples with probability "
-    "1 - e^-eta, and the second show everything if x was named (nu = e^-eta). All is shown almost "
-    "surely, while the printed tau* = nu* is 5/sqrt(eta) < 1.",
+    "equations (4) and (17), tau_j = nu_j",
+    "tau_j = nu_j = (j tau'/eta + nu/eta + ...)^{1/2}",
+    "5 (...)^{1/2}, as in Theorems 4.2 and 4.8 and in Lemma 4.5",
+    "Without the 5 it is false for one step: eta = 4, nu = 1/2, show the sample if it is in one "
+    "half. sqrt(1/8) = .35 < 1/2.",
+)
+_LEMMA_4_7 = SourceNote(
+    "slip",
+    "BF2",
+    "Lemma 4.7, second line of the proof",
+    "... + P[(X, Z^j) in C_{j+1} and (X, Z^{j-1}) in C_j and (X, Z^j) not in G_j] + ...",
+    "(X, Z^j) not in C_{j+1}, as in BF1 Lemma 3.7",
+    "The line splits the event 'not in C_{j+1}' by G_j, and both parts keep it. The next line "
+    "drops the condition, so that nothing else changes.",
+)
+_LEMMA_A_4 = SourceNote(
+    "slip",
+    "BF2",
+    "Lemma A.4",
+    "5 sqrt((mu* + tau' + tau_hat)/eta)",
+    "5 sqrt((mu* + tau' + tau_hat)/(2 eta)), as in Theorem 4.8",
+    "True, but Theorem 4.8 does not follow from it: it is larger by sqrt(2). With 2 eta it is true "
+    "too: equal marginals give sqrt(2 mass), which is below 5 sqrt(mass/(2 eta)) to eta = 6.25.",
 )
 
 
@@ -157,7 +208,7 @@ _LARGE_ETA = Erratum(
     domain="t >= 1, 0 <= eta <= 500, ln tau' < 0",
     monotone={"t": "up", "eta": "up", "log_tau_prime": "down"},
     slack="the mean of a step is at most eta tanh(eta/2), half of the printed one for small eta",
-    errata=(_AZUMA,),
+    notes=(_AZUMA, _EQUALITY),
 )
 def composed_eta(t: int, eta: float, log_tau_prime: float) -> float:
     """eta_t of the pure theorem."""
@@ -166,39 +217,7 @@ def composed_eta(t: int, eta: float, log_tau_prime: float) -> float:
     return _scalar_loss(t, eta, _log_tau_prime(log_tau_prime), eta * math.expm1(eta))
 
 
-@theorem(
-    source="BF2",
-    place="Theorem 4.2 (BF1 Theorem 3.2), repaired",
-    statement="k adaptive (eta, 0, nu)-typically stable steps in oracle form are together "
-    "(3 eta_k, tau*, tau*)-stable, tau* = 5 sqrt((k tau' + nu + sum_{t<k} e^{eta_t} nu)/eta).",
-    domain="k >= 1, 0 < eta <= 12.5, ln nu <= 0 (-inf for 0), ln tau' < 0",
-    monotone={"k": "up", "log_nu": "up"},
-    slack="3 eta_k where eta_k is enough, 5/sqrt(eta) where sqrt(2) is; see sharp_composition",
-    printed="pure_composition_printed",
-    errata=(_SUBSCRIPT, _UNDER_THE_ROOT, _LEMMA_4_5, _LARGE_ETA),
-)
-def pure_composition(k: int, eta: float, log_nu: float, log_tau_prime: float) -> Composed:
-    """eta* and ln tau* = ln nu*, with the exponent eta_t of the proof."""
-    k = require.positive_integer("k", k)
-    eta = require.between("eta", eta, 0.0, 12.5, open_low=True)
-    log_nu = log_probability_or_zero("log_nu", log_nu)
-    log_tau_prime = _log_tau_prime(log_tau_prime)
-    drift = eta * math.expm1(eta)
-    log_sum = _log_sum_of_exponentials(k, lambda t: _loss(t, eta, log_tau_prime, drift))
-    mass = log_add(math.log(k) + log_tau_prime, log_nu, log_sum + log_nu)
-    return _balanced(round_up(3 * _scalar_loss(k, eta, log_tau_prime, drift)), mass, math.log(eta))
-
-
-def _literal_pure(
-    k: int, eta: float, log_nu: float, log_tau_prime: float, *, root_eta: float
-) -> Composed:
-    steps = log_geometric_sum(eta, k)  # the single nu of the first step is the term t = 0
-    mass = log_add(math.log(k) + log_tau_prime, steps + log_nu)
-    eta_star = 3 * math.sqrt(-2 * k * log_tau_prime) * root_eta + 3 * k * eta * math.expm1(eta)
-    return _balanced(round_up(eta_star, 16), mass, math.log(eta))
-
-
-def _literal_arguments(
+def _pure_arguments(
     k: int, eta: float, log_nu: float, log_tau_prime: float
 ) -> tuple[int, float, float, float]:
     return (
@@ -211,15 +230,54 @@ def _literal_arguments(
 
 @theorem(
     source="BF2",
+    place="Theorem 4.2 (BF1 Theorem 3.2), repaired",
+    statement="k adaptive (eta, 0, nu)-typically stable steps in oracle form are together "
+    "(3 eta_k, tau*, tau*)-stable, tau* = 5 sqrt((k tau' + nu + sum_{t<k} e^{eta_t} nu)/eta); "
+    "k = 1: tau* at least nu.",
+    domain="k >= 1, 0 < eta <= 500, ln nu <= 0 (-inf for 0), ln tau' < 0",
+    monotone={"k": "up", "log_nu": "up"},
+    slack="3 eta_k where eta_k is enough, 5/sqrt(eta) where sqrt(2) is; see sharp_composition",
+    printed="pure_composition_printed",
+    notes=(_SUBSCRIPT, _UNDER_THE_ROOT, _THREE_TWICE, _LEMMA_4_5, _FACTOR_5, _LEMMA_4_7),
+)
+def pure_composition(k: int, eta: float, log_nu: float, log_tau_prime: float) -> Composed:
+    """eta* and ln tau* = ln nu*, with the exponent eta_t of the proof.
+
+    To eta = 12.5 the joint laws have mass delta both ways, and equal marginals give sqrt(2 delta),
+    which is below 5 sqrt(delta/eta). Beyond it pure steps reveal at most t eta: P[Bad] is at most
+    the sum over t < k of e^{t eta} nu, and equal marginals give (k eta, d, d), d^2 = nu times that
+    sum plus k nu: below the formula for k >= 2, since eta_t >= t eta (e^eta - 1). One step is
+    (eta, 0, nu) itself.
+    """
+    k, eta, log_nu, log_tau_prime = _pure_arguments(k, eta, log_nu, log_tau_prime)
+    drift = eta * math.expm1(eta)
+    log_sum = _log_sum_of_exponentials(k, lambda t: _loss(t, eta, log_tau_prime, drift))
+    mass = log_add(math.log(k) + log_tau_prime, log_nu, log_sum + log_nu)
+    if k == 1:  # by the formula alone nu* < nu for nu > 25/eta
+        mass = max(mass, 2 * log_nu + math.log(eta) - 2 * math.log(5.0))
+    return _balanced(round_up(3 * _scalar_loss(k, eta, log_tau_prime, drift)), mass, math.log(eta))
+
+
+def _literal_pure(
+    k: int, eta: float, log_nu: float, log_tau_prime: float, *, root_eta: float
+) -> Composed:
+    steps = log_geometric_sum(eta, k)  # the single nu of the first step is the term t = 0
+    mass = log_add(math.log(k) + log_tau_prime, steps + log_nu)
+    eta_star = 3 * math.sqrt(-2 * k * log_tau_prime) * root_eta + 3 * k * eta * math.expm1(eta)
+    return _balanced(round_up(eta_star, 16), mass, math.log(eta))
+
+
+@theorem(
+    source="BF2",
     place="Theorem 4.2",
     statement="Printed: as the repaired theorem, with e^{eta t} (eta times t) in the sum.",
     domain="k >= 1, 0 < eta <= 500, ln nu <= 0 (-inf for 0), ln tau' < 0",
     monotone={"k": "up", "log_nu": "up"},
-    slack="the sum grows like e^{k eta}; false for eta > 25",
+    slack="the sum grows like e^{k eta}; true to eta = 12.5, false for eta > 25",
 )
 def pure_composition_printed(k: int, eta: float, log_nu: float, log_tau_prime: float) -> Composed:
     """Sound for eta <= 12.5 (t pure steps reveal at most t eta), but empty for many steps."""
-    k, eta, log_nu, log_tau_prime = _literal_arguments(k, eta, log_nu, log_tau_prime)
+    k, eta, log_nu, log_tau_prime = _pure_arguments(k, eta, log_nu, log_tau_prime)
     return _literal_pure(k, eta, log_nu, log_tau_prime, root_eta=eta)
 
 
@@ -236,7 +294,7 @@ def pure_composition_bf1_printed(
     k: int, eta: float, log_nu: float, log_tau_prime: float
 ) -> Composed:
     """Kept to show the slip in equation (3)."""
-    k, eta, log_nu, log_tau_prime = _literal_arguments(k, eta, log_nu, log_tau_prime)
+    k, eta, log_nu, log_tau_prime = _pure_arguments(k, eta, log_nu, log_tau_prime)
     return _literal_pure(k, eta, log_nu, log_tau_prime, root_eta=math.sqrt(eta))
 
 
@@ -280,8 +338,9 @@ def _approximate_arguments(
     domain="t >= 1, 0 < eta <= 3/2, ln tau <= ln(eta/50), ln tau' < 0",
     monotone={"t": "up", "log_tau": "up", "log_tau_prime": "down"},
     slack="a factor 2 against the pure form as tau -> 0",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            "slip",
             "BF2",
             "Claim A.2",
             "E|f_i| <= 2 eta (e^{2 eta}/(1 - tau_hat) - 1) + psi(tau)",
@@ -307,15 +366,18 @@ def approximate_composed_eta(t: int, eta: float, log_tau: float, log_tau_prime: 
     monotone={"k": "up", "log_tau": "up", "log_nu": "up"},
     slack="6 eta where eta is enough; see sharp_composition",
     printed="approximate_composition_printed",
-    errata=(
+    notes=(
         _SUBSCRIPT,
-        Erratum(
+        _LEMMA_A_4,
+        SourceNote(
+            "slip",
             "BF1",
             "equation (13)",
             "k (tau_hat + tau'/(2 eta))",
             "k (tau_hat + tau')/(2 eta)",
-            "tau_hat is part of the mass under the conditioning lemma and is divided like tau'; "
-            "BF2 has it right. BF1 also states no range for eta and tau.",
+            "tau_hat is part of the mass under the conditioning lemma and is divided like tau': "
+            "the printed bound is smaller for eta < 1/2. BF2 has it right. BF1 also states no "
+            "range for eta and tau.",
         ),
     ),
 )

@@ -28,7 +28,7 @@ from holdfast.theory.base.safeside import (
     round_up,
     smallest_true,
 )
-from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.typical.notion import log_probability_or_zero
 from holdfast.theory.typical.sharp_composition import (
     bad_event_log_bound,
@@ -50,20 +50,25 @@ __all__ = [
 
 
 _UNNEEDED = (
-    Erratum(
+    SourceNote(
+        "loose",
         "BF2",
         "Lemma 3.3 (BF1 Lemma 2.6)",
         "if eta < 1 and nu < 1/10: e^eta P[(X, A(Y)) in O] + tau + 5 nu (BF1: 4 nu)",
         "e^eta P[(X, W) in O] + tau + nu - tau nu, for every eta and nu",
         "Averaging the pair inequality over Y needs no conditioning on typical samples, hence no "
-        "division by P[Y in S] and no hypothesis. (BF1's own step gives e/(1 - nu) > 3, not 3.)",
+        "division by P[Y in S] and no hypothesis. (BF1's last step has 3 nu where it gives "
+        "e nu/(1 - nu), which may be 3.02 nu; its result is true all the same.)",
     ),
-    Erratum(
+    SourceNote(
+        "slip",
         "BF2",
         "Lemma 3.3 and Theorem 3.4",
         "a set S that satisfies the condition of Definition 2.3",
         "use the pair (or oracle) form itself",
-        "Definition 2.3 speaks of pairs and gives no set S; only BF1's Definition 2.2 does.",
+        "Definition 2.3 speaks of pairs and gives no set S; only BF1's Definition 2.2 does. If x "
+        "is far from its antipode only, among N samples, it holds with nu = 1/N, and no S has "
+        "more than half of the samples.",
     ),
 )
 
@@ -77,7 +82,7 @@ _UNNEEDED = (
     monotone={"log_p": "up", "eta": "up", "log_tau": "up", "log_nu": "up"},
     slack="none",
     printed="near_independence_printed",
-    errata=_UNNEEDED,
+    notes=_UNNEEDED,
 )
 def near_independence(log_p: float, eta: float, log_tau: float, log_nu: float) -> float:
     """ln of the bound on P[(X, A(X)) in O].
@@ -138,13 +143,15 @@ def near_independence_printed(log_p: float, eta: float, log_tau: float, log_nu: 
     monotone={"log_tail": "up", "eta": "up", "log_tau": "up", "log_nu": "up"},
     slack="none",
     printed="generalisation_printed",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            "slip",
             "BF2",
             "Theorem 3.4",
             "alpha = inf{r : e^{-gamma_n(alpha)} <= nu}",
             "alpha = inf{r : e^{-gamma_n(r)} <= nu}; any alpha works with its own log_tail(alpha)",
-            "The bound variable is r. Tying alpha to nu is a choice, not a need.",
+            "The bound variable is r: as printed, the set does not depend on it, and is all of R+ "
+            "or empty. Tying alpha to nu is a choice, not a need.",
         ),
     ),
 )

@@ -24,7 +24,7 @@ from typing import Literal, Self
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.safeside import log_add, round_up
-from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.base.theorem import SourceNote, theorem
 
 __all__ = [
     "Form",
@@ -126,8 +126,9 @@ class TypicalStability:
     monotone={"eta": "up", "tau": "up", "nu": "up"},
     slack="none: a chain of three laws attains it",
     printed="oracle_to_pair_printed",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            "slip",
             "BF2",
             "after Definition 2.3 (BF1 after Definition 2.3)",
             "(eta, tau, nu) with an oracle implies (2 eta, 3 tau, 2 nu) for pairs",
@@ -181,8 +182,9 @@ def pair_to_oracle(eta: float, tau: float, nu: float) -> TypicalStability:
     domain="eta >= 0, 0 <= tau, nu <= 1",
     monotone={"eta": "up", "tau": "up", "nu": "up"},
     slack="none",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            "slip",
             "BF1",
             "after Definition 2.2",
             "the pair form is an equivalent way to state the definition with a set S",

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from holdfast import require
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import golden_minimum, log1mexp, log_add, log_up
-from holdfast.theory.base.theorem import Erratum, theorem
+from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.typical.composition import Composed, log_geometric_sum
 from holdfast.theory.typical.notion import log_probability_or_zero
 
@@ -154,8 +154,9 @@ def bad_event_log_bound(k: int, eta: float, log_nu: float, log_tau: float = -mat
     domain="ln delta_1, ln delta_2 <= 0 (-inf for 0), ln tau_out <= 0",
     monotone={"log_delta_1": "up", "log_delta_2": "up", "log_tau_out": "down"},
     slack="Markov's inequality",
-    errata=(
-        Erratum(
+    notes=(
+        SourceNote(
+            "slip",
             "BF2",
             "Lemma 4.6 (BF1 Lemma 3.6), quoted from KS14",
             "P[U|V=t ~_{3 eps, delta'} U'|V'=t] >= 1 - 2 delta/delta' - 2 delta/(1 - e^-eps)",
