@@ -65,11 +65,24 @@ class Standing:
     @property
     def interval(self) -> str:
         """Both ends in words; a dash where nothing is known."""
-        if self.low is None and self.high is None:
+        match self.low, self.high:
+            case None, None:
+                return "-"
+            case None, high:
+                return f"<= {Interval(high, high).ends()[1]}"
+            case low, None:
+                return f">= {Interval(low, low).ends()[0]}"
+            case low, high:
+                return str(Interval(low, high))
+
+    @property
+    def score(self) -> str:
+        """The value in the digits of its interval; a dash where there is none."""
+        if self.value is None:
             return "-"
-        if self.high is None:
-            return f">= {self.low:.4g}"
-        return f"<= {self.high:.4g}" if self.low is None else str(Interval(self.low, self.high))
+        if self.low is None or self.high is None:
+            return f"{self.value:.4g}"
+        return Interval(self.low, self.high).value_text(self.value)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -197,9 +210,8 @@ class Standings:
     def cells(self, row: Standing) -> tuple[str, str, str, str, str]:
         """A row as people read it."""
         also = f" (also {', '.join(row.also)})" if row.also else ""
-        value = "-" if row.value is None else f"{row.value:.4g}"
         rank = "-" if row.rank is None else str(row.rank)
-        return rank, row.submission + also, value, row.interval, row.told
+        return rank, row.submission + also, row.score, row.interval, row.told
 
     def __str__(self) -> str:
         if not self.rows:

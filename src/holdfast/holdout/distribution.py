@@ -86,8 +86,9 @@ class Distribution:
         rows = [f"{self.value} up to", *(numeral(threshold) for threshold, _ in self.answers)]
         width = max(map(len, rows))
         lines = [
-            f"{numeral(threshold):>{width}}  {answer.recorded.shown:>9}  {answer.interval}"
+            f"{numeral(threshold):>{width}}  {line.shown:>9}  {line.interval_text}"
             for threshold, answer in self.answers
+            for line in [answer.recorded]
         ]
         head = f"{rows[0]:>{width}}  {'share':>9}  interval"
         return "\n".join([head, *lines, together(self.answers[0][1])])
@@ -97,7 +98,7 @@ class Distribution:
     def _repr_html_(self) -> str:
         body = "".join(
             f"<tr><td>{numeral(threshold)}</td><td>{html.escape(answer.recorded.shown)}</td>"
-            f"<td>{answer.interval}</td></tr>"
+            f"<td>{answer.recorded.interval_text}</td></tr>"
             for threshold, answer in self.answers
         )
         head = f"<tr><th>{html.escape(self.value)} up to</th><th>share</th><th>interval</th></tr>"

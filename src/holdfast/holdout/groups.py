@@ -112,7 +112,7 @@ class Groups:
     def _cells(self, member: Label, answer: Answer) -> tuple[str, ...]:
         """A line of the table, as text."""
         names = (str(part) for part in _parts(member))
-        interval = str(answer.interval)
+        interval = answer.recorded.interval_text
         return (*names, _shown_size(answer), answer.recorded.shown, interval, answer.status)
 
     def _repr_html_(self) -> str:

@@ -63,6 +63,7 @@ _SIDES: Mapping[Verb, Mapping[Side, str]] = {
     "check": {"at most": "<=", "at least": ">="},
     "gate": {"at most": "<", "at least": ">"},
 }
+_DIFFERENCE = "difference("  # how the text of one begins
 _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
 
 
@@ -327,7 +328,15 @@ class Recorded:
             return "-"
         if self.side is not None:
             return f"{self.side} {self.guess:.13g}"
-        return self.interval.value_text(self.value)
+        return self.interval.value_text(self.value, self.range)
+
+    @property
+    def interval_text(self) -> str:
+        """The interval beside its declared range; of a difference, which side of 0 it is on."""
+        text = self.interval.text(self.range)
+        if not self.question.startswith(_DIFFERENCE) or 0.0 in self.interval:
+            return text
+        return f"{text} {'above' if self.interval.low > 0 else 'below'} 0"
 
     @property
     def side(self) -> str | None:
