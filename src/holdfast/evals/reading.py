@@ -75,11 +75,17 @@ def read(
         require.flag("partial", partial),
         require.one_of("missing", ("refuse", "wrong"), missing) == "wrong",
     )
-    name = _found(source) if format is None else require.one_of("format", [*FORMATS], format)
-    log = FORMATS[name](source)
-    if not log.lines:
-        raise InvalidArgument(f"the file {source} has no items; give one that has some.")
-    return item_scores(log, wanted, name, str(source))
+    try:
+        name = _found(source) if format is None else require.one_of("format", [*FORMATS], format)
+        log = FORMATS[name](source)
+        if not log.lines:
+            raise InvalidArgument(f"the file {source} has no items; give one that has some.")
+        return item_scores(log, wanted, name, str(source))
+    except MemoryError:
+        raise InvalidArgument(
+            f"reading the file {source} takes more memory than there is; write fewer items, or "
+            "leave out what is no score, such as transcripts."
+        ) from None
 
 
 def _found(source: Source) -> str:

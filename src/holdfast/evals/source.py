@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -16,6 +17,7 @@ __all__ = ["LARGEST_DOCUMENT", "Source", "as_mapping", "lacking", "parsed"]
 _LONGEST_LINE = 64 * 2**20
 LARGEST_DOCUMENT = 2**30
 
+_MOST_VALUES = 10_000_000  # of one document: some take a hundred times the bytes of their text
 _MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 with it
 
 
@@ -53,7 +55,8 @@ class Source:
     def document(self) -> Any:
         """All of it, as one JSON document."""
         with self.opened() as file:
-            content = file.read(LARGEST_DOCUMENT + 1)
+            size = os.fstat(file.fileno()).st_size  # as many bytes as are read are reserved
+            content = file.read(min(size, LARGEST_DOCUMENT) + 1)
         if len(content) > LARGEST_DOCUMENT:
             raise InvalidArgument(
                 f"the file {self} has more than {LARGEST_DOCUMENT:,} bytes in one JSON document; "
@@ -93,6 +96,11 @@ class Source:
 
 def parsed(content: bytes, what: str) -> Any:
     """The JSON value of some bytes."""
+    if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise InvalidArgument(
+            f"{what} has more than {_MOST_VALUES:,} values; leave out what is no score, such as "
+            "transcripts, or write fewer items."
+        )
     try:
         return json.loads(content)
     except (ValueError, RecursionError):  # also wrong UTF-8
