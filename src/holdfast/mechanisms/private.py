@@ -71,7 +71,6 @@ class PrivateTheorem:
     """
 
     law: Law
-    assumes: str | None = None
 
     @property
     def name(self) -> str:
