@@ -29,8 +29,9 @@ from holdfast.question.scale import Scale
 from holdfast.service.board_client import ServedBoard
 from holdfast.service.carried import Promised, answer_from, recorded_from
 from holdfast.service.sending import Sender
+from holdfast.statistics.asked import bounded
 from holdfast.statistics.bind import TABLES, Question, bind
-from holdfast.statistics.named import Call, TableCall
+from holdfast.statistics.named import Bounds, Call, TableCall
 from holdfast.statistics.table import Table
 
 __all__ = ["ServedHoldout", "connect"]
@@ -157,23 +158,29 @@ class ServedHoldout:
         at_most: float | None = None,
         at_least: float | None = None,
         gate: bool = False,
+        bounds: Bounds = None,
         tolerance: float | None = None,
         half_width: float | None = None,
     ) -> Cost:
         """What a question would cost now, or with `gate` to gate it. Free."""
         body = {"guess": guess, "at_most": at_most, "at_least": at_least, "tolerance": tolerance}
         body |= {"gate": gate or None}
-        asked = {**self._asked(question), **body, "half_width": half_width}
+        asked = {**self._asked(question, bounds), **body, "half_width": half_width}
         return Cost.from_dict(self._sender.post(f"{self._path}/cost", asked, self._key()))
 
     @overload
-    def ask(self, question: Question, **said: Unpack[_Saying]) -> Answer: ...
+    def ask(
+        self, question: Question, *, bounds: Bounds = None, **said: Unpack[_Saying]
+    ) -> Answer: ...
     @overload
-    def ask(self, question: TableCall, **said: Unpack[_Saying]) -> Groups: ...
+    def ask(
+        self, question: TableCall, *, bounds: Bounds = None, **said: Unpack[_Saying]
+    ) -> Groups: ...
     def ask(
         self,
         question: Question | TableCall,
         *,
+        bounds: Bounds = None,
         why: str | None = None,
         tolerance: float | None = None,
         half_width: float | None = None,
@@ -181,7 +188,7 @@ class ServedHoldout:
     ) -> Answer | Groups | Distribution:
         """The value of a question. A question is text, or a statistic of texts."""
         said = {"why": why, "tolerance": tolerance, "half_width": half_width}
-        return self._put("ask", {**self._asked(question), **said}, key)
+        return self._put("ask", {**self._asked(question, bounds), **said}, key)
 
     def ask_many(
         self,
@@ -204,10 +211,13 @@ class ServedHoldout:
         *,
         at_most: float | None = None,
         at_least: float | None = None,
+        bounds: Bounds = None,
         **said: Unpack[_Saying],
     ) -> Answer: ...
     @overload
-    def check(self, question: TableCall, guess: float, **said: Unpack[_Saying]) -> Groups: ...
+    def check(
+        self, question: TableCall, guess: float, *, bounds: Bounds = None, **said: Unpack[_Saying]
+    ) -> Groups: ...
     def check(
         self,
         question: Question | TableCall,
@@ -215,6 +225,7 @@ class ServedHoldout:
         *,
         at_most: float | None = None,
         at_least: float | None = None,
+        bounds: Bounds = None,
         why: str | None = None,
         tolerance: float | None = None,
         half_width: float | None = None,
@@ -223,7 +234,7 @@ class ServedHoldout:
         """Is it about `guess`? Almost free when confirmed. A guess that is sent is a number."""
         claim = {"guess": guess, "at_most": at_most, "at_least": at_least}
         said = {"why": why, "tolerance": tolerance, "half_width": half_width}
-        return self._put("check", {**self._asked(question), **claim, **said}, key)
+        return self._put("check", {**self._asked(question, bounds), **claim, **said}, key)
 
     def gate(
         self,
@@ -231,11 +242,13 @@ class ServedHoldout:
         *,
         at_least: float | None = None,
         at_most: float | None = None,
+        bounds: Bounds = None,
         why: str | None = None,
         key: str | None = None,
     ) -> Answer:
         """Is it shown to be more than `at_least`, or less than `at_most`? A "no" says nothing."""
-        body = {**self._asked(question), "at_least": at_least, "at_most": at_most, "why": why}
+        claim = {"at_least": at_least, "at_most": at_most, "why": why}
+        body = {**self._asked(question, bounds), **claim}
         found = self._put("gate", body, key)
         if not isinstance(found, Answer):
             raise TypeError("a gate has one answer")
@@ -325,8 +338,9 @@ class ServedHoldout:
             after = page["next"]
             yield page
 
-    def _asked(self, question: Question | TableCall) -> dict[str, Any]:
+    def _asked(self, question: Question | TableCall, bounds: Bounds = None) -> dict[str, Any]:
         """The question as it is sent: its text is that of the statistic, met with the columns."""
+        question = bounded(question, bounds)
         match question:
             case str():
                 return {"question": question}

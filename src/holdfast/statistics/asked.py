@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from holdfast.errors import InvalidArgument
-from holdfast.question.declaring import bounds_pair
 from holdfast.statistics import call as statistics
-from holdfast.statistics.bind import read_question
-from holdfast.statistics.named import Better, Bounds, Call, TableCall, grouped
+from holdfast.statistics.bind import Question, read_question
+from holdfast.statistics.named import Better, Bounds, Call, TableCall, grouped, pair_of
 
-__all__ = ["question_of"]
+__all__ = ["bounded", "question_of"]
 
 
 def question_of(
@@ -46,8 +45,7 @@ def question_of(
             )
         call = replace(call, where=where)
     if bounds is not None:
-        low, high = bounds_pair(bounds)
-        call = replace(call, bounds=(low, high))
+        call = replace(call, bounds=pair_of(bounds))
     if isinstance(call, TableCall):
         if by:
             raise InvalidArgument("the question has its own groups, and by gives others.")
@@ -55,6 +53,20 @@ def question_of(
     if by:
         return grouped(call, by)
     return call if better is None else replace(call, better=better)
+
+
+def bounded(question: Question | TableCall, bounds: Bounds) -> Question | TableCall:
+    """The question with the range of its values; as it is, where none is given."""
+    if bounds is None:
+        return question
+    call = read_question(question) if isinstance(question, str) else question
+    if not isinstance(call, Call | TableCall):
+        raise InvalidArgument(
+            f"bounds is {bounds!r}, and the question is a {type(question).__name__}, which has its "
+            "own; leave bounds out."
+        )
+    _require_taken(call.name, "bounds")
+    return replace(call, bounds=pair_of(bounds))
 
 
 def _assumes(call: Call | TableCall) -> bool:
