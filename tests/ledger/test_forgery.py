@@ -173,7 +173,7 @@ def test_what_a_promise_rests_on_is_what_its_mechanism_says(
     (fault,) = forged(path, change)
     assert "what it assumes is not what its mechanism rests on" in fault
     with holdfast.open(ledger=path) as holdout:
-        certificate = holdout.certificate(tmp_path / "reuse.json")
+        certificate = holdout.certificate(str(tmp_path / "reuse.json"))
     assert "the rows are all there are" in certificate.to_json()
     found = [each for each in audit_certificate(tmp_path / "reuse.json") if not each.fine]
     assert "what it assumes" in found[0].detail

@@ -11,7 +11,7 @@ from holdfast.evals.source import Source, lacking
 
 __all__ = ["is_lm_eval_line", "read_lm_eval"]
 
-_DATED = re.compile(r"(samples_.+_\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
+_DATED = re.compile(r"(samples_(.+)_\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
 
 
 def is_lm_eval_line(line: Mapping[str, Any]) -> bool:
@@ -29,4 +29,5 @@ def read_lm_eval(source: Source) -> EvalLog:
                 Scored(line["doc_id"], metrics, 1, line.get("filter"), line.get("doc_hash"))
             )
     dated = _DATED.fullmatch(source.path.name)
-    return EvalLog(lines, run=None if dated is None else dated[1])
+    run, task = (None, None) if dated is None else dated.groups()
+    return EvalLog(lines, run=run, task=task)

@@ -26,7 +26,7 @@ class EvalLog:
     `epochs` is how often each item was to be tried and `planned` which items were, where the file
     says so. `ended` says how, of a run that did not end well. `main` is the scorer to take where
     nobody names one and there are several. `run` is the tool's own name of the run: never made of
-    what was scored, and another one for every run.
+    what was scored, and another one for every run. `task` is what the items are called together.
     """
 
     lines: Sequence[Scored]
@@ -35,3 +35,4 @@ class EvalLog:
     ended: str | None = None
     main: str | None = None
     run: str | None = None
+    task: str | None = None

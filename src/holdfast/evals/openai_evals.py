@@ -24,10 +24,12 @@ def read_openai(source: Source) -> EvalLog:
     sample again is its next epoch.
     """
     told: dict[Any, dict[str, list[Any]]] = {}
-    finished, run = False, None
+    finished, run, task = False, None, None
     for number, line in source.lines():
         finished = finished or "final_report" in line
         run = line.get("run_id", run)
+        if isinstance(spec := line.get("spec"), Mapping):
+            task = spec.get("eval_name")
         if line.get("sample_id") is None:
             continue
         with lacking(f"line {number:,} of {source}", "OpenAI evals"):
@@ -41,7 +43,7 @@ def read_openai(source: Source) -> EvalLog:
         for item, values in told.items()
         for epoch in range(max(map(len, values.values()), default=1))
     ]
-    return EvalLog(lines, ended=None if finished else "started", run=run)
+    return EvalLog(lines, ended=None if finished else "started", run=run, task=task)
 
 
 def _scores(event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -72,7 +72,7 @@ class Opening:
     """The first entry: everything that was declared, and what the table was.
 
     The `fingerprint` is keyed with the ledger's secret (`ledger.identity`); the `form` is how the
-    table's files are to be read.
+    table's files are to be read. `task` is what its rows are called together, if somebody said so.
     """
 
     at: str
@@ -82,6 +82,7 @@ class Opening:
     mechanism: dict[str, Any]
     fingerprint: str
     form: TableForm = AS_USUAL
+    task: str | None = None
 
     def __post_init__(self) -> None:
         kind, tolerance = kind_of(self.mechanism["name"]), self.terms.tolerance
@@ -98,13 +99,15 @@ class Opening:
             "mechanism": self.mechanism,
             "fingerprint": self.fingerprint,
             **self.form.body(),
+            **({} if self.task is None else {"task": self.task}),
         }
 
     @classmethod
     def read(cls, body: dict[str, Any]) -> Opening:
         declared = Terms.from_dict(body), Schema.from_dict(body["schema"]), body["mechanism"]
         form = TableForm.read(body)
-        return cls(body["at"], body["name"], *declared, body["fingerprint"], form)
+        print_ = body["fingerprint"]
+        return cls(body["at"], body["name"], *declared, print_, form, body.get("task"))
 
     @property
     def table(self) -> Table:
