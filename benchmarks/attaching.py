@@ -10,8 +10,7 @@ import polars as pl
 
 from benchmarks.measure import Row, compare
 from holdfast.data import Sample, open_sample
-from holdfast.data.attached import column_values
-from holdfast.data.brought import Fields
+from holdfast.data.attached import Fields, column_values
 from holdfast.data.keys import key_order
 from holdfast.question import Schema, parse_row, row_value
 from holdfast.question.row import RowValue

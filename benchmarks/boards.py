@@ -19,7 +19,7 @@ import polars as pl
 
 import holdfast
 from holdfast.theory.base.safeside import smallest_integer
-from holdfast.theory.leakage.claims import claim_log_level
+from holdfast.theory.leakage.claim_levels import claim_log_level
 from holdfast.theory.leakage.gates import gate_shows, open_gate_prior
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "leaderboards.md"
@@ -40,7 +40,7 @@ def asked(items: int, submissions: int) -> float:
     """The half-width of every score, if each is asked for; NaN where it would say nothing."""
     try:
         plan = holdfast.plan(rows=items, questions=submissions, described="off")
-    except holdfast.ToleranceTooTight:
+    except holdfast.errors.ToleranceTooTight:
         return math.nan
     return plan.half_width or math.nan
 

@@ -298,7 +298,7 @@ class _Measured:
 
 
 def main() -> None:
-    warnings.simplefilter("ignore", holdfast.SecondLedger)
+    warnings.simplefilter("ignore", holdfast.errors.SecondLedger)
     found = _Measured.here()
     costs = {name: fitted(points) for name, points in found.points.items()}
     PAGE.write_text(written(costs, found.points, found.commit, found.size), encoding="utf-8")

@@ -183,7 +183,7 @@ def lines() -> Iterator[str]:
 
 
 def main() -> None:
-    warnings.simplefilter("ignore", holdfast.SecondLedger)  # one table stands for many here
+    warnings.simplefilter("ignore", holdfast.errors.SecondLedger)  # one table stands for many here
     page = PAGE.read_text(encoding="utf-8")
     before, start, rest = page.partition(START)
     _, end, after = rest.partition(END)

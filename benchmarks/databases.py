@@ -101,7 +101,7 @@ def rows() -> list[Row]:
 
 
 def main() -> None:
-    warnings.simplefilter("ignore", holdfast.SecondLedger)  # one table stands for many here
+    warnings.simplefilter("ignore", holdfast.errors.SecondLedger)  # one table stands for many here
     for row in rows():
         print(row, f"load {os.getloadavg()[0]:.1f}", flush=True)
 

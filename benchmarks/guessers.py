@@ -7,13 +7,13 @@ import numpy as np
 from benchmarks.measure import Row, compare
 from holdfast.data.sampling import Independent
 from holdfast.guessers.guesser import Grounds, Lesson
-from holdfast.guessers.multiplicative_weights import MultiplicativeWeights
 from holdfast.mechanisms.terms import Terms
+from holdfast.papers.multiplicative_weights import MultiplicativeWeights
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
+from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 
 COLUMNS = 20  # booleans: 2^20 cells

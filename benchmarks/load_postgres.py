@@ -33,7 +33,7 @@ import holdfast
 from benchmarks.load import Body, Client
 from benchmarks.serving import free_port
 from holdfast.ledger.audit import audit
-from holdfast.ledger.homes import home_of
+from holdfast.ledger.store import home_of
 from holdfast.service.folder import Folder
 from holdfast.service.tokens import Token, TokenStore
 from tests.postgres import server

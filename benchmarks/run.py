@@ -106,7 +106,7 @@ tables and many analysts is in [Capacity](capacity.md).
 
 def main(arguments: list[str]) -> None:
     scale, sections = _asked(arguments)
-    warnings.simplefilter("ignore", holdfast.SecondLedger)  # one table stands for many here
+    warnings.simplefilter("ignore", holdfast.errors.SecondLedger)  # one table stands for many here
     start = time.monotonic()
 
     def tell(line: str) -> None:

@@ -21,20 +21,19 @@ from numpy.typing import NDArray
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling
 from holdfast.described.gridded import Gridded
-from holdfast.described.ground import Ground
 from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.described.question import DescribedQuestion, described
-from holdfast.described.rule import Evidence
+from holdfast.described.rule import Evidence, Ground
+from holdfast.prior.bits import Prior
+from holdfast.prior.parts import Part
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.row import GRID
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.difference import enclosed_difference_interval
-from holdfast.theory.direct.mean import enclosed_mean_interval
 from holdfast.theory.direct.paired import paired_difference_interval
 from holdfast.theory.direct.symbols import POINTS
-from holdfast.words.parts import Part
-from holdfast.words.prior import Prior
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "statistics.md"
 START, END = "<!-- Made by `make widths` -->\n", "<!-- End of the widths -->\n"

@@ -107,7 +107,7 @@ def won(run: int, truth: Truth, folder: Path) -> Winner:
 
 def winners(runs: int, truth: Truth) -> Iterator[Winner]:
     """Those of so many runs, each on a ledger of its own."""
-    warnings.simplefilter("ignore", holdfast.SecondLedger)
+    warnings.simplefilter("ignore", holdfast.errors.SecondLedger)
     with tempfile.TemporaryDirectory() as folder:
         for run in range(runs):
             yield won(run, truth, Path(folder))

@@ -90,7 +90,7 @@ class Story:
     plain: Climb
     held: Climb
     leader: str
-    end: holdfast.Standings
+    end: holdfast.evals.Standings
 
 
 def session(items: int = ITEMS, submissions: int = SUBMISSIONS, seed: int = 0) -> Story:

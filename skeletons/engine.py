@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from holdfast.data.evaluate import steps_of_frame
 from holdfast.data.histogram import Histogram, histograms
-from holdfast.data.joining import require_joinable
+from holdfast.data.keys import require_joinable
 from holdfast.data.plain import column_type, plain
 from holdfast.data.sample import Moments, added, check_names, complete, prepare
+from holdfast.data.values import steps_of_frame
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
 

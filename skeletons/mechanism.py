@@ -17,20 +17,21 @@ from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.exact import alphabet_log_charge
 from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
-from holdfast.mechanisms.no_promise import alphabet_log_charge
+from holdfast.mechanisms.leakage import (
+    charged,
+    declared_left,
+    declared_or_least,
+    require_room,
+    too_tight,
+)
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, released
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.profile import profile_of, recorded_profile
-from holdfast.mechanisms.release import each_settled, released
-from holdfast.mechanisms.room import declared_left, declared_or_least, require_room, too_tight
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms, profile_of, recorded_profile
 from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.measuring import measure
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.base.safeside import largest_integer, round_down, round_up
 from holdfast.theory.leakage.nats import fixed_share

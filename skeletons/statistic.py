@@ -11,13 +11,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.statistics.derived import Stages
-from holdfast.statistics.entry import Entry
+from holdfast.statistics.derived import Estimate, Joined, Stages
+from holdfast.statistics.entry import Call, Entry, Table, What
 from holdfast.statistics.mean import Average
-from holdfast.statistics.named import Call, What
-from holdfast.statistics.play import Estimate, Joined
 from holdfast.statistics.scores import squared_distance
-from holdfast.statistics.table import Table
 from holdfast.theory.base.propagation import std_interval
 
 __all__ = ["RMSE", "RootMeanSquare", "rmse"]

@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.data.sample import Sample
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.grouping import knowing
+from holdfast.holdout.groups import knowing
 from holdfast.holdout.holdout import Holdout
-from holdfast.holdout.reading import bound_to
+from holdfast.holdout.request import bound_to
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.records import Keeper
 from holdfast.ledger.sqlite import SqliteRecords
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.laws import normal
+from holdfast.prior import grammar
+from holdfast.prior.bits import Prior
 from holdfast.question.expression import Expression, Op
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
-from holdfast.theory.transfer import shift_composition
-from holdfast.words import grammar
-from holdfast.words.prior import Prior
+from holdfast.theory.transfer import likelihood_cover as shift_composition
 
 if TYPE_CHECKING:
     from holdfast.data.duckdb import DuckDBSample  # an engine: not where processes are forked
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 CHART_COLOURS = "holdfast.holdout.charts.plans._COLOURS"
 CHECKPOINT_EVERY = "holdfast.ledger.transcript._CHECKPOINT_EVERY"
-DIVIDED = "holdfast.data.polars_code._divided"
+DIVIDED = "holdfast.data.polars._divided"
 HELD_VALUES = "holdfast.data.polars._HELD_VALUES"
 FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"
 WRITE_ENTRIES = "holdfast.ledger.sqlite._write"
@@ -179,6 +179,6 @@ def millibits(prior: Prior, context: str, weights: str, tree: Expression) -> int
 
 def polars_spelling() -> dict[Op, Any]:
     """How Polars spells each operation; what is not there it cannot compute."""
-    from holdfast.data import polars_code
+    from holdfast.data import polars as polars_code
 
     return polars_code._SPELLING

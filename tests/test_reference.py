@@ -29,10 +29,14 @@ LEDGER = ROOT / "src" / "holdfast" / "ledger"
 # What people import, and the pages that have their names.
 PUBLIC = {
     "holdfast": ("api", "objects", "errors"),
-    "holdfast.evals": ("modules",),
+    "holdfast.evals": ("modules", "objects"),
     "holdfast.guessers": ("modules",),
     "holdfast.optuna": ("modules",),
+    "holdfast.papers": ("modules",),
+    "holdfast.sampling": ("modules",),
     "holdfast.sklearn": ("modules",),
+    "holdfast.stats": ("modules",),
+    "holdfast.tails": ("modules",),
     "holdfast.trackers": ("modules",),
 }
 FIELD = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
@@ -68,7 +72,8 @@ def _documented(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
         yield from [(name, thing)] if inspect.isroutine(thing) else []
         return
     yield name, thing
-    told = vars(holdfast.guessers.Guesser) if thing.__module__.startswith("holdfast.guess") else {}
+    protocol = {each for each in vars(holdfast.guessers.Guesser) if not each.startswith("_")}
+    told = protocol if protocol <= vars(thing).keys() else set()
     for member, value in vars(thing).items():
         plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         own = isinstance(plain, property) or inspect.isfunction(plain)

@@ -130,5 +130,7 @@ def test_what_says_nothing_gets_no_value(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_without_mlflow_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlflow", None)
-    with pytest.raises(holdfast.MissingExtra, match=r"answers in MLflow.*holdfast\[mlflow\]"):
+    with pytest.raises(
+        holdfast.errors.MissingExtra, match=r"answers in MLflow.*holdfast\[mlflow\]"
+    ):
         trackers.mlflow_tracker()

@@ -9,7 +9,7 @@ import pytest
 from docs import tutorials
 from docs.tutorials import NOTEBOOKS, Tutorial, cells, run
 
-from holdfast.sklearn.grid import parameter_places
+from holdfast.sklearn.candidates import parameter_places
 
 (SEARCHING,) = (path for path in NOTEBOOKS if path.stem == "choose_a_model")
 SMALL = """# read by tools alone
@@ -63,7 +63,7 @@ def test_the_searches_of_a_tutorial_find_what_its_page_says(
     def drawn(size: int, n_iter: None, random_state: None) -> list[int]:
         return [next(tried)]
 
-    monkeypatch.setattr("holdfast.sklearn.searching.drawn", drawn)
+    monkeypatch.setattr("holdfast.sklearn.holdout_search.drawn", drawn)
     assert list(run(SEARCHING).stale()) == ["tutorials/choose-a-model-1.svg"]  # a dot for each tree
 
 

@@ -11,9 +11,9 @@ from docs.writers.markdown import generated, page, table
 from docs.writers.replies import reply_fields
 
 from holdfast.service.app import app_of
-from holdfast.service.offered import Field, RestOperation, operations_of
+from holdfast.service.data_set import Service
 from holdfast.service.problems import known_problems
-from holdfast.service.service import Service
+from holdfast.service.reference import Field, RestOperation, operations_of
 
 __all__ = ["http_page"]
 

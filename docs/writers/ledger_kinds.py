@@ -13,12 +13,11 @@ from typing import Any
 from docs.writers.markdown import generated, page, table
 
 from holdfast.data.sampling import Independent
-from holdfast.ledger import attachments, boards, entries
+from holdfast.ledger import attachments, entries, leaderboards as boards
 from holdfast.ledger.attachments import AttachedColumn, Promotion, ValuesKept
-from holdfast.ledger.boards import BoardTerms, TurnedAway
 from holdfast.ledger.dictionaries import Dictionary
-from holdfast.ledger.endings import closing, retirement, revelation
-from holdfast.ledger.entries import Asked, Opening, Request
+from holdfast.ledger.entries import Asked, Opening, Request, closing, retirement, revelation
+from holdfast.ledger.leaderboards import BoardTerms, TurnedAway
 from holdfast.mechanisms.mechanism import Offer, Release
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema

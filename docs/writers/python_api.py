@@ -13,60 +13,31 @@ from docs.writers.signatures import class_entry, function_entry, prose
 import holdfast
 from holdfast import errors
 from holdfast.guessers import Guesser
-from holdfast.statistics import call
 
 __all__ = ["api_page", "modules_page", "objects_page"]
 
-_MODULES = ("sklearn", "evals", "guessers", "optuna", "trackers")
+_NAMESPACES = ("stats", "sampling", "tails", "evals", "sklearn", "papers", "errors")
+_MODULES = (*_NAMESPACES[:-1], "guessers", "optuna", "trackers")
 # The names of `holdfast` by what they are for; each is in one place.
 _FUNCTIONS: Mapping[str, Sequence[str]] = {
-    "Protecting and planning": ("open", "connect", "plan", "split", "learn_schema", "bits"),
-    "Questions": [*call.__all__, "statistic", "row_function", "computed"],
-    "How rows came about": [
-        "clustered",
-        "m_dependent",
-        "dependency_graph",
-        "markov_chain",
-        "declared",
-        "sub_gaussian",
-        "sub_exponential",
-        "sub_weibull",
-        "polynomial_tail",
-        "tail_table",
-    ],
-    "Steps of a composition": [
-        "dp_step",
-        "gaussian_step",
-        "laplace_step",
-        "tv_step",
-        "learner_step",
-        "probe",
-    ],
+    "Protecting and planning": ("open", "connect", "plan", "split", "learn_schema"),
 }
 _CLASSES: Mapping[str, Sequence[str]] = {
-    "Holdouts and answers": ("Holdout", "Answer", "Groups", "Distribution", "Search"),
-    "Questions put together": ("Ask", "Check", "Gate"),
-    "Plans": ("Plan", "QuestionPlan", "GatePlan"),
-    "Gates and leaderboards": [
-        "EvalGate",
-        "Verdict",
-        "GateDisplay",
-        "Leaderboard",
-        "Standings",
-        "Standing",
-        "StandingsDisplay",
-    ],
-    "Stability": ("AdaptiveComposition", "TypicalStability", "Probe"),
+    "Holdouts and answers": ("Holdout", "Answer", "Groups", "Budget", "Plan"),
+    "Gates and leaderboards": ("EvalGate", "Leaderboard"),
 }
 # What public names return that is no name of `holdfast` itself.
 _RETURNED = {
-    "Budget": "holdout.budget",
-    "Cost": "holdout.cost",
+    "Distribution": "holdout.groups",
+    "Search": "holdout.search",
+    "QuestionPlan": "planner.question_plan",
+    "GatePlan": "planner.gate_power",
+    "Cost": "holdout.price",
     "LedgerView": "ledger.view",
     "Recorded": "ledger.entries",
     "ReuseCertificate": "certificate.certificate",
     "ServedHoldout": "service.client",
-    "Bits": "words.prior",
+    "Bits": "prior.bits",
 }
 # Classes that people make themselves; all others are what something returns.
 _MADE = frozenset(
@@ -148,6 +119,13 @@ def api_page() -> str:
     lines += [f"**{title}**: {_links(names)}\n" for title, names in shelves.items()]
     lines += [f"**holdfast.{module}**: {_links(_public(module))}\n" for module in _MODULES]
     lines += [
+        "## Namespaces\n",
+        *table(
+            ("namespace", "what it has"),
+            [(_code(name), prose(getattr(holdfast, name)).split("\n")[0]) for name in _NAMESPACES],
+        ),
+        "Statistics, and how rows came about, need no namespace: `holdfast.mean` is "
+        "`holdfast.stats.mean`.\n",
         "## Words that mean the same everywhere\n",
         *table(("parameter", "meaning"), [(_code(name), said) for name, said in _SHARED.items()]),
         *table(("type", "meaning"), [(_code(name), said) for name, said in _TYPES.items()]),
@@ -183,7 +161,8 @@ def modules_page() -> str:
         found = importlib.import_module(f"holdfast.{module}")
         lines += [f"## holdfast.{module}\n", f"{prose(found)}\n"]
         for name in found.__all__:
-            lines += _entry(name, getattr(found, name))
+            if name not in holdfast.__all__:
+                lines += _entry(name, getattr(found, name))
     return page(*lines)
 
 
@@ -200,7 +179,7 @@ def _require_all_shelved() -> None:
     """Fail for a public name that the page would not have; errors have a page of their own."""
     shelves = (*_FUNCTIONS.values(), *_CLASSES.values())
     shelved = [name for names in shelves for name in names]
-    public = set(holdfast.__all__) - set(errors.__all__)
+    public = set(holdfast.__all__) - set(errors.__all__) - {*_NAMESPACES}
     if sorted(shelved) != sorted(public):
         raise ValueError(f"say where the reference has {public.symmetric_difference(shelved)}")
 

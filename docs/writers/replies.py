@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 import holdfast
 from holdfast.service.app import app_of
+from holdfast.service.data_set import Service
 from holdfast.service.folder import Settings
-from holdfast.service.service import Service
 
 __all__ = ["reply_fields"]
 

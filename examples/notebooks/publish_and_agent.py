@@ -59,8 +59,8 @@ from pathlib import Path
 
 from holdfast.agents.mounting import mount_agents
 from holdfast.service.app import app_of
+from holdfast.service.data_set import Service
 from holdfast.service.folder import Folder
-from holdfast.service.service import Service
 
 folder = Folder.made(Path("served"))
 service = Service.of(folder.path, folder.settings(release_step=0.0))

@@ -1,6 +1,7 @@
 """Holdfast: adaptive questions on one data set, every released interval true, all together.
 
-Names are loaded when first used, so that `import holdfast` stays light.
+Two dozen names, and namespaces for the rest: `stats`, `sampling`, `tails`, `errors`, `papers`,
+`evals`, `sklearn`. Names are loaded when first used, so that `import holdfast` stays light.
 """
 
 from __future__ import annotations
@@ -8,18 +9,21 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from holdfast.lazy import load as _load
 from holdfast.statistics import call as _call
 
 if TYPE_CHECKING:
-    from holdfast.boards.display import StandingsDisplay as StandingsDisplay
-    from holdfast.boards.leaderboard import Leaderboard as Leaderboard
-    from holdfast.boards.standings import Standing as Standing, Standings as Standings
-    from holdfast.data.computed import computed as computed
-    from holdfast.data.gamma import (
-        polynomial_tail as polynomial_tail,
-        sub_weibull as sub_weibull,
-        tail_table as tail_table,
+    from holdfast import (
+        errors as errors,
+        evals as evals,
+        papers as papers,
+        sampling as sampling,
+        sklearn as sklearn,
+        stats as stats,
+        tails as tails,
     )
+    from holdfast.boards.leaderboard import Leaderboard as Leaderboard
+    from holdfast.data.computed import computed as computed
     from holdfast.data.learning import learn_schema as learn_schema
     from holdfast.data.sampling import (
         clustered as clustered,
@@ -33,138 +37,110 @@ if TYPE_CHECKING:
         BudgetExhausted as BudgetExhausted,
         DataChanged as DataChanged,
         HoldfastError as HoldfastError,
-        InvalidArgument as InvalidArgument,
         InvalidQuestion as InvalidQuestion,
         LedgerBusy as LedgerBusy,
         LedgerTampered as LedgerTampered,
-        LedgerUnavailable as LedgerUnavailable,
-        MissingExtra as MissingExtra,
-        NotAllowed as NotAllowed,
         NotBounded as NotBounded,
-        NotDescribed as NotDescribed,
         Refused as Refused,
-        Retired as Retired,
-        SaysNothing as SaysNothing,
-        SecondLedger as SecondLedger,
-        ServiceUnavailable as ServiceUnavailable,
-        ToleranceTooLoose as ToleranceTooLoose,
-        ToleranceTooTight as ToleranceTooTight,
     )
-    from holdfast.evals.display import GateDisplay as GateDisplay
     from holdfast.evals.gate import EvalGate as EvalGate
-    from holdfast.evals.verdict import Verdict as Verdict
     from holdfast.holdout.answer import Answer as Answer
-    from holdfast.holdout.distribution import Distribution as Distribution
+    from holdfast.holdout.budget import Budget as Budget
     from holdfast.holdout.groups import Groups as Groups
     from holdfast.holdout.holdout import Holdout as Holdout
-    from holdfast.holdout.mixed import Ask as Ask, Check as Check, Gate as Gate
     from holdfast.holdout.open import open as open
-    from holdfast.holdout.searching import Search as Search
-    from holdfast.lab.probing import Probe as Probe, probe as probe
-    from holdfast.mechanisms.composition import AdaptiveComposition as AdaptiveComposition
-    from holdfast.mechanisms.steps import (
-        dp_step as dp_step,
-        gaussian_step as gaussian_step,
-        laplace_step as laplace_step,
-        learner_step as learner_step,
-        tv_step as tv_step,
-    )
-    from holdfast.planner.gates import GatePlan as GatePlan
     from holdfast.planner.plan import plan as plan
-    from holdfast.planner.questions import QuestionPlan as QuestionPlan
     from holdfast.planner.table import Plan as Plan
-    from holdfast.question.functions import row_function as row_function
-    from holdfast.question.scale import (
-        sub_exponential as sub_exponential,
-        sub_gaussian as sub_gaussian,
-    )
     from holdfast.service.client import connect as connect
-    from holdfast.statistics.call import *  # noqa: F403
-    from holdfast.statistics.whole import statistic as statistic
-    from holdfast.theory.typical.notion import TypicalStability as TypicalStability
-    from holdfast.words.prior import bits as bits
+    from holdfast.stats import *  # noqa: F403
 
 __version__ = "0.2.0"
 
-# Where each public name lives.
-_OTHERS = {
-    "AdaptiveComposition": "mechanisms.composition",
+# Where each name of the face lives.
+_HOMES = {
     "Answer": "holdout.answer",
-    "Ask": "holdout.mixed",
+    "Budget": "holdout.budget",
     "BudgetExhausted": "errors",
-    "Check": "holdout.mixed",
     "DataChanged": "errors",
-    "Distribution": "holdout.distribution",
     "EvalGate": "evals.gate",
-    "Gate": "holdout.mixed",
-    "GateDisplay": "evals.display",
-    "GatePlan": "planner.gates",
     "Groups": "holdout.groups",
     "HoldfastError": "errors",
     "Holdout": "holdout.holdout",
-    "InvalidArgument": "errors",
     "InvalidQuestion": "errors",
     "Leaderboard": "boards.leaderboard",
     "LedgerBusy": "errors",
     "LedgerTampered": "errors",
-    "LedgerUnavailable": "errors",
-    "MissingExtra": "errors",
-    "NotAllowed": "errors",
     "NotBounded": "errors",
-    "NotDescribed": "errors",
     "Plan": "planner.table",
-    "Probe": "lab.probing",
-    "QuestionPlan": "planner.questions",
     "Refused": "errors",
-    "Retired": "errors",
-    "SaysNothing": "errors",
-    "Search": "holdout.searching",
-    "SecondLedger": "errors",
-    "ServiceUnavailable": "errors",
-    "Standing": "boards.standings",
-    "Standings": "boards.standings",
-    "StandingsDisplay": "boards.display",
-    "ToleranceTooLoose": "errors",
-    "ToleranceTooTight": "errors",
-    "TypicalStability": "theory.typical.notion",
-    "Verdict": "evals.verdict",
-    "bits": "words.prior",
-    "clustered": "data.sampling",
-    "computed": "data.computed",
     "connect": "service.client",
-    "declared": "data.sampling",
-    "dependency_graph": "data.sampling",
-    "dp_step": "mechanisms.steps",
-    "gaussian_step": "mechanisms.steps",
-    "laplace_step": "mechanisms.steps",
     "learn_schema": "data.learning",
-    "learner_step": "mechanisms.steps",
-    "m_dependent": "data.sampling",
-    "markov_chain": "data.sampling",
     "open": "holdout.open",
     "plan": "planner.plan",
-    "polynomial_tail": "data.gamma",
-    "probe": "lab.probing",
-    "row_function": "question.functions",
     "split": "data.split",
-    "statistic": "statistics.whole",
-    "sub_exponential": "question.scale",
-    "sub_gaussian": "question.scale",
-    "sub_weibull": "data.gamma",
-    "tail_table": "data.gamma",
-    "tv_step": "mechanisms.steps",
 }
-_HOMES = dict(sorted({**_OTHERS, **dict.fromkeys(_call.__all__, "statistics.call")}.items()))
-__all__ = list(_HOMES)
+_NAMESPACES = ("errors", "evals", "papers", "sampling", "sklearn", "stats", "tails")
+__all__ = sorted([*_HOMES, *_NAMESPACES])  # noqa: PLE0605 - each name is listed once, with its home
+
+# What many a notebook writes without its namespace: statistics, and how the rows came about.
+_SHORTCUTS = {
+    **dict.fromkeys([*_call.__all__, "computed", "row_function", "statistic"], "stats"),
+    **dict.fromkeys(
+        ("clustered", "declared", "dependency_graph", "m_dependent", "markov_chain"), "sampling"
+    ),
+}
+# Where a name went that was here once.
+_MOVED = {
+    **dict.fromkeys(("Ask", "Check", "Gate", "bits"), "stats"),
+    **dict.fromkeys(
+        ("polynomial_tail", "sub_exponential", "sub_gaussian", "sub_weibull", "tail_table"), "tails"
+    ),
+    **dict.fromkeys(
+        (
+            "InvalidArgument",
+            "LedgerUnavailable",
+            "MissingExtra",
+            "NotAllowed",
+            "NotDescribed",
+            "Retired",
+            "SaysNothing",
+            "SecondLedger",
+            "ServiceUnavailable",
+            "ToleranceTooLoose",
+            "ToleranceTooTight",
+        ),
+        "errors",
+    ),
+    **dict.fromkeys(
+        (
+            "AdaptiveComposition",
+            "Probe",
+            "TypicalStability",
+            "dp_step",
+            "gaussian_step",
+            "laplace_step",
+            "learner_step",
+            "probe",
+            "tv_step",
+        ),
+        "papers",
+    ),
+    **dict.fromkeys(
+        ("GateDisplay", "Standing", "Standings", "StandingsDisplay", "Verdict"), "evals"
+    ),
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"holdfast.{_HOMES[name]}"), name)
-    globals()[name] = value
+    if name in _NAMESPACES:
+        return importlib.import_module(f"holdfast.{name}")
+    home = _HOMES.get(name, _SHORTCUTS.get(name))
+    if home is None:
+        advice = f"; it is holdfast.{_MOVED[name]}.{name}" if name in _MOVED else ""
+        raise AttributeError(f"module 'holdfast' has no attribute {name!r}{advice}")
+    globals()[name] = value = _load(f"{home}.{name}")
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -13,7 +13,7 @@ from typing import Any
 
 from holdfast import require
 from holdfast.errors import InvalidArgument, Refused
-from holdfast.sklearn.objective import HoldoutObjective, Tried
+from holdfast.sklearn.candidates import HoldoutObjective, Tried
 
 with require.installed("studies of Optuna", "optuna"):
     import optuna

@@ -59,7 +59,7 @@ def test_what_was_replaced_comes_back_after_a_failure() -> None:
     assert (Asked.fetch, Asked.prepare) == before
 
 
-@pytest.mark.filterwarnings("ignore::holdfast.SecondLedger")
+@pytest.mark.filterwarnings("ignore::holdfast.errors.SecondLedger")
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 def test_each_kind_of_question_scans_as_often_as_it_should(engine: Engine) -> None:
     if engine.missing():
@@ -83,7 +83,7 @@ def _first(found: Any) -> tuple[float, ...]:
     return tuple(map(float, row))
 
 
-@pytest.mark.filterwarnings("ignore::holdfast.SecondLedger")
+@pytest.mark.filterwarnings("ignore::holdfast.errors.SecondLedger")
 def test_a_line_tells_both_ratios() -> None:
     class Few(DuckDB):
         many = 3

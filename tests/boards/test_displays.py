@@ -19,13 +19,13 @@ def test_standings_are_drawn_as_intervals_with_open_ends(tmp_path: Path) -> None
         base = found.submit(answers(0.7, 1), team="host", claim=0.7)
         found.submit(answers(0.9, 2), team="ada")
         found.submit(answers(0.9, 3), team="bob")
-        display = holdfast.StandingsDisplay.from_board(found, axes)
+        display = holdfast.evals.StandingsDisplay.from_board(found, axes)
     assert (display.ax_, display.figure_) == (axes, axes.figure)
     (ticks,) = axes.calls("set_yticks")
     assert ticks[1] == ["1  ada/1", "2  host/1", "–  bob/1"]
     assert axes.calls("hlines") == [(0, base.low, base.high), (1, base.low, base.high)]
     assert [mark for _, _, mark in axes.calls("plot")] == [">", "o"]
-    short = holdfast.StandingsDisplay(display.standings).plot(Axes(), most=1)
+    short = holdfast.evals.StandingsDisplay(display.standings).plot(Axes(), most=1)
     assert short.ax_.calls("set_yticks")[0][1] == ["1  ada/1"]
 
 
@@ -43,7 +43,7 @@ def gate_of(folder: Path) -> holdfast.EvalGate:
 
 def test_the_history_of_a_gate_is_drawn_as_steps(tmp_path: Path) -> None:
     axes, gate = Axes(), gate_of(tmp_path)
-    display = holdfast.GateDisplay.from_gate(gate, axes)
+    display = holdfast.evals.GateDisplay.from_gate(gate, axes)
     assert display.ax_ is axes
     (steps,) = axes.calls("step")
     assert steps == ([0, 1, 2], [0, 1, 1])
@@ -56,9 +56,9 @@ def test_without_matplotlib_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with board(tmp_path) as found, pytest.raises(MissingExtra, match=r"holdfast\[plots\]"):
-        holdfast.StandingsDisplay.from_board(found)
+        holdfast.evals.StandingsDisplay.from_board(found)
     with pytest.raises(MissingExtra, match=r"holdfast\[plots\]"):
-        holdfast.GateDisplay([]).plot()
+        holdfast.evals.GateDisplay([]).plot()
 
 
 def test_both_draw_on_new_axes_of_matplotlib(tmp_path: Path) -> None:
@@ -67,9 +67,9 @@ def test_both_draw_on_new_axes_of_matplotlib(tmp_path: Path) -> None:
     with board(tmp_path) as found:
         found.submit(answers(0.7, 1), team="host", claim=0.7)
         found.submit(answers(0.9, 2), team="ada")
-        standings = holdfast.StandingsDisplay.from_board(found)
+        standings = holdfast.evals.StandingsDisplay.from_board(found)
     gate = gate_of(tmp_path)
-    history = holdfast.GateDisplay.from_gate(gate)
+    history = holdfast.evals.GateDisplay.from_gate(gate)
     gate.holdout.close()
     for name, drawn in (("standings", standings), ("gate", history)):
         drawn.figure_.savefig(tmp_path / f"{name}.png", bbox_inches="tight")

@@ -16,7 +16,7 @@ from holdfast.certificate.certificate import ReuseCertificate
 from holdfast.certificate.checking import audit_certificate
 from holdfast.errors import InvalidArgument, LedgerUnavailable
 from holdfast.ledger.chain import canonical, chained, link
-from holdfast.ledger.endings import closing
+from holdfast.ledger.entries import closing
 from tests.certificate.session import HOSTILE, Facts, changed, faults, with_everything
 from tests.cli.run import holdfast as command, process
 from tests.holdout.tables import made, opened, table

@@ -10,15 +10,14 @@ from unittest.mock import patch
 
 import pytest
 
-from holdfast.cli.progress import progress
+from holdfast.cli.terminal import progress
 from holdfast.errors import MissingExtra
 from holdfast.lab.arena.campaign import campaign, tightness
 from holdfast.lab.arena.comparison import Run
-from holdfast.lab.arena.registry import EXPERIMENTS, Sizes, attacked
+from holdfast.lab.arena.named_experiments import EXPERIMENTS, Sizes, attacked
 from holdfast.lab.attacks.roster import ATTACKS
 from holdfast.lab.pages.report import Report, Section, reports, write_pages
-from holdfast.lab.pages.showcase import showcase
-from holdfast.lab.pages.tables import experiment_sheet
+from holdfast.lab.pages.report_tables import experiment_sheet, showcase
 from tests.cli.run import holdfast
 
 
@@ -82,7 +81,7 @@ def test_a_broken_promise_is_an_exit_code() -> None:
     assert found.rows[0].holds is False
     assert found.kept
     lying = replace(found, rows=(replace(found.rows[0], promises=True), *found.rows[1:]))
-    with patch("holdfast.lab.arena.registry.attacked", return_value=lying):
+    with patch("holdfast.lab.arena.named_experiments.attacked", return_value=lying):
         done = holdfast("attack", "heavy-tails")
     assert done.returncode == 4
     assert "A promise was BROKEN: plain holdout." in done.stdout
@@ -93,7 +92,8 @@ def test_what_is_doubtful_is_not_said_to_have_held() -> None:
     plain, own = found.rows
     worse = replace(own, verdict=replace(own.verdict, failures=3))
     with patch(
-        "holdfast.lab.arena.registry.attacked", return_value=replace(found, rows=(plain, worse))
+        "holdfast.lab.arena.named_experiments.attacked",
+        return_value=replace(found, rows=(plain, worse)),
     ):
         done = holdfast("attack", "heavy-tails")
         facts = json.loads(holdfast("attack", "heavy-tails", "--json").stdout)
@@ -109,8 +109,8 @@ def test_a_chart_that_cannot_be_written_is_said_before_the_trials(
 ) -> None:
     run = AssertionError("it was run")
     with (
-        patch("holdfast.lab.arena.registry.attacked", side_effect=run),
-        patch("holdfast.lab.pages.showcase.showcase", side_effect=run),
+        patch("holdfast.lab.arena.named_experiments.attacked", side_effect=run),
+        patch("holdfast.lab.pages.report_tables.showcase", side_effect=run),
     ):
         for words in (("attack", "heavy-tails"), ("demo",), ("demo", "--json")):
             done = holdfast(*words, "--chart", file, cwd=tmp_path)
@@ -141,7 +141,7 @@ def test_demo_in_small(tmp_path: Path) -> None:
 
 def test_demo_says_where_its_chart_is(tmp_path: Path) -> None:
     small = showcase(300, 20, 0.3, run=Run(trials=1))
-    with patch("holdfast.lab.pages.showcase.showcase", return_value=small):
+    with patch("holdfast.lab.pages.report_tables.showcase", return_value=small):
         done = holdfast("demo", cwd=tmp_path)
         facts = json.loads(holdfast("demo", "--json", "--chart", "", cwd=tmp_path).stdout)
     assert done.returncode == 0
@@ -155,7 +155,7 @@ def test_demo_tells_its_numbers_where_nothing_can_be_drawn(tmp_path: Path) -> No
     small = showcase(300, 20, 0.3, run=Run(trials=1))
     lacking = MissingExtra("charts need altair.")
     with (
-        patch("holdfast.lab.pages.showcase.showcase", return_value=small),
+        patch("holdfast.lab.pages.report_tables.showcase", return_value=small),
         patch("holdfast.lab.pages.pictures.experiment_chart", side_effect=lacking),
     ):
         done = holdfast("demo", cwd=tmp_path)

@@ -16,8 +16,8 @@ import pytest
 import holdfast as library
 from holdfast.cli import whole_app
 from holdfast.errors import ToleranceTooLoose
-from holdfast.lab.pages import showcase as demonstration
-from holdfast.lab.pages.showcase import showcase
+from holdfast.lab.pages import report_tables as demonstration
+from holdfast.lab.pages.report_tables import showcase
 from tests.cli.run import holdfast
 
 ROOT = Path(__file__).resolve().parent.parent.parent

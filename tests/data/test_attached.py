@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.data import open_sample
-from holdfast.data.attached import ColumnValues, column_values, share_differing
-from holdfast.data.brought import Fields
+from holdfast.data.attached import ColumnValues, Fields, column_values, share_differing
 from holdfast.data.keys import KeyOrder, key_order, ordered
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.question.expression import ColumnType

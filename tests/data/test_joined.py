@@ -219,7 +219,7 @@ def test_a_question_about_other_columns_joins_nothing(
     joined = ENGINES[engine](FRAME, folder).joined("id", VOTES)
     own, other = rows_of(["y > 0", "votes > 10"], joined)
     assert isinstance(joined, FileSample)
-    for joins in ("holdfast.data.duckdb_joined.JoinedTable.joined_to", "polars.LazyFrame.join"):
+    for joins in ("holdfast.data.duckdb.JoinedTable.joined_to", "polars.LazyFrame.join"):
         monkeypatch.setattr(joins, lambda *_, **__: pytest.fail("joined"))
     joined.sums([own])
     with pytest.raises(pytest.fail.Exception):

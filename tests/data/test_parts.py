@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from holdfast.data.duckdb import DuckDBSample
-from holdfast.data.parts import part_sums
+from holdfast.data.orders import part_sums
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.question.columns import Schema

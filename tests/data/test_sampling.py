@@ -11,9 +11,9 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Clustered, Independent, Sampling, declared, m_dependent
 from holdfast.errors import InvalidQuestion
 from holdfast.statistics.bind import bind
+from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.table import Table
 from holdfast.statistics.whole import Auc, TableFunction, statistic
 from tests.statistics.zoo import CASES, DESIGN, QUANTILES, SCHEMA, parts_of, table
 

@@ -14,9 +14,9 @@ from hypothesis import given, settings, strategies as st
 
 import holdfast
 from holdfast.data import fingerprint, open_sample
-from holdfast.data.counting import value_counts
 from holdfast.data.design import design_of
 from holdfast.data.fingerprint import WordSums
+from holdfast.data.histogram import value_counts
 from holdfast.data.keys import key_order, ordered
 from holdfast.data.polars import PolarsSample
 from holdfast.data.ranking import ranked_pairs
@@ -31,7 +31,7 @@ from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.functions import bind_function
 from holdfast.question.row import GRID, RowValue
 from holdfast.question.spark_sql import always_computed
-from holdfast.statistics.measuring import measure
+from holdfast.statistics.statistic import measure
 from tests.data.doubles import ARITHMETIC, at_both_ends, is_right
 from tests.data.engines import bounded, equals_column, moments_of, with_references
 from tests.data.typed import FRAME, ODD
@@ -176,7 +176,7 @@ def test_the_fingerprint_is_that_of_every_engine(
 
     monkeypatch.setattr(SparkSample, "frames", noting)
     if not by_workers:
-        monkeypatch.setattr("holdfast.data.spark_words.words_of_frame", lambda *_: WordSums(1))
+        monkeypatch.setattr("holdfast.data.spark.words_of_frame", lambda *_: WordSums(1))
     assert fingerprint(sample) == fingerprint(open_sample(ODD))
     assert streamed == ([] if by_workers else [len(ODD.columns)])
 

@@ -17,7 +17,7 @@ import pytest
 
 from holdfast.data.files import file_stamps
 from holdfast.data.fingerprint import fingerprint
-from holdfast.data.owned import owned
+from holdfast.data.polars import owned
 from holdfast.data.sample import Sample
 from holdfast.data.source import KnownTable, open_sample
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument

@@ -10,10 +10,10 @@ import duckdb
 import polars as pl
 import pytest
 
-from holdfast.data.evaluate import evaluate
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Moments, moments_of_sums
 from holdfast.data.source import open_sample
+from holdfast.data.values import evaluate
 from holdfast.question import Schema, parse_row, row_value
 from holdfast.question.expression import Op, Operation, subtrees
 from holdfast.question.row import GRID, RowValue

@@ -12,16 +12,14 @@ from holdfast.data.design import NO_DESIGN, design_of
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling
-from holdfast.described.ground import Ground
 from holdfast.described.question import DescribedQuestion, described
-from holdfast.described.rule import Symbols, Told
-from holdfast.mechanisms.account import Account
+from holdfast.described.rule import Ground, Symbols, Told
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.prior.bits import Prior
 from holdfast.question.columns import Schema
-from holdfast.words.prior import Prior
 
 BETA = 0.02
 

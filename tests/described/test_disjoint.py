@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 from hypothesis import given, strategies as st
 
-from holdfast.data.evaluate import evaluate
-from holdfast.described.disjoint import are_disjoint
+from holdfast.data.values import evaluate
+from holdfast.described.means import are_disjoint
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.parse import parse_row

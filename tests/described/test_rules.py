@@ -26,7 +26,7 @@ from holdfast.mechanisms.described import recorded_rule, rule_from
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
-from holdfast.theory.direct.mean import bounded_mean_interval
+from holdfast.theory.direct.bounded_mean import bounded_mean_interval
 from holdfast.theory.direct.symbols import STEPS
 
 LOG_P = -12.0

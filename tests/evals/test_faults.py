@@ -249,7 +249,7 @@ def test_more_memory_than_there_is_is_one_sentence(
 
 
 def test_a_document_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.evals.source.LARGEST_DOCUMENT", 1000)
+    monkeypatch.setattr("holdfast.evals.archive.LARGEST_DOCUMENT", 1000)
     refused(FILES / "promptfoo.json", "more than 1,000 bytes in one JSON document")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import holdfast
 from holdfast import evals, trackers
-from holdfast.errors import BudgetExhausted, InvalidArgument, Refused
+from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, SecondLedger
 from tests.evals.logs import CHOICE, FILES, written_lines
 
 N = 600
@@ -427,12 +427,12 @@ def test_bare_ids_are_told_from_another_tasks(tmp_path: Path) -> None:
         return holdfast.EvalGate(items, key="doc_id", ledger=tmp_path / f"{name}.ledger", **said)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("error", holdfast.SecondLedger)
+        warnings.simplefilter("error", SecondLedger)
         opened_for("algebra", task="algebra").holdout.close()
         history = opened_for("history", task="history")
-    with pytest.warns(holdfast.SecondLedger, match=r"algebra\.ledger"):
+    with pytest.warns(SecondLedger, match=r"algebra\.ledger"):
         opened_for("again", task="algebra")
-    with pytest.warns(holdfast.SecondLedger, match=r"say which: task= \(--task\)"):
+    with pytest.warns(SecondLedger, match=r"say which: task= \(--task\)"):
         opened_for("unnamed")
     with pytest.raises(InvalidArgument, match="'v1' has the task 'algebra', and the items"):
         history.submit("v1", lm_eval_log(tmp_path, "algebra", 16, "a"))

@@ -12,7 +12,7 @@ import pytest
 
 import holdfast
 from holdfast import evals
-from holdfast.evals.reading import FORMATS
+from holdfast.evals.submission import FORMATS
 from tests.evals.logs import FILES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")

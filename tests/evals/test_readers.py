@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import evals
 from holdfast.errors import HoldfastError
-from holdfast.evals.reading import FORMATS
+from holdfast.evals.submission import FORMATS
 from tests.evals.logs import CHOICE, FILES, TEXT, changed, changed_lines, entries, zipped
 
 SUMS = [f"sum-{number:02d}" for number in range(1, 13)]

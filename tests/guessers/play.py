@@ -11,19 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.data.sampling import Independent
-from holdfast.guessers.domain import Domain
 from holdfast.guessers.guesser import Grounds, Guesser, Lesson
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS
-from holdfast.mechanisms.mechanism import Refuted, Wish
-from holdfast.mechanisms.revealed import revealed
+from holdfast.mechanisms.mechanism import Refuted, Wish, revealed
 from holdfast.mechanisms.terms import Terms
+from holdfast.papers.domain import Domain
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.bind import bind
+from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from tests.mechanisms.fake import Session, Sums, bins_of
 

@@ -15,13 +15,13 @@ from holdfast.data.design import design_of
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent
 from holdfast.errors import HoldfastError, InvalidArgument
-from holdfast.guessers.domain import MOST_DOMAIN_CELLS, Cut, domain_of
+from holdfast.papers.domain import MOST_DOMAIN_CELLS, Cut, domain_of
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID
 from holdfast.statistics.bind import bind
+from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.table import Table
 
 SCHEMA = Schema(
     {

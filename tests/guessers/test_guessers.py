@@ -11,17 +11,23 @@ import pytest
 
 import holdfast
 from holdfast.errors import BudgetExhausted, InvalidArgument
-from holdfast.guessers.catalogue import ANALYST, guessers, guessers_of
-from holdfast.guessers.guesser import Grounds, Guesser, Lesson, around
-from holdfast.guessers.last_best import LastBest
-from holdfast.guessers.median import MedianMechanism
-from holdfast.guessers.multiplicative_weights import MultiplicativeWeights
-from holdfast.guessers.training import NoisyTraining
+from holdfast.guessers.guesser import (
+    ANALYST,
+    Grounds,
+    Guesser,
+    Lesson,
+    around,
+    guessers,
+    guessers_of,
+)
+from holdfast.guessers.training import LastBest, NoisyTraining
 from holdfast.holdout.holdout import Holdout
-from holdfast.holdout.wishing import wishes_for
+from holdfast.holdout.request import wishes_for
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.mechanism import Claim
+from holdfast.papers.median_mechanism import MedianMechanism
+from holdfast.papers.multiplicative_weights import MultiplicativeWeights
 from holdfast.statistics.statistic import Statistic
 from tests.holdout.tables import (
     BOUNDS,

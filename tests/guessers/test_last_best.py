@@ -14,10 +14,10 @@ from hypothesis import given, strategies as st
 import holdfast
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
-from holdfast.guessers.last_best import LastBest
+from holdfast.guessers.training import LastBest
 from holdfast.holdout.holdout import Holdout
+from holdfast.lab.arena.judgement import verdict
 from holdfast.lab.arena.trial import Scenario, run_trials
-from holdfast.lab.arena.verdict import verdict
 from holdfast.lab.attacks.attacks import LeaderboardBoosting
 from holdfast.lab.world.holders import Plain
 from holdfast.lab.world.populations import Signs, terms_on

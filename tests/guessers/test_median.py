@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
-from holdfast.guessers.median import (
+from holdfast.mechanisms.terms import Terms
+from holdfast.papers.median_mechanism import (
     MOST_HISTOGRAMS,
     MedianMechanism,
     VersionSpace,
     weighted_median,
 )
-from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.mean import Mean
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.field.median_mechanism import histogram_mistakes, sequence_mistakes
+from holdfast.theory.field.median_parameters import histogram_mistakes, sequence_mistakes
 from tests.guessers.play import Play, adversary, cells, grounds, histogram, mean_of, terms_for
 
 CELLS, TOLERANCE, ROWS, QUESTIONS = 3, 0.15, 10**8, 40

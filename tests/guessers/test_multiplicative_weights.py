@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 import holdfast
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.guessers.guesser import Lesson
-from holdfast.guessers.multiplicative_weights import CellWeights, MultiplicativeWeights
+from holdfast.papers.multiplicative_weights import CellWeights, MultiplicativeWeights
 from holdfast.statistics.mean import Mean
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.field.multiplicative_weights import (
+from holdfast.theory.field.baselines import (
     multiplicative_weights_drop,
     multiplicative_weights_surprises,
 )

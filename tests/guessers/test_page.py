@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast.guessers
-from holdfast.guessers.catalogue import ANALYST, guessers
+from holdfast.guessers.guesser import ANALYST, guessers
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "guessers.md").read_text(encoding="utf-8")
 

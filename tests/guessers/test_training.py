@@ -16,9 +16,9 @@ from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Grounds
 from holdfast.guessers.training import NoisyTraining, TrainingMean
 from holdfast.statistics.bind import bind
+from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.table import Table
-from holdfast.theory.transfer.gaussian import gaussian_half_width
+from holdfast.theory.transfer.gaussian_noise import gaussian_half_width
 from tests.guessers.play import terms_for
 
 ROWS, SCALE, QUESTIONS = 500, 0.03, 800

@@ -23,11 +23,10 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.audit import audit
-from holdfast.ledger.columns import ColumnStore, submitted_file
+from holdfast.ledger.column_files import ColumnStore, submitted_file
 from holdfast.ledger.store import Store
 from holdfast.mechanisms.described import ground_of
-from holdfast.mechanisms.profile import profile_of
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Terms, profile_of
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import is_single

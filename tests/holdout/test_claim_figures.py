@@ -7,7 +7,7 @@ import math
 import pytest
 from benchmarks.claims import CHECKS, END, GATES, PAGE, SIZES, START, Figure
 
-pytestmark = pytest.mark.filterwarnings("ignore::holdfast.SecondLedger")
+pytestmark = pytest.mark.filterwarnings("ignore::holdfast.errors.SecondLedger")
 ROWS, COUNT = SIZES[0]
 
 

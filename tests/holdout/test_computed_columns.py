@@ -21,9 +21,8 @@ from holdfast.data.computed import Computed
 from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerTampered
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger.audit import audit
-from holdfast.ledger.columns import ColumnStore, computed_file
-from holdfast.ledger.retraced import Finding
+from holdfast.ledger.audit import Finding, audit
+from holdfast.ledger.column_files import ColumnStore, computed_file
 from holdfast.ledger.store import Store
 from tests.holdout.tables import copied, watch
 from tests.postgres import server
@@ -543,7 +542,7 @@ KILLED = """
 import os, signal, sys
 import polars as pl
 import holdfast
-from holdfast.ledger.columns import ColumnStore
+from holdfast.ledger.column_files import ColumnStore
 from holdfast.ledger.store import Store
 
 folder, steps, milliseconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

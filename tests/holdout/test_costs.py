@@ -16,9 +16,9 @@ import pytest
 from holdfast.errors import Refused
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.price import Worst
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol, Wish, about
+from holdfast.mechanisms.terms import Account
 from tests.holdout.tables import Crash, crash, opened, untouchable, watch
 from tests.mechanisms.fake import CONDITION, independent, leaked
 from tests.seam import bound, put_sample

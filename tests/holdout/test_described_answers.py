@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from holdfast.holdout.holdout import Holdout
-from holdfast.theory.direct.mean import outlier_floor_mass
+from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 from tests.holdout.tables import BOUNDS, LATE, opened, table
 
 ROWS = 4_000

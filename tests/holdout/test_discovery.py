@@ -15,8 +15,8 @@ import pytest
 from scipy.stats import binom
 
 import holdfast
+from holdfast.data.design import group_sizes
 from holdfast.data.duckdb import DuckDBSample
-from holdfast.data.groups import group_sizes
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, LedgerTampered
 from holdfast.ledger.audit import audit

@@ -23,16 +23,16 @@ TABLE = [(0.02, -3.0), (0.05, -10.0), (0.2, -60.0)]
 FAMILIES: dict[str, dict[str, Any]] = {
     "sigma": {"sigma": 0.02},
     "sigma and b": {"sigma": 0.02, "b": 0.005},
-    "sub-gaussian": {"gamma": holdfast.sub_gaussian(0.02)},
-    "sub-weibull": {"gamma": holdfast.sub_weibull(0.02, 1.5)},
-    "polynomial": {"gamma": holdfast.polynomial_tail(60, 0.02)},
+    "sub-gaussian": {"gamma": holdfast.tails.sub_gaussian(0.02)},
+    "sub-weibull": {"gamma": holdfast.tails.sub_weibull(0.02, 1.5)},
+    "polynomial": {"gamma": holdfast.tails.polynomial_tail(60, 0.02)},
     "table": {"gamma": TABLE},
 }
 SAMPLINGS: dict[str, Any] = {
     "graph": holdfast.dependency_graph(COPIES - 1),
     "markov": holdfast.markov_chain(0.75),
     "table": holdfast.declared(gamma=[(0.06, -3.0), (0.1, -15.0), (0.2, -60.0)]),
-    "sub-weibull": holdfast.declared(gamma=holdfast.sub_weibull(0.05, 1.5)),
+    "sub-weibull": holdfast.declared(gamma=holdfast.tails.sub_weibull(0.05, 1.5)),
 }
 BAD_GRAPH = holdfast.dependency_graph(ROWS)
 
@@ -107,7 +107,7 @@ def test_the_papers_setting_runs_as_written(
     rng = np.random.default_rng(8)
     units, k = 400, 5
     data = pl.DataFrame({f"x{j}": np.repeat(rng.laplace(size=units), COPIES) for j in range(k - 1)})
-    scale = holdfast.sub_exponential(math.sqrt(4 * math.log(2)), math.sqrt(2))
+    scale = holdfast.tails.sub_exponential(math.sqrt(4 * math.log(2)), math.sqrt(2))
     with holdfast.open(
         data,
         ledger=path,

@@ -16,10 +16,10 @@ import holdfast
 from holdfast.errors import BudgetExhausted, HoldfastError, InvalidArgument, LedgerTampered
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
+from holdfast.prior.bits import Prior
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import clopper_pearson
 from holdfast.theory.leakage.nats import post_selected_radius
-from holdfast.words.prior import Prior
 from tests.seam import transcript_of, write_entry
 
 N = 2_000

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Answer, Ask, Check, Gate
+from holdfast import Answer
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion
+from holdfast.stats import Ask, Check, Gate
 from tests.holdout.tables import LATE, Crash, crash, made, opened, table, watch
 
 

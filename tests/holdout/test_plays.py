@@ -12,10 +12,10 @@ from holdfast.ledger.audit import audit
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
-from holdfast.statistics.play import Estimate, Joined, Play, Subquestion
-from holdfast.statistics.playing import Due, played
+from holdfast.statistics.derived import Estimate, Joined, Play, Subquestion
+from holdfast.statistics.entry import Table
+from holdfast.statistics.player import Due, played
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from tests.holdout.asking import FACTS, HOLD, contains, lower_quantile
 from tests.holdout.tables import opened

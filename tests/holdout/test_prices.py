@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from holdfast.described.question import sure_half_width
 from holdfast.described.rounded import RoundedMean
 from holdfast.described.shares import Share
-from holdfast.described.wording import sure_half_width
 from holdfast.holdout.holdout import Holdout
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
 

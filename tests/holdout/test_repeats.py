@@ -11,15 +11,15 @@ from hypothesis import given, strategies as st
 
 import holdfast
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.batch import fulfilling
 from holdfast.holdout.holdout import Holdout
-from holdfast.holdout.repeats import fulfilling
 from holdfast.ledger.audit import audit
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
-from holdfast.statistics.table import Table
+from holdfast.statistics.entry import Table
 from holdfast.theory.base.intervals import Interval
 from tests.holdout.tables import LATE, made, opened, table, untouchable, watch
 

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import InvalidArgument, LedgerTampered, Retired
 from holdfast.ledger.audit import audit
-from holdfast.ledger.endings import closing, retirement
+from holdfast.ledger.entries import closing, retirement
 from tests.holdout.tables import LATE, opened, table
 from tests.seam import CHECKPOINT_EVERY, store_of, write_entry
 

@@ -19,7 +19,7 @@ import holdfast
 from holdfast.errors import BudgetExhausted, HoldfastError, InvalidArgument, LedgerTampered
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from holdfast.ledger.endings import revelation
+from holdfast.ledger.entries import revelation
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.leakage.nats import post_selected_radius
 from tests.ledger.forging import forged

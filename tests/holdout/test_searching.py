@@ -27,15 +27,13 @@ from holdfast.errors import (
     LedgerTampered,
 )
 from holdfast.holdout.holdout import Holdout
-from holdfast.holdout.searching import Search
-from holdfast.holdout.spaces import space_of
+from holdfast.holdout.search import Search, space_of
 from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import chained
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.theory.base.intervals import clopper_pearson
 from holdfast.theory.direct.proportion import independent_clopper_pearson
-from holdfast.theory.length.described import late_log_level
-from holdfast.theory.length.late import declared_millibits
+from holdfast.theory.length.levels import declared_millibits, late_log_level
 from tests.ledger.forging import forged
 from tests.ledger.reading import rows_of
 from tests.seam import CHECKPOINT_EVERY, transcript_of, write_entry

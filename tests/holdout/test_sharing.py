@@ -13,7 +13,7 @@ from holdfast.errors import InvalidArgument, LedgerBusy
 from holdfast.ledger.entries import Asked, Request, reservation
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.mechanism import Wish
-from holdfast.statistics.named import Call
+from holdfast.statistics.entry import Call
 from tests.holdout.tables import LATE, Crash, crash, made, opened, sample_value, table, watch
 from tests.seam import write_entry
 from tests.statistics.asked import asked

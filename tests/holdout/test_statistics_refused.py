@@ -21,7 +21,7 @@ from holdfast.errors import (
 )
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from holdfast.question.gate import MAX_LENGTH
+from holdfast.question.safe_text import MAX_LENGTH
 from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, contains, lower_quantile
 from tests.holdout.tables import opened, untouchable, watch
 from tests.statistics.zoo import CASES

@@ -12,11 +12,11 @@ import pytest
 
 from holdfast.errors import BudgetExhausted, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.asking import Said
+from holdfast.holdout.ask import Said
+from holdfast.holdout.coalesce import Waiting
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.holdout import Holdout
-from holdfast.holdout.together import Waiting
-from holdfast.holdout.widths import NamedWidth
+from holdfast.holdout.request import NamedWidth
 from holdfast.ledger.audit import audit
 from tests.holdout.asking import FACTS, HOLD
 from tests.holdout.tables import opened

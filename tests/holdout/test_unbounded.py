@@ -19,7 +19,7 @@ from tests.cli.run import holdfast as run
 from tests.holdout.tables import same_secret, untouchable, watch
 
 ROWS = 2_000
-SCALED = {"x": holdfast.sub_gaussian(0.4)}
+SCALED = {"x": holdfast.tails.sub_gaussian(0.4)}
 LEAKAGE = ("bounded noise", "rounding", "typical laplace", "typical gaussian")
 
 
@@ -100,7 +100,7 @@ def test_described_answers_are_at_the_level_of_their_words(tmp_path: Path, descr
 def test_one_declared_sigma_never_spills_over_to_other_questions(tmp_path: Path) -> None:
     """A boolean mean was once answered +-.00007 under a sigma meant for another column."""
     wide = 0.5 * math.sqrt(2 * math.log(2 / 0.05) / ROWS)
-    schema = {"x": holdfast.sub_gaussian(2e-5)}
+    schema = {"x": holdfast.tails.sub_gaussian(2e-5)}
     with made(tmp_path / "t.ledger", schema=schema, mechanism="bounded noise") as holdout:
         holdout.ask("mean(x)")
         assert holdout.ask("mean(flag)").half_width > wide
@@ -192,10 +192,10 @@ def test_bad_input_is_one_sentence_and_spends_nothing(tmp_path: Path, text: str)
     ("schema", "words"),
     [
         ({"x": {"scale": {"sigma": -1}}}, "The scale of column 'x': sigma is -1"),
-        ({"x": {"scale": 0.4}}, "holdfast.sub_gaussian"),
-        ({"x": {"scale": {"b": 1}}}, "holdfast.sub_gaussian"),
-        ({"flag": holdfast.sub_gaussian(1)}, "only numbers have scales"),
-        ({"y": holdfast.sub_gaussian(1)}, "not a column"),
+        ({"x": {"scale": 0.4}}, "holdfast.tails.sub_gaussian"),
+        ({"x": {"scale": {"b": 1}}}, "holdfast.tails.sub_gaussian"),
+        ({"flag": holdfast.tails.sub_gaussian(1)}, "only numbers have scales"),
+        ({"y": holdfast.tails.sub_gaussian(1)}, "not a column"),
     ],
 )
 def test_a_declaration_that_says_no_scale_is_refused(

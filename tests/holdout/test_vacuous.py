@@ -17,8 +17,7 @@ from holdfast.errors import InvalidArgument, SaysNothing, ToleranceTooLoose
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import Conditional, batches, is_derived
-from holdfast.statistics.play import Estimate
+from holdfast.statistics.derived import Conditional, Estimate, batches, is_derived
 from holdfast.theory.base.intervals import Interval
 from tests.holdout.tables import LATE, opened, same_secret, table, untouchable, watch
 from tests.statistics import zoo

@@ -43,14 +43,14 @@ def test_tables_of_every_kind_are_resampled(kind: str) -> None:
         seen.append(len(sample))
         return int(rng.integers(3))
 
-    found = holdfast.probe(learner, TABLES[kind], pairs=3, runs=6)
+    found = holdfast.papers.probe(learner, TABLES[kind], pairs=3, runs=6)
     assert set(seen) == {100}
     assert found.rows == 100
     assert found.outcomes <= 4
 
 
 def test_a_learner_that_does_not_look_is_not_refuted() -> None:
-    found = holdfast.probe(blind, ROWS, pairs=30, runs=200, score=lambda output, rows: 0.5)
+    found = holdfast.papers.probe(blind, ROWS, pairs=30, runs=200, score=lambda output, rows: 0.5)
     assert found.eta.low is None
     assert found.eta.value < 0.5
     assert found.tv.low == 0.0
@@ -63,7 +63,9 @@ def test_a_learner_that_does_not_look_is_not_refuted() -> None:
 
 def test_a_learner_that_tells_its_sample_is_refuted() -> None:
     """The sign of the sample's mean: half of all pairs have nothing in common."""
-    found = holdfast.probe(lambda sample, rng: bool(np.mean(sample) > ROWS.mean()), ROWS, runs=60)
+    found = holdfast.papers.probe(
+        lambda sample, rng: bool(np.mean(sample) > ROWS.mean()), ROWS, runs=60
+    )
     assert found.eta.low is not None
     assert found.eta.low > 1.0
     assert found.eta.high is None
@@ -74,7 +76,7 @@ def test_a_learner_that_tells_its_sample_is_refuted() -> None:
 
 def test_overfitting_is_seen() -> None:
     """Memorising rows is perfect on the own sample and worthless elsewhere."""
-    found = holdfast.probe(
+    found = holdfast.papers.probe(
         lambda sample, rng: tuple(sample[:3]),
         ROWS,
         score=lambda output, rows: 0.8 if set(output) <= set(rows[:3]) else 0.2,
@@ -106,7 +108,7 @@ def test_the_lower_bound_is_true_with_the_confidence_named() -> None:
     wrong = sum(
         (found.eta.low or 0.0) >= truth
         for found in (
-            holdfast.probe(
+            holdfast.papers.probe(
                 learner, population, pairs=12, runs=40, tau=tau, nu=0.05, outcomes=2, seed=seed
             )
             for seed in range(trials)
@@ -115,7 +117,7 @@ def test_the_lower_bound_is_true_with_the_confidence_named() -> None:
     assert wrong <= most_failures(trials, 0.05)
     # Sabotage: with the same runs a shift three times as large is seen to be beyond that eta.
     far = [
-        holdfast.probe(
+        holdfast.papers.probe(
             lambda sample, rng: float(4 * sample[0] + rng.normal()),
             population, pairs=12, runs=40, tau=tau, nu=0.05, outcomes=2, seed=seed,
         ).eta.low
@@ -125,7 +127,7 @@ def test_the_lower_bound_is_true_with_the_confidence_named() -> None:
 
 
 def test_an_estimate_repeats_itself() -> None:
-    first, second = (holdfast.probe(noisy(0.5), ROWS, pairs=3, runs=8) for _ in range(2))
+    first, second = (holdfast.papers.probe(noisy(0.5), ROWS, pairs=3, runs=8) for _ in range(2))
     assert first == second
     assert json.loads(json.dumps(first.to_dict(), allow_nan=False))["estimate"] is True
 
@@ -147,17 +149,17 @@ def test_an_estimate_repeats_itself() -> None:
 )
 def test_bad_input_is_one_sentence(learner: Any, options: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidArgument, match=said):
-        holdfast.probe(learner, ROWS, **({"pairs": 2, "runs": 4} | options))
+        holdfast.papers.probe(learner, ROWS, **({"pairs": 2, "runs": 4} | options))
 
 
 def test_a_table_has_rows() -> None:
     for table in (7, [1.0]):
         with pytest.raises(InvalidArgument, match="rows"):
-            holdfast.probe(blind, table, pairs=2, runs=4)
+            holdfast.papers.probe(blind, table, pairs=2, runs=4)
 
 
 def test_what_is_no_number_may_be_viewed() -> None:
-    found = holdfast.probe(lambda sample, rng: [1.0], ROWS, view=len, pairs=2, runs=4)
+    found = holdfast.papers.probe(lambda sample, rng: [1.0], ROWS, view=len, pairs=2, runs=4)
     assert found.outcomes == 2
 
 

@@ -31,8 +31,8 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.chain import Row
+from holdfast.ledger.checkpoint import Filed
 from holdfast.ledger.entries import Opening
-from holdfast.ledger.filing import Filed
 from holdfast.ledger.records import Addition, LedgerHome
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript

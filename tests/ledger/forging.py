@@ -14,8 +14,8 @@ from typing import Any
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.audit import audit, retrace
 from holdfast.ledger.chain import GENESIS, Row, canonical, link, seal
+from holdfast.ledger.checkpoint import sealed_places
 from holdfast.ledger.entries import settlement
-from holdfast.ledger.filing import sealed_places
 from holdfast.ledger.transcript import Transcript
 from tests.ledger.reading import rows_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.ledger.homes import home_of
 from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.store import home_of
 from tests.postgres import server
 
 # The home of a new ledger, given a folder of its own for files.

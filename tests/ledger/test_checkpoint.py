@@ -17,13 +17,13 @@ from hypothesis import given, settings, strategies as st
 import holdfast
 from holdfast.errors import LedgerTampered
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger import filing
+from holdfast.ledger import checkpoint as filing
 from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.terms import Account
 from tests.holdout.tables import BOUNDS, copied
 from tests.ledger.children import ask_batch, create, play, resumed
 from tests.ledger.reading import folded

@@ -16,14 +16,14 @@ from holdfast.data.attached import ColumnValues
 from holdfast.data.keys import ordered
 from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.attachments import AttachedColumn
-from holdfast.ledger.columns import (
+from holdfast.ledger.column_files import (
     ColumnStore,
     computed_file,
     kept_values,
     read_column,
     submitted_file,
 )
-from holdfast.ledger.folder import OwnFolder
+from holdfast.ledger.side_files import OwnFolder
 from holdfast.question.expression import ColumnType
 
 KEYS = {"text": pl.Series(["c", "é", "a", "b"]), "integer": pl.Series([5, -3, 2**60, 0])}
@@ -189,7 +189,7 @@ def test_the_first_column_makes_the_name_of_the_folder_durable(
     store: ColumnStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr("holdfast.ledger.folder.sync_folder", synced.append)
+    monkeypatch.setattr("holdfast.ledger.side_files.sync_folder", synced.append)
     kept(store)
     kept(store, column("integer"))
     assert synced == [folder_of(store).parent]

@@ -17,8 +17,7 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.ledger.addresses import noise_of_batch
-from holdfast.ledger.entries import Asked, Request
+from holdfast.ledger.entries import Asked, Request, noise_of_batch
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Offer
 from holdfast.mechanisms.noise import Noise
@@ -177,7 +176,7 @@ def test_two_functions_of_one_name_do_not_share_their_noise(
 def test_without_a_nonce_they_would(
     copies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.holdout.wishes.is_named", lambda _: False)
+    monkeypatch.setattr("holdfast.holdout.batch.is_named", lambda _: False)
     assert close(of_functions(copies)) == len(LEVELS)
 
 

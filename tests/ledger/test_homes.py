@@ -16,10 +16,9 @@ import holdfast
 from holdfast.errors import InvalidArgument, LedgerBusy, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import GENESIS, chained, seal
-from holdfast.ledger.filing import Filed
-from holdfast.ledger.reader import look
+from holdfast.ledger.checkpoint import Filed
 from holdfast.ledger.records import LedgerHome
-from holdfast.ledger.store import Store
+from holdfast.ledger.store import Store, look
 from holdfast.ledger.witness import Witness
 from tests.holdout.tables import BOUNDS, same_secret, table
 from tests.ledger.homes import HOMES

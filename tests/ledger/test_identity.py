@@ -17,8 +17,8 @@ import holdfast
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.source import open_sample
 from holdfast.errors import DataChanged, InvalidArgument, SecondLedger
-from holdfast.ledger.homes import home_of
-from holdfast.ledger.reach import note_ledger, others_over
+from holdfast.ledger.index import note_ledger, others_over
+from holdfast.ledger.store import home_of
 from tests.cli.run import holdfast as command
 from tests.holdout.tables import LATE, copied, made, opened, table, untouchable
 from tests.ledger.reading import rows_of
@@ -340,7 +340,7 @@ def test_an_index_that_cannot_be_used_stops_nothing(
 def test_where_the_index_is(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], place: str
 ) -> None:
-    from holdfast.ledger.reach import index_path
+    from holdfast.ledger.index import index_path
 
     monkeypatch.delenv("HOLDFAST_STATE")
     for name, value in variables.items():

@@ -18,14 +18,11 @@ import holdfast
 from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import GENESIS, chained
-from holdfast.ledger.homes import home_of
-from holdfast.ledger.moving import move
-from holdfast.ledger.postgres_rows import PostgresKeeper
-from holdfast.ledger.postgres_schema import VERSIONS
+from holdfast.ledger.move import move
+from holdfast.ledger.postgres import VERSIONS, PostgresKeeper
 from holdfast.ledger.records import LedgerHome
-from holdfast.ledger.sqlite import SqliteKeeper
-from holdfast.ledger.sqlite_schema import UPGRADES
-from holdfast.ledger.store import Store
+from holdfast.ledger.sqlite import UPGRADES, SqliteKeeper
+from holdfast.ledger.store import Store, home_of
 from tests.cli.run import holdfast as command
 from tests.holdout.tables import BOUNDS, same_secret, table
 from tests.ledger.homes import HOMES

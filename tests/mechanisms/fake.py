@@ -17,14 +17,20 @@ from holdfast.data.sample import Moments
 from holdfast.data.sampling import Independent, declared
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.ledger.audit import difference_of
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.claims import CHECKS, GATES, Claims
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish, about
+from holdfast.mechanisms.claims import CHECKS, GATES, Claims, more_than
+from holdfast.mechanisms.mechanism import (
+    Mechanism,
+    Offer,
+    Release,
+    Symbol,
+    Wish,
+    about,
+    answer,
+    walk,
+)
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.showing import more_than
-from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.walk import answer, walk
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import GRID, GRID_ERROR, RowValue

@@ -32,7 +32,7 @@ def test_it_is_the_narrower_one_of_the_planner(rows: int, questions: int, level:
             rows=rows, questions=questions, confidence_level=level, described="off"
         )
         widths = {name: plan[name].half_width or 0.5 for name in ("bounded noise", "median noise")}
-    except holdfast.ToleranceTooTight:
+    except holdfast.errors.ToleranceTooTight:
         widths = {"bounded noise": 0.5, "median noise": 0.5}
     assert widths[kind.name] == min(widths.values())
     assert why is not None

@@ -17,17 +17,14 @@ from hypothesis import given, strategies as st
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.claims import CHECKS, GATES, Claims
-from holdfast.mechanisms.mechanism import Claim, Offer, Release, Symbol, Wish, about
+from holdfast.mechanisms.claims import CHECKS, GATES, Claims, Showing
+from holdfast.mechanisms.mechanism import Claim, Offer, Release, Symbol, Wish, about, walk
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.showing import Showing
-from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.walk import walk
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.leakage.claims import ordered_log_levels
+from holdfast.theory.leakage.claim_levels import ordered_log_levels
 from tests.mechanisms.fake import (
     CONDITION,
     NUMBER,

@@ -20,10 +20,11 @@ import numpy as np
 import pytest
 
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.composition import AdaptiveComposition, Interaction
-from holdfast.mechanisms.laws.words import below, words_of
+from holdfast.mechanisms.laws.law import below, words_of
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.steps import (
+from holdfast.papers.composition import (
+    AdaptiveComposition,
+    Interaction,
     dp_step,
     gaussian_step,
     laplace_step,
@@ -31,10 +32,10 @@ from holdfast.mechanisms.steps import (
     tv_step,
 )
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
+from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
 from holdfast.theory.notions.laws import total_variation
-from holdfast.theory.notions.stability import GDP, TV, ZCDP, ApproxDP, PureDP
-from holdfast.theory.transfer.private_release import optimal_composition_at_delta
-from holdfast.theory.typical.noise import gaussian_scale
+from holdfast.theory.transfer.differential_privacy import optimal_composition_at_delta
+from holdfast.theory.typical.calibrated_noise import gaussian_scale
 from holdfast.theory.typical.notion import TypicalStability
 from tests.theory.coverage import most_failures
 

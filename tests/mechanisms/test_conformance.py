@@ -16,14 +16,13 @@ from hypothesis import example, given, strategies as st
 from scipy.stats import norm
 
 from holdfast.errors import BudgetExhausted, ToleranceTooTight
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS, GATES, Claims
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.terms import Account
 from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.known import KnownVariance
-from holdfast.statistics.mean import Mean
+from holdfast.statistics.mean import KnownVariance, Mean
 from holdfast.theory.base.concentration import BinomialMean, BoundedMean
 from tests.mechanisms.fake import (
     ALL,

@@ -15,10 +15,9 @@ from holdfast.errors import BudgetExhausted, InvalidArgument, ToleranceTooTight
 from holdfast.guessers import MedianMechanism
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.counted import CountedAnswers, CountedChecks, CountedTree
-from holdfast.mechanisms.counted_plan import GUESS_AND_CHECK
+from holdfast.mechanisms.counted import GUESS_AND_CHECK, CountedAnswers, CountedChecks, CountedTree
 from holdfast.mechanisms.mechanism import Refuted, Wish, about
+from holdfast.mechanisms.terms import Account
 from holdfast.theory.leakage.checks import log_nodes
 from tests.mechanisms.fake import CONDITION, NUMBER, independent, of_count, settled
 from tests.theory.coverage import too_many

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from holdfast.data.sampling import declared
 from holdfast.errors import BudgetExhausted
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width, claims_half_width
 from tests.mechanisms import voting

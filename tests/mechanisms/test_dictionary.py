@@ -11,17 +11,16 @@ from hypothesis import given, strategies as st
 
 from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.dictionary import LatePrior, after_opening, stake_in
-from holdfast.mechanisms.room import log_share_of
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.leakage import log_share_of
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.prior.bits import Prior
+from holdfast.prior.parts import parts_of
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
-from holdfast.theory.length.late import declared_millibits, undeclared_millibits
-from holdfast.words.parts import parts_of
-from holdfast.words.prior import Prior
+from holdfast.theory.length.levels import declared_millibits, undeclared_millibits
 
 
 def terms(questions: int | None = None, described_share: float = 0.0) -> Terms:

@@ -10,7 +10,7 @@ import pytest
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import Claims
 from holdfast.mechanisms.mechanism import Mechanism, Offer
-from holdfast.statistics.known import KnownVariance
+from holdfast.statistics.mean import KnownVariance
 from tests.mechanisms.fake import (
     ALL,
     CONDITION,

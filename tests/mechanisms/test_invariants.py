@@ -20,11 +20,10 @@ import pytest
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent
 from holdfast.errors import Refused
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.kind import Planned
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.statistic import Statistic
 from tests.holdout.tables import BOUNDS, table

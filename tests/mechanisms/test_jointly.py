@@ -11,19 +11,17 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.data.sampling import m_dependent
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.jointly import shape_of
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.leakage import Leakage, as_one_vector, charged
+from holdfast.mechanisms.leakage import Leakage, as_one_vector, charged, shape_of
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import Question, bind
+from holdfast.statistics.entry import Table
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.table import Table
 from holdfast.statistics.vectors import coordinate
 from tests.mechanisms.fake import audited, independent, leaked
 from tests.theory.coverage import too_many

@@ -18,10 +18,9 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.ledger.audit import audit
-from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.ladder import LADDER, PARAMETER_FREE_LADDER, Ladder
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.papers.ladder import LADDER, PARAMETER_FREE_LADDER, Ladder
 from holdfast.question.columns import Schema
 from holdfast.statistics.statistic import Statistic
 from tests.holdout.tables import untouchable, watch

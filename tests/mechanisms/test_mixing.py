@@ -22,13 +22,11 @@ from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES, Claims
-from holdfast.mechanisms.limited_claims import LimitedClaims
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Symbol, Wish, about
-from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.transfer import LIMITED_CLAIMS, Transfer, leaked_by_claims
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.transfer import LIMITED_CLAIMS, LimitedClaims, Transfer, leaked_by_claims
 from holdfast.question.row import GRID, GRID_ERROR
 from tests.holdout.tables import BOUNDS, untouchable, watch
 from tests.mechanisms.fake import (

@@ -15,12 +15,11 @@ import holdfast
 from holdfast.data.design import NO_DESIGN
 from holdfast.data.sampling import Declared, Independent, Sampling, clustered, declared, m_dependent
 from holdfast.errors import BudgetExhausted
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.catalogue import CATALOGUE, methods
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.mechanism import Mechanism, Wish, about
-from holdfast.mechanisms.terms import Declarations, Describing, Terms
+from holdfast.mechanisms.terms import Account, Declarations, Describing, Terms
 from holdfast.planner.table import Plan
 from tests.mechanisms.fake import NUMBER, Session, of_count, settled
 
@@ -269,7 +268,7 @@ def test_described_questions_are_as_narrow_as_planned(
     with holdout:
         for text in ("avg(arr_delay > 15)", "avg(arr_delay > 15 or month = 7 and hour < 6)"):
             answer = holdout.ask(text)
-            length = holdfast.bits(text, holdout.opening.schema).plain
+            length = holdfast.stats.bits(text, holdout.opening.schema).plain
             bits = next(row for row in (15, 25, 35, 50) if length <= row)
             row = plan[f"described, {bits} bits"]
             assert row.half_width is not None
@@ -291,7 +290,7 @@ def test_described_clusters_are_as_narrow_as_planned(tmp_path: Path) -> None:
         table, ledger=tmp_path / "t.ledger", sampling=sampling, described="exact", questions=10
     ) as holdout:
         answer = holdout.ask("avg(y)")
-        assert holdfast.bits("avg(y)", holdout.opening.schema).plain <= 15
+        assert holdfast.stats.bits("avg(y)", holdout.opening.schema).plain <= 15
     assert answer.half_width <= width
 
 

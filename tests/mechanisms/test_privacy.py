@@ -11,7 +11,7 @@ from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.privacy import gaussian_privacy, laplace_privacy
 from holdfast.question.row import GRID
-from holdfast.theory.notions.stability import GDP, PureDP
+from holdfast.theory.notions.composing import GDP, PureDP
 from tests.mechanisms.fake import leaked
 from tests.mechanisms.unbounded import every_law, private
 

@@ -17,28 +17,27 @@ from holdfast.data.design import Group
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent, declared
 from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.private import PrivateTheorem, scale_for
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import expression_of, group_mean
 from holdfast.statistics.whole import TableFunction
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.safeside import golden_minimum
-from holdfast.theory.transfer.gaussian import (
-    gaussian_half_width,
-    gaussian_max_noise,
-    gaussian_shift,
-)
-from holdfast.theory.transfer.private_release import (
+from holdfast.theory.transfer.differential_privacy import (
     composed_private_shift,
     laplace_max_noise,
     private_laplace_half_width,
+)
+from holdfast.theory.transfer.gaussian_noise import (
+    gaussian_half_width,
+    gaussian_max_noise,
+    gaussian_shift,
 )
 from tests.mechanisms.fake import (
     ARMS,

@@ -8,11 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS, GATES, Claims
-from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol
-from holdfast.mechanisms.release import cell_of, released
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol, cell_of, released
+from holdfast.mechanisms.terms import Account
 from tests.mechanisms.fake import (
     CONDITION,
     every_claim,

@@ -11,21 +11,19 @@ from hypothesis import given, strategies as st
 
 from holdfast.data.sampling import m_dependent
 from holdfast.errors import BudgetExhausted
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.calibration import Calibration
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.gaussian import GAUSSIAN
 from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.leakage import Leakage
+from holdfast.mechanisms.leakage import Calibration, Leakage
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.reveal import Reveal, levels_of, revealing, to_be_revealed
-from holdfast.mechanisms.terms import Terms
-from holdfast.statistics.known import KnownVariance
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import clopper_pearson, kl_interval
 from holdfast.theory.leakage.nats import LeakageAccount
-from holdfast.theory.typical.post_selection import (
+from holdfast.theory.typical.generalisation import (
     post_selected_gaussian_log_level,
     post_selected_log_level,
 )

@@ -10,17 +10,15 @@ from typing import cast
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.laws.median import Median
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish
+from holdfast.mechanisms.laws.median_of_uniforms import Median
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish, revealed
 from holdfast.mechanisms.median_noise import TheoremM
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.revealed import revealed
-from holdfast.mechanisms.transfer import Transfer
-from holdfast.mechanisms.transfer_plan import scale_of
+from holdfast.mechanisms.terms import Account
+from holdfast.mechanisms.transfer import Transfer, scale_of
 from holdfast.question.row import GRID
 from tests.mechanisms.fake import (
     CONDITION,

@@ -12,11 +12,10 @@ from hypothesis import assume, given, strategies as st
 import holdfast
 from holdfast.data.sampling import Independent, declared
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused
-from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.bounded_noise import ROUNDED, ROUNDING
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.rounding import ROUNDED, ROUNDING
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.row import GRID
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.leakage.checks import log_nodes

@@ -10,11 +10,10 @@ from hypothesis import assume, given, strategies as st
 from scipy.stats import beta
 
 from holdfast.errors import Refused
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS, Claims
 from holdfast.mechanisms.mechanism import Mechanism, Wish, about
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.row import GRID
 from holdfast.statistics.mean import Mean
 from tests.mechanisms.by_hand import chernoff

@@ -23,11 +23,10 @@ from holdfast.data.sampling import (
 )
 from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.ledger.audit import audit
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
-from holdfast.mechanisms.sample_splitting import SAMPLE_SPLITTING, SampleSplitting
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.papers.sample_splitting import SAMPLE_SPLITTING, SampleSplitting
 from holdfast.question.columns import Schema
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import BoundedMean

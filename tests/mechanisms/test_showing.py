@@ -19,8 +19,8 @@ from scipy.stats import binom, multinomial
 
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
+from holdfast.mechanisms.claims import claimable, is_paired, more_than, showings
 from holdfast.mechanisms.mechanism import Claim
-from holdfast.mechanisms.showing import claimable, is_paired, more_than, showings
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.question.row import GRID

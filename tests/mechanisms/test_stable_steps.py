@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.holdout.stability import least_leakage
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Wish
-from holdfast.mechanisms.stable_steps import StableSteps
+from holdfast.mechanisms.stability import StableSteps
+from holdfast.mechanisms.terms import Account
+from holdfast.papers.stability import least_leakage
 from holdfast.question.row import GRID_ERROR
 from tests.mechanisms.fake import NUMBER, independent
 

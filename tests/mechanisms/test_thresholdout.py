@@ -14,14 +14,12 @@ import pytest
 import holdfast
 from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted, InvalidArgument
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.laws.laplace import discrete_laplace
-from holdfast.mechanisms.laws.words import words_of
-from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Symbol, Wish
+from holdfast.mechanisms.laws.law import words_of
+from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Symbol, Wish, cell_of
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.release import cell_of
-from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.thresholdout import THRESHOLDOUT, Thresholdout
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.papers.thresholdout import THRESHOLDOUT, Thresholdout
 from holdfast.theory.leakage.release import RESOLUTION
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
 from tests.mechanisms.fake import (

@@ -19,20 +19,18 @@ from holdfast.data.design import Group
 from holdfast.data.sampling import clustered, declared, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.ledger.audit import audit
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.gaussian import TheoremT
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.median_noise import TheoremM
-from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.transfer import Epoch
-from holdfast.mechanisms.transfer_plan import scale_of, whole_numbers
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.transfer import Epoch, scale_of, whole_numbers
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import expression_of, group_mean
-from holdfast.theory.transfer import epochs as epochs_theory, median_noise
+from holdfast.theory.transfer import epochs as epochs_theory, median_width as median_noise
 from holdfast.theory.transfer.epochs import median_epoch_half_width
-from holdfast.theory.transfer.gaussian import gaussian_max_noise, gaussian_shift
-from holdfast.theory.transfer.median_release import median_noise_release
+from holdfast.theory.transfer.gaussian_noise import gaussian_max_noise, gaussian_shift
+from holdfast.theory.transfer.median_width import median_noise_release
 from tests.mechanisms.fake import (
     CONDITION,
     CONSTANT,

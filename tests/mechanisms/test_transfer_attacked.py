@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 from scipy.stats import norm
 
-from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.mechanism import Offer, Release, Wish
-from holdfast.mechanisms.release import cell_of
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.mechanism import Offer, Release, Wish, cell_of
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.theory.transfer.gaussian import gaussian_max_noise
-from holdfast.theory.transfer.median_noise import median_max_noise
+from holdfast.theory.transfer.gaussian_noise import gaussian_max_noise
+from holdfast.theory.transfer.median_width import median_max_noise
 from tests.mechanisms.fake import CONDITION, CONSTANT, SECRET, Session, noise_of, of_count
 from tests.mechanisms.transferring import every_law, opened
 from tests.mechanisms.voting import BETAS

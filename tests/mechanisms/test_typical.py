@@ -15,21 +15,19 @@ from scipy.stats import norm
 import holdfast
 from holdfast.data.sampling import Independent, declared, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.calibration import Calibration
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.leakage import Leakage
+from holdfast.mechanisms.leakage import Calibration, Leakage
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.terms import Terms
-from holdfast.statistics.known import KnownVariance
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.statistics.mean import KnownVariance
 from holdfast.theory.base.concentration import BoundedMean, SubExponential, SubGaussian
 from holdfast.theory.leakage.release import RESOLUTION as SCALE
 from holdfast.theory.notions.arrows import gdp_to_approx_dp
-from holdfast.theory.notions.stability import GDP
+from holdfast.theory.notions.composing import GDP
 from tests.mechanisms.fake import (
     CONDITION,
     NUMBER,

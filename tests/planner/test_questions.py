@@ -55,7 +55,7 @@ def test_a_condition_is_answered_as_planned(
         answer = holdout.ask(text)
     assert answer.cost == pytest.approx(plan.nats)
     assert answer.half_width == pytest.approx(plan[f"rate {rate:g}"], rel=1e-9)
-    assert plan.bits == holdfast.bits(text, FULL)
+    assert plan.bits == holdfast.stats.bits(text, FULL)
     expected = math.log(0.02) - plan.bits.plain * math.log(2)
     assert plan.log_level == pytest.approx(expected)
 

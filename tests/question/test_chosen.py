@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.data.evaluate import evaluate
+from holdfast.data.values import evaluate
 from holdfast.question import Schema, build, parse_row
 from holdfast.question.chosen import where_equal
 from holdfast.question.expression import ColumnType, Expression, Op

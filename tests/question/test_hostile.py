@@ -13,10 +13,10 @@ from holdfast.data.polars import PolarsSample
 from holdfast.errors import InvalidQuestion
 from holdfast.question import GRID, ColumnType, Schema
 from holdfast.question.expression import MAX_SIZE
-from holdfast.question.gate import MAX_DEPTH, MAX_LENGTH, MAX_NESTING, MAX_TOKENS
+from holdfast.question.safe_text import MAX_DEPTH, MAX_LENGTH, MAX_NESTING, MAX_TOKENS
 from holdfast.statistics.call import mean
+from holdfast.statistics.entry import Table
 from holdfast.statistics.recorded import require_written
-from holdfast.statistics.table import Table
 from tests.statistics.asked import asked
 
 FRAME = pl.DataFrame(

@@ -9,9 +9,8 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import ColumnType, Schema, row_value
-from holdfast.question.calls import reads_alike
 from holdfast.question.expression import Column, Expression, subtrees
-from holdfast.question.parse import parse_row
+from holdfast.question.parse import parse_row, reads_alike
 from holdfast.question.row import RowValue
 from holdfast.question.text import identifier, text_of
 from tests.question.interpreter import COLUMNS, conditions, evaluate, numbers

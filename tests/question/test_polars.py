@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.data.evaluate import evaluate
+from holdfast.data.values import evaluate
 from holdfast.errors import InvalidQuestion
 from holdfast.question import ColumnType, Schema, parse_row
 from holdfast.question.expression import ValueKind
@@ -21,7 +21,7 @@ from holdfast.question.polars_row import from_polars
 from holdfast.question.text import text_of
 from holdfast.statistics.bind import bind
 from holdfast.statistics.call import mean, quantile
-from holdfast.statistics.table import Table
+from holdfast.statistics.entry import Table
 from tests.seam import POLARS_SHAPE
 
 SCHEMA = Schema(

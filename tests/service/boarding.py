@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 import holdfast
-from holdfast.service.service import Service
+from holdfast.service.data_set import Service
 
 ITEMS = 1_000
 RNG = np.random.default_rng(4)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from holdfast.service.service import Service
+from holdfast.service.data_set import Service
 from tests.service.serving import bearer, client_of_service, made_service, require_clean
 
 

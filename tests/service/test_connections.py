@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import holdfast
-from holdfast.service.service import Service
+from holdfast.service.data_set import Service
 from tests.service.serving import LATE, TABLE, listening, made_service
 
 IDLE = 1_000

@@ -13,8 +13,7 @@ from holdfast.errors import LedgerUnavailable
 from holdfast.ledger.chain import Row
 from holdfast.ledger.store import Store
 from holdfast.question.row import RowValue
-from holdfast.service.served import Asking
-from holdfast.service.service import Service
+from holdfast.service.data_set import Asking, Service
 from holdfast.service.tokens import CountedCall
 from tests.mechanisms.fake import Sums
 from tests.seam import put_sample

@@ -9,8 +9,8 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument
+from holdfast.service.data_set import Service
 from holdfast.service.folder import Folder, Settings
-from holdfast.service.service import Service
 from tests.cli.run import holdfast as command
 from tests.postgres import server
 from tests.service.serving import DECLARED, LATE, TABLE, bearer, client_of_service, table

@@ -16,8 +16,7 @@ from starlette.testclient import TestClient
 
 from holdfast.errors import LedgerBusy, LedgerUnavailable
 from holdfast.ledger.store import Store
-from holdfast.service.served import Asking, Served
-from holdfast.service.service import Service
+from holdfast.service.data_set import Asking, Served, Service
 from tests.seam import WRITE_ENTRIES
 from tests.service.serving import (
     TABLE,

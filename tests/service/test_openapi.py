@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from starlette.testclient import TestClient
 
 from holdfast.service.app import app_of
-from holdfast.service.offered import operations_of
-from holdfast.service.service import Service
+from holdfast.service.data_set import Service
+from holdfast.service.reference import operations_of
 from holdfast.service.tokens import TokenRole
 from tests.service.serving import bearer, made_service, require_clean
 

@@ -12,9 +12,9 @@ from starlette.testclient import TestClient
 
 import holdfast
 from holdfast.service.app import app_of
+from holdfast.service.data_set import Service
 from holdfast.service.edge import CONTENT_POLICY
 from holdfast.service.problems import known_problems
-from holdfast.service.service import Service
 from holdfast.service.tokens import TokenRole
 from tests.service.serving import LATE, ROWS, client_of_service, entries, publish
 

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 import holdfast
 from holdfast.ledger.audit import audit
-from holdfast.service.service import Service
+from holdfast.service.data_set import Service
 from tests.cli.run import holdfast as holdfast_command
 from tests.service.serving import LATE, ROWS, TABLE, bearer, entries, publish
 

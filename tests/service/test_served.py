@@ -24,8 +24,7 @@ from holdfast.holdout.answer import Answer
 from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
 from holdfast.service.app import app_of
-from holdfast.service.served import Asking, Served
-from holdfast.service.service import Service
+from holdfast.service.data_set import Asking, Served, Service
 from tests.service.serving import LATE, TABLE, bearer, client_of_service, entries, made_service
 
 
@@ -64,7 +63,7 @@ def test_two_first_requests_find_one_data_set(
             both.wait(0.2)
         return Served(*arguments, **settings)
 
-    monkeypatch.setattr("holdfast.service.service.Served", slowly)
+    monkeypatch.setattr("holdfast.service.data_set.Served", slowly)
     with ThreadPoolExecutor(2) as threads:
         found = list(threads.map(lambda _: service.served("flights", token), range(2)))
     service.close()

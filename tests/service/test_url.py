@@ -13,7 +13,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument
-from holdfast.service.service import Service
+from holdfast.service.data_set import Service
 from tests.cli.run import holdfast as typed
 from tests.service.boarding import BETTER, answers, csv_of_answers, with_board
 from tests.service.serving import LATE, ROWS, listening, made_service, require_clean, table

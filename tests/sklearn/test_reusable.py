@@ -266,7 +266,8 @@ def test_the_package_is_light_and_says_which_extra_it_needs() -> None:
     code = (
         "import sys, holdfast; assert 'sklearn' not in sys.modules; sys.modules['sklearn'] = None\n"
         "try:\n    import holdfast.sklearn\n"
-        "except holdfast.MissingExtra as error:\n    assert 'holdfast[sklearn]' in str(error)\n"
+        "except holdfast.errors.MissingExtra as error:\n"
+        "    assert 'holdfast[sklearn]' in str(error)\n"
         "else:\n    raise SystemExit(1)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

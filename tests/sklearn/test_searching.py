@@ -22,7 +22,7 @@ from sklearn.utils.validation import NotFittedError  # type: ignore[import-untyp
 
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.sklearn import HoldoutSearchCV, ReusableHoldout
-from holdfast.sklearn.grid import parameter_places
+from holdfast.sklearn.candidates import parameter_places
 from tests.sklearn.models import Copying, table
 
 TRAINING = table(300, 7)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.question import Schema
 from holdfast.statistics.bind import Question, bind
+from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.table import Table
 
 
 def asked(question: Question, schema: Schema) -> Mean:

@@ -10,22 +10,19 @@ import pytest
 
 from holdfast.data.design import NO_DESIGN
 from holdfast.data.sampling import Independent, m_dependent
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.claims import CHECKS
+from holdfast.mechanisms.claims import CHECKS, is_paired
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish, about
-from holdfast.mechanisms.showing import is_paired
+from holdfast.mechanisms.terms import Account
 from holdfast.question import GRID
 from holdfast.question.chosen import where_equal
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, condition_row
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import Paired, batches, is_derived, is_single
-from holdfast.statistics.known import KnownVariance, known_variance
-from holdfast.statistics.mean import Mean
-from holdfast.statistics.play import Estimate
+from holdfast.statistics.derived import Estimate, Paired, batches, is_derived, is_single
+from holdfast.statistics.entry import Table
+from holdfast.statistics.mean import KnownVariance, Mean, known_variance
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from tests.mechanisms.fake import (
     ARMS,

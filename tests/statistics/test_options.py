@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from holdfast.errors import InvalidArgument
-from holdfast.statistics.asked import question_of
-from holdfast.statistics.named import Call, TableCall
+from holdfast.statistics.bind import question_of
+from holdfast.statistics.entry import Call, TableCall
 
 
 def test_options_add_to_the_text() -> None:

@@ -10,9 +10,9 @@ import pytest
 from holdfast.errors import BudgetExhausted
 from holdfast.question import ColumnType, Schema
 from holdfast.statistics.bind import bind
-from holdfast.statistics.play import Estimate, Joined
+from holdfast.statistics.derived import Estimate, Joined
+from holdfast.statistics.entry import Table
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 
 AT = Table(Schema({"x": ColumnType.FLOAT, "k": ColumnType.INTEGER}))

@@ -18,7 +18,7 @@ from holdfast.ledger.audit import audit
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
-from holdfast.statistics.table import Table
+from holdfast.statistics.entry import Table
 from holdfast.statistics.vectors import Coordinate
 from tests.seam import transcript_of
 

@@ -20,12 +20,10 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent
 from holdfast.question import ColumnType, Schema
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import Derived, is_derived, is_single
-from holdfast.statistics.measuring import measure
-from holdfast.statistics.play import Estimate
+from holdfast.statistics.derived import Derived, Estimate, is_derived, is_single
+from holdfast.statistics.entry import Table
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.table import Table
+from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.intervals import Interval
 
 Row = Mapping[str, Any]

@@ -12,30 +12,39 @@ import pytest
 
 from holdfast.theory.base import intervals
 from holdfast.theory.base.concentration import BoundedMean, SubExponential, SubGaussian
-from holdfast.theory.direct import mean, paired, quantile, ranking, ratio
+from holdfast.theory.direct import (
+    auc as ranking,
+    bounded_mean as mean,
+    order_statistics as quantile,
+    paired,
+    unit_sums as ratio,
+)
 from holdfast.theory.leakage import (
+    checks as codes,
     checks as guess_and_check,
-    claims,
-    codes,
+    claim_levels as claims,
+    equal_width as rounds,
     nats as leakage,
-    rounds,
 )
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
 from holdfast.theory.length import coexistence
-from holdfast.theory.length.described import described_log_level
+from holdfast.theory.length.levels import described_log_level
 from holdfast.theory.notions import (
     arrows as stability_arrows,
+    composing as stability,
     distances,
-    stability,
     tv_generalisation,
 )
-from holdfast.theory.transfer import gaussian as gaussian_transfer, median_noise
+from holdfast.theory.transfer import (
+    gaussian_noise as gaussian_transfer,
+    median_width as median_noise,
+)
 from holdfast.theory.typical import (
+    calibrated_noise as typical_mechanisms,
     composition as typical_composition,
-    noise as typical_mechanisms,
+    generalisation as stopped_oracle,
     notion as typical,
     sharp_composition,
-    stopped_oracle,
 )
 from tests.theory.rows import numbers
 

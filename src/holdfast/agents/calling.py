@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
-from holdfast.holdout.cost import Cost
-from holdfast.holdout.distribution import Distribution
-from holdfast.holdout.groups import Groups
+from holdfast.holdout.groups import Distribution, Groups
+from holdfast.holdout.price import Cost
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.view import LedgerView

@@ -18,18 +18,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.agents.calling import Agent, Answers
 from holdfast.holdout.budget import Budget
-from holdfast.holdout.cost import Cost
 from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.price import Cost
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.view import LedgerView
 from holdfast.question.columns import Schema
-from holdfast.service.access import client_of
-from holdfast.service.caller import Caller
-from holdfast.service.problems import rejection
-from holdfast.service.replies import problem_reply
+from holdfast.service.access import Caller, client_of
+from holdfast.service.data_set import Service
+from holdfast.service.problems import problem_reply, rejection
 from holdfast.service.running import worker
-from holdfast.service.service import Service
 
 __all__ = ["mount_agents", "worker_with_agents"]
 

@@ -34,7 +34,7 @@ from holdfast.agents.results import (
 )
 from holdfast.planner.plan import plan as make_plan
 from holdfast.service.problems import problem_of
-from holdfast.statistics.asked import question_of
+from holdfast.statistics.bind import question_of
 
 __all__ = ["tools_for"]
 

@@ -19,11 +19,11 @@ from holdfast import require
 from holdfast.boards.looks import BoardHistory, claim_key, gate_key, history_of
 from holdfast.boards.metrics import metric_of
 from holdfast.boards.standings import Standing, Standings, standings_of
-from holdfast.data.brought import Fields
+from holdfast.data.attached import Fields
 from holdfast.data.keys import named_keys
 from holdfast.data.source import open_sample
 from holdfast.errors import BudgetExhausted, InvalidArgument, ToleranceTooTight
-from holdfast.ledger.boards import BoardTerms
+from holdfast.ledger.leaderboards import BoardTerms
 from holdfast.question.columns import no_column
 from holdfast.question.declaring import bounds_pair
 from holdfast.wording import plural
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from holdfast.data.attached import ColumnValues
+    from holdfast.holdout.ending import LastLookCost
     from holdfast.holdout.holdout import Holdout
-    from holdfast.holdout.last_looks import LastLookCost
 
 __all__ = ["Leaderboard"]
 
@@ -190,7 +190,7 @@ class Leaderboard:
 
     def export(self, path: str | Path) -> Path:
         """Write the standings to a page (.html) or a table (.csv)."""
-        from holdfast.boards.page import write_board
+        from holdfast.boards.standings import write_board
 
         return write_board(self.standings(), self.holdout.name, path)
 

@@ -11,10 +11,9 @@ from typing import Any
 
 from holdfast.certificate.certificate import KIND, ReuseCertificate, certificate_digest, written
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
-from holdfast.ledger.alike import alike
-from holdfast.ledger.audit import retrace
+from holdfast.ledger.audit import Copied, Finding, retrace
 from holdfast.ledger.chain import RESTORE, Row
-from holdfast.ledger.retraced import Copied, Finding
+from holdfast.ledger.limits import alike
 
 __all__ = ["audit_certificate", "is_certificate"]
 

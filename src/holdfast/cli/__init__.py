@@ -29,15 +29,15 @@ _GARBAGE = 300_000
 
 # Which module has which command, in the order of `holdfast --help`: to start, one is enough.
 COMMANDS = {
-    "plan": "app",
-    "split": "tables",
-    "init": "holdout",
+    "plan": "commands",
+    "split": "split",
+    "init": "init",
     "ask": "verbs",
     "check": "verbs",
     "gate": "verbs",
-    "attach": "columns",
-    "promote": "columns",
-    "columns": "columns",
+    "attach": "attach",
+    "promote": "attach",
+    "columns": "attach",
     "final": "last_looks",
     "reveal": "last_looks",
     "board": "board",
@@ -45,17 +45,17 @@ COMMANDS = {
     "publish": "service",
     "token": "service",
     "retire": "service",
-    "budget": "records",
-    "ledger": "records",
-    "chart": "records",
-    "audit": "records",
-    "stability": "records",
-    "certificate": "records",
+    "budget": "ledger",
+    "ledger": "ledger",
+    "chart": "ledger",
+    "audit": "ledger",
+    "stability": "ledger",
+    "certificate": "ledger",
     "mcp": "mcp",
-    "list": "listing",
+    "list": "ledger",
     "demo": "demo",
     "attack": "attack",
-    "probe": "probing",
+    "probe": "probe",
     "mechanisms": "mechanisms",
     "theorems": "theorems",
 }
@@ -63,7 +63,7 @@ COMMANDS = {
 
 def whole_app() -> Typer:
     """The app with all its commands, in the order of `holdfast --help`."""
-    from holdfast.cli.app import app
+    from holdfast.cli.commands import app
 
     for module in dict.fromkeys(COMMANDS.values()):
         importlib.import_module(f"holdfast.cli.{module}")  # its commands enter themselves
@@ -72,7 +72,7 @@ def whole_app() -> Typer:
 
 def _app_for(words: Sequence[str]) -> Typer:
     """The app with the one command that is wanted; whole, if it is not known which one."""
-    from holdfast.cli.app import app
+    from holdfast.cli.commands import app
 
     home = COMMANDS.get(_command_of(words))
     if home is None:

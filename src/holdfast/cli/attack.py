@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from holdfast.cli.app import Json, app, read_number, show_json
+from holdfast.cli.commands import Json, app, read_number, show_json
 from holdfast.cli.ledgers import resumed
-from holdfast.cli.progress import progress
+from holdfast.cli.terminal import progress
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from holdfast.lab.arena.comparison import Experiment, Run
-    from holdfast.lab.arena.registry import Sizes
+    from holdfast.lab.arena.named_experiments import Sizes
 
 __all__ = ["attack"]
 
@@ -82,7 +82,7 @@ def attack(
     elif name is None:
         _list(as_json)
     else:
-        from holdfast.lab.arena.registry import Sizes
+        from holdfast.lab.arena.named_experiments import Sizes
 
         sizes = Sizes(
             read_number("rows", rows),  # type: ignore[arg-type]
@@ -108,9 +108,9 @@ class _Asked(NamedTuple):
 
 
 def _list(as_json: bool) -> None:
-    from holdfast.lab.arena.registry import EXPERIMENTS
+    from holdfast.lab.arena.named_experiments import EXPERIMENTS
     from holdfast.lab.attacks.roster import ATTACKS
-    from holdfast.lab.pages.tables import Sheet
+    from holdfast.lab.pages.report_tables import Sheet
 
     experiments = [(kind.name, kind.description) for kind in EXPERIMENTS.values()]
     attacks = [(kind.name, kind.description) for kind in ATTACKS.values()]
@@ -124,8 +124,8 @@ def _list(as_json: bool) -> None:
 
 
 def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: bool) -> None:
-    from holdfast.lab.arena.registry import EXPERIMENTS, attacked, usual_trials
-    from holdfast.lab.pages.tables import experiment_sheet
+    from holdfast.lab.arena.named_experiments import EXPERIMENTS, attacked, usual_trials
+    from holdfast.lab.pages.report_tables import experiment_sheet
 
     if chart is not None:
         from holdfast.holdout.charts import drawing_library, require_file
@@ -194,7 +194,7 @@ def _tightness(asked: _Asked, as_json: bool) -> None:
     from dataclasses import asdict
 
     from holdfast.lab.arena.campaign import tightness as measured
-    from holdfast.lab.pages.tables import tightness_sheet
+    from holdfast.lab.pages.report_tables import tightness_sheet
 
     spares = measured(run=asked.run(12, "mechanisms and attacks"))
     if as_json:

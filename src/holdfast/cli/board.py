@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.app import Json, app, read_bounds, read_number, secret_file, show_json
+from holdfast.cli.commands import Json, app, read_bounds, read_number, secret_file, show_json
 from holdfast.cli.elsewhere import again, anywhere, require_at_the_rows, require_here, served
 from holdfast.cli.ledgers import Data, LedgerAddress, Name, TableName, new_ledger, opened, resumed
 from holdfast.cli.verbs import NOT_SHOWN
@@ -180,7 +180,7 @@ def show_board(
     as_json: Json = False,
 ) -> None:
     """The standings: ranks as far as they were shown, and files that were invalid. Free."""
-    from holdfast.boards.page import write_board
+    from holdfast.boards.standings import write_board
 
     called, found = _standings(name)
     if output is not None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.app import Json, app, show_json
-from holdfast.cli.progress import progress
+from holdfast.cli.commands import Json, app, show_json
+from holdfast.cli.terminal import progress
 from holdfast.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def demo(
     """
     from holdfast.holdout.charts import require_file
     from holdfast.lab.arena.comparison import Run
-    from holdfast.lab.pages.showcase import FEATURES, ROWS, showcase
-    from holdfast.lab.pages.tables import experiment_sheet
+    from holdfast.lab.pages.report_tables import FEATURES, ROWS, experiment_sheet, showcase
 
     if chart:
         require_file(chart)  # before the trials, not after

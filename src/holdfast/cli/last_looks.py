@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.app import Json, app, show_json
+from holdfast.cli.commands import Json, app, show_json
 from holdfast.cli.elsewhere import anywhere, require_at_the_rows
 from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
 

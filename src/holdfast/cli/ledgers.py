@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast import require
-from holdfast.cli.app import secret_file
+from holdfast.cli.commands import secret_file
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from holdfast.holdout.holdout import Holdout
-    from holdfast.ledger.reader import Reader
     from holdfast.ledger.records import LedgerHome
+    from holdfast.ledger.store import Reader
     from holdfast.ledger.transcript import Transcript
 
 __all__ = [
@@ -81,7 +81,7 @@ def ledger_path(name: str) -> str | Path:
 def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | Path, str]:
     """Where a new ledger will be, and what commands call it; refused if there is one."""
     from holdfast.data.database import is_database_url
-    from holdfast.ledger.homes import home_of
+    from holdfast.ledger.store import home_of
 
     if is_database_url(data):
         without_password("data", data)
@@ -114,7 +114,7 @@ def without_password(what: str, address: str) -> str:
 
 def home_named(name: str) -> LedgerHome:
     """Where the ledger of a name is, and where its secret is."""
-    from holdfast.ledger.homes import home_of
+    from holdfast.ledger.store import home_of
 
     return home_of(ledger_path(name), secret_file())
 
@@ -122,7 +122,7 @@ def home_named(name: str) -> LedgerHome:
 @contextmanager
 def looked_at(name: str) -> Iterator[Transcript]:
     """The ledger as it stands, on read-only media too; what was not compared is said."""
-    from holdfast.ledger.reader import look
+    from holdfast.ledger.store import look
     from holdfast.ledger.transcript import Transcript
 
     with look(home_named(name)) as reader:
@@ -150,7 +150,7 @@ def opened(
     """The holdout with its rows, from `data` or from where they were at first."""
     from holdfast.data.database import is_database_url
     from holdfast.holdout.open import open as open_holdout
-    from holdfast.ledger.reader import look
+    from holdfast.ledger.store import look
 
     path = ledger_path(name)  # first of all: a name that is misspelt makes no new ledger
     found, secret = data, secret_file()
@@ -168,8 +168,8 @@ def opened(
 
 def known_table(home: LedgerHome, source: str | None) -> str | None:
     """Which table of a database the protected one was, if it was in this one."""
-    from holdfast.ledger.reader import look
-    from holdfast.ledger.whereabouts import recall
+    from holdfast.ledger.index import recall
+    from holdfast.ledger.store import look
 
     with look(home) as reader:
         known = None if reader.secret is None else recall(reader.home, reader.secret)
@@ -179,7 +179,7 @@ def known_table(home: LedgerHome, source: str | None) -> str | None:
 def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
     """Where the data was last, if it is still there; else why it cannot be read."""
     from holdfast.data.source import files_of
-    from holdfast.ledger.whereabouts import recall
+    from holdfast.ledger.index import recall
 
     if reader.secret is None:
         return None, "without the secret nobody can tell whether a table is the protected one."

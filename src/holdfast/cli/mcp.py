@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from holdfast import require
-from holdfast.cli.app import app, show_json
+from holdfast.cli.commands import app, show_json
 from holdfast.cli.ledgers import Data, Name, TableName, ledger_path, opened
 
 __all__ = ["mcp"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.app import Json, app, show_json
-from holdfast.cli.paragraphs import field, indented
+from holdfast.cli.commands import Json, app, show_json
+from holdfast.cli.terminal import field, indented
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:

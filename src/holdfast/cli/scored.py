@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from holdfast import require
-from holdfast.cli.app import read_number, show_json
+from holdfast.cli.commands import read_number, show_json
 from holdfast.errors import InvalidArgument
 from holdfast.question.declaring import bounds_pair
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
     from holdfast.evals.gate import EvalGate
-    from holdfast.evals.scores import ItemScores
+    from holdfast.evals.item_scores import ItemScores
     from holdfast.evals.verdict import Verdict
     from holdfast.holdout.holdout import Holdout
 

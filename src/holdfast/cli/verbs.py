@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from holdfast.cli.app import Json, app, read_bounds, read_number, show_json
+from holdfast.cli.commands import Json, app, read_bounds, read_number, show_json
 from holdfast.cli.elsewhere import (
     again,
     anywhere,
@@ -21,9 +21,8 @@ from holdfast.statistics import call
 
 if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
-    from holdfast.holdout.distribution import Distribution
-    from holdfast.holdout.groups import Groups
-    from holdfast.ledger.verdicts import Judgement
+    from holdfast.holdout.groups import Distribution, Groups
+    from holdfast.ledger.entries import Judgement
 
 __all__ = ["NOT_SHOWN", "ask", "check", "gate"]
 
@@ -113,7 +112,7 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Ask a question without a guess."""
-    from holdfast.statistics.asked import question_of
+    from holdfast.statistics.bind import question_of
 
     asked = question_of(question, where=where, by=by, bounds=read_bounds(bounds), better=better)
     require_here({"--train": train, "--guesser": guesser, "--discover": discover, "--top": top})
@@ -164,7 +163,7 @@ def check(
     A guess that is not confirmed is answered: by its description, or as an ask is. The same
     statistics as for ask.
     """
-    from holdfast.statistics.asked import question_of
+    from holdfast.statistics.bind import question_of
 
     asked = question_of(question, where=where, by=by, bounds=read_bounds(bounds), better=better)
     if [guess, guess_from, at_most, at_least].count(None) != 3:
@@ -277,7 +276,7 @@ def gate(
     and compared item by item with the incumbent or with another submission.
     """
     from holdfast.cli.scored import FileOfScores, gate_scores
-    from holdfast.statistics.asked import question_of
+    from holdfast.statistics.bind import question_of
 
     said = FileOfScores(
         question,

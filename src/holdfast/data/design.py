@@ -1,4 +1,4 @@
-"""Design columns: what somebody decided, not what was observed (arm, site, category, label).
+"""Design columns that somebody decided, and the groups of a table with their sizes.
 
 They are declared when a ledger is opened, and are public from then on: how many rows have each
 combination of their values is written down, so that groups made of them have public sizes. Every
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.data.counting import value_counts
+from holdfast.data.histogram import value_counts
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, Sampling
 from holdfast.errors import InvalidArgument
@@ -29,8 +29,10 @@ __all__ = [
     "DesignValue",
     "Group",
     "design_of",
+    "group_sizes",
     "in_order",
 ]
+
 
 DesignValue = bool | int | str | None
 
@@ -97,7 +99,7 @@ class Design:
         return Group(sum(self.counts[place] for place in inside), squares)
 
     def _holds(self, condition: Expression) -> list[bool]:
-        from holdfast.data.evaluate import evaluate
+        from holdfast.data.values import evaluate
 
         (holds,) = evaluate(self._table(), [condition])
         return [value is True for value in holds.to_list()]
@@ -212,3 +214,12 @@ def _sizes(sample: Sample, names: Sequence[str], unit: str | None) -> pl.DataFra
             f"{MOST_CELLS:,} can be public. Declare columns with few values."
         )
     return sizes
+
+
+# The groups of a table: which combinations of values there are, and how many rows have each.
+
+
+def group_sizes(sample: Sample, columns: Sequence[str]) -> Mapping[tuple[DesignValue, ...], int]:
+    """How many rows have each combination of values; rows that miss one of them are left out."""
+    counted = value_counts(sample, columns).drop_nulls()
+    return {tuple(values): rows for *values, rows in counted.iter_rows()}

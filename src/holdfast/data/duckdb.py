@@ -1,20 +1,20 @@
-"""The DuckDB engine: relations, and database files opened locked down."""
+"""The DuckDB engine: relations, partitioned Parquet, and database files opened locked down."""
 
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
-from holdfast.data.duckdb_joined import JoinedTable, Stream
-from holdfast.data.evaluate import steps_of_frame
-from holdfast.data.files import FileSample, file_stamps
+from holdfast.data.files import BUCKETS, FileSample, file_stamps
 from holdfast.data.histogram import Histogram, histograms
-from holdfast.data.joining import needed, require_joinable
+from holdfast.data.keys import needed, require_joinable
 from holdfast.data.sample import (
     Moments,
     Sample,
@@ -25,12 +25,12 @@ from holdfast.data.sample import (
     reading,
     row_moments,
 )
-from holdfast.data.sql_steps import from_origin, step_sums, written_rows
-from holdfast.data.taken import Taken
+from holdfast.data.sql_engine import Taken, from_origin, step_sums, written_rows
+from holdfast.data.values import steps_of_frame
 from holdfast.errors import InvalidArgument
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
-from holdfast.question.sql import DUCKDB, quoted_name
+from holdfast.question.sql import DUCKDB, quoted_name, quoted_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,67 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
     from numpy.typing import NDArray
 
-__all__ = ["LOCKED", "DuckDBSample", "copied", "duckdb_library", "open_table"]
+__all__ = [
+    "LOCKED",
+    "DuckDBSample",
+    "JoinedTable",
+    "Stream",
+    "copied",
+    "duckdb_library",
+    "open_bucket",
+    "open_folder",
+    "open_table",
+]
+
+
+# What is put beside the rows of a DuckDB table, by its key.
+
+
+_NUMBERS = itertools.count(1)  # of temporary tables
+_OWN_KEY = {
+    ColumnType.INTEGER: "TRY_CAST(own.{} AS BIGINT)",
+    ColumnType.TEXT: 'CAST(own.{} AS VARCHAR) COLLATE "C"',  # whatever the column's own collation
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Rows as nothing but a stream: a database that is locked takes nothing else."""
+
+    rows: DuckDBPyRelation | pl.DataFrame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.rows.__arrow_c_stream__(requested_schema)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedTable:
+    """A key and the columns that belong to it, in a table of their own."""
+
+    key: str
+    columns: frozenset[str]
+    rows: DuckDBPyRelation
+
+    @classmethod
+    def made(cls, connection: DuckDBPyConnection, key: str, frame: pl.DataFrame) -> JoinedTable:
+        """A temporary table of the connection, which goes with it."""
+        name = f"holdfast_joined_{next(_NUMBERS)}"
+        connection.register(f"{name}_given", Stream(frame))
+        connection.execute(f"CREATE TEMPORARY TABLE {name} AS SELECT * FROM {name}_given")
+        connection.unregister(f"{name}_given")
+        return cls(key, frozenset(frame.columns) - {key}, connection.table(name))
+
+    def joined_to(self, table: DuckDBPyRelation, key_type: ColumnType) -> DuckDBPyRelation:
+        """Every row of the table once, with the columns of its key or with NULL."""
+        key = quoted_name(self.key)
+        columns = ", ".join(f"beside.{quoted_name(name)}" for name in sorted(self.columns))
+        both = table.set_alias("own").join(
+            self.rows.set_alias("beside"),
+            f"{_OWN_KEY[key_type].format(key)} = beside.{key}",
+            how="left",
+        )
+        return both.project(f"own.*, {columns}")
+
 
 # DuckDB knows the least and the greatest number of a column. From these it would conclude what a
 # condition is, and not compute what stands beside it: how long that takes would tell about the
@@ -383,3 +443,68 @@ def _from_origin(row: RowValue, code: str) -> str:
     """The steps of a value from the grid's origin: an exact product, which the cast rounds."""
     product = f"{from_origin(row, code, DUCKDB)} * {DUCKDB.double(1 / row.grid.step)}"
     return f"CAST({product} AS BIGINT)"
+
+
+# Parquet in many files, read by DuckDB: a folder of partitions, or a bucket.
+#
+# In a folder of Hive's kind (`year=2013/carrier=AA/part.parquet`) what the names of folders say
+# is a column, too. Its files are watched as any others. What lies in a bucket may change at any
+# time and nothing tells whether it has: it is copied, once.
+
+
+# No extension comes by itself, and no variable of Python is a table.
+_UNLOCKED = {
+    name: value
+    for name, value in LOCKED.items()
+    if name not in ("enable_external_access", "lock_configuration")
+}
+
+
+def open_folder(folder: Path, files: Sequence[Path]) -> Sample:
+    """The Parquet files of a folder as one table; nothing else is read."""
+    stamps = file_stamps(files)  # before anything is read: what changes later is noticed
+    connection = duckdb_library().connect(config=dict(_UNLOCKED))
+    connection.execute(f"SET allowed_directories = [{quoted_text(f'{folder.resolve()}/')}]")
+    for name in ("enable_external_access", "lock_configuration"):
+        connection.execute(f"SET {name} = {LOCKED[name]}")
+    try:
+        with reading():
+            rows = connection.read_parquet([str(file) for file in files], hive_partitioning=True)
+            return FileSample(DuckDBSample(rows, connection=connection), stamps)
+    except InvalidArgument:
+        raise
+    except Exception:
+        raise InvalidArgument(
+            f"data is {str(folder)!r}, of whose {len(files):,} Parquet files one cannot be read; "
+            "see that they are whole and have the same columns."
+        ) from None
+
+
+def open_bucket(url: str) -> Sample:
+    """A copy of the Parquet files that an address of a bucket names; it may be a pattern."""
+    if "?" in url:
+        raise InvalidArgument(
+            "data is the address of a bucket with a question mark, behind which keys are written; "
+            "keep them as a secret of DuckDB (CREATE PERSISTENT SECRET)."
+        )
+    duckdb = duckdb_library()
+    extension = BUCKETS[url.partition("://")[0].lower()]
+    connection = duckdb.connect(config=dict(_UNLOCKED))
+    try:
+        connection.execute(f"LOAD {extension}")
+    except duckdb.Error:
+        raise InvalidArgument(
+            f"data is {url!r}, which DuckDB reads by its extension {extension!r}, and that is not "
+            f"installed; run INSTALL {extension} in DuckDB once, where there is a network, or copy "
+            "the files to this machine."
+        ) from None
+    try:
+        rows = connection.read_parquet(url, hive_partitioning=True)
+        return copied(rows)
+    except InvalidArgument:
+        raise
+    except Exception:
+        raise InvalidArgument(
+            f"data is {url!r}, where DuckDB can read no Parquet files; see that they are there, "
+            "that the network is, and that DuckDB has a secret for the bucket (CREATE SECRET)."
+        ) from None

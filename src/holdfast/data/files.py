@@ -1,4 +1,4 @@
-"""A table in files: every scan is of the very files that were there when it was opened.
+"""A table in files: how they are written, and scans of the very files that were opened.
 
 What an operating system says of a file changes with its content: its size, when it was written,
 when its record was last touched (nobody can set that one back) and which file the name stands for.
@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from holdfast import require
 from holdfast.data.histogram import Histogram
 from holdfast.data.sample import Moments, Sample
-from holdfast.errors import DataChanged
+from holdfast.errors import DataChanged, InvalidArgument
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
 
@@ -25,14 +26,18 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "AS_USUAL",
     "BUCKETS",
     "FileSample",
     "FileStamp",
+    "TableForm",
     "file_stamps",
     "is_bucket",
     "is_path",
     "require_unchanged",
+    "table_form",
 ]
+
 
 # How addresses of files that lie elsewhere begin, and the extension by which DuckDB reads them.
 BUCKETS = {
@@ -149,3 +154,64 @@ def require_unchanged(sample: Sample) -> None:
     watch: Callable[[], None] | None = getattr(sample, "require_unchanged", None)
     if watch is not None:
         watch()
+
+
+# How a table is written in its files, where these do not say it themselves.
+
+
+_NO_SEPARATOR = frozenset('"\r\n')
+
+
+@dataclass(frozen=True, slots=True)
+class TableForm:
+    """What separates the cells of CSV files, and which texts stand for a missing one.
+
+    `flags` are columns of 0 and 1, of any file, that are conditions: they are read as false and
+    true. All this is declared, and kept in the ledger: it says what a table means.
+    """
+
+    separator: str = ","
+    null: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        found = self.separator
+        if len(found) != 1 or not found.isascii() or found in _NO_SEPARATOR:
+            raise InvalidArgument(
+                f"separator is {found!r}; it must be one character that stands between cells, "
+                "such as ';' or a tab, and neither a quote nor the end of a line."
+            )
+
+    @property
+    def is_of_csv(self) -> bool:
+        """Whether it says something that only CSV files have."""
+        return bool(self.null) or self.separator != AS_USUAL.separator
+
+    def body(self) -> dict[str, Any]:
+        """The part of a ledger's first entry; nothing where nothing was declared."""
+        return {} if self == AS_USUAL else {"form": asdict(self)}
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> TableForm:
+        """What `body` wrote."""
+        found = body.get("form")
+        if found is None:
+            return AS_USUAL
+        return cls(found["separator"], tuple(found["null"]), tuple(found["flags"]))
+
+
+AS_USUAL = TableForm()
+
+
+def table_form(
+    separator: str | None = None,
+    null: str | Sequence[str] | None = None,
+    flags: Sequence[str] | None = None,
+) -> TableForm:
+    """The form that arguments say; what they leave out is as usual."""
+    texts = [null] if isinstance(null, str) else null
+    return TableForm(
+        AS_USUAL.separator if separator is None else require.text("separator", separator),
+        () if texts is None else tuple(sorted(set(require.texts("null", texts)))),
+        () if flags is None else tuple(sorted(set(require.texts("flags", flags)))),
+    )

@@ -23,7 +23,6 @@ from functools import reduce
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from holdfast.data.mixing import mixed
 from holdfast.data.sample import Sample
 from holdfast.question.expression import ColumnType
 
@@ -37,9 +36,29 @@ __all__ = [
     "WordSums",
     "added_words",
     "fingerprint",
+    "mixed",
     "row_words",
     "words_of_frame",
 ]
+
+
+# A fast, fixed mixing of 64-bit words: the same numbers on every machine and in every version.
+
+
+def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Each word through a bijection in which every input bit affects every output bit.
+
+    The finaliser of SplitMix64 (Steele, Lea and Flood 2014); arithmetic is modulo 2^64.
+    """
+    import numpy as np
+
+    words = words ^ (words >> np.uint64(30))
+    words *= np.uint64(0xBF58476D1CE4E5B9)
+    words ^= words >> np.uint64(27)
+    words *= np.uint64(0x94D049BB133111EB)
+    words ^= words >> np.uint64(31)
+    return words
+
 
 _LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # odd, so that multiplication loses nothing
 _NULL = 0xD6E8FEB86659FD93

@@ -1,4 +1,4 @@
-"""The key of a table: which row a value that arrives later belongs to.
+"""The key of a table, by which values that arrive later are put beside its rows.
 
 A key is public: a column of whole numbers or text that has another value in every row. Its order
 (numbers by size, text by its code points) is the order in which lists without keys are understood.
@@ -6,15 +6,16 @@ A key is public: a column of whole numbers or text that has another value in eve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from hashlib import sha256
+from typing import Any, Protocol, TypeVar
 
+import numpy as np
 import polars as pl
 
-from holdfast.data.content import content_digest
-from holdfast.data.plain import plain
-from holdfast.data.sample import Sample
+from holdfast.data.plain import column_type, plain
+from holdfast.data.sample import Sample, check_names
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import no_column
 from holdfast.question.expression import ColumnType
@@ -24,11 +25,49 @@ __all__ = [
     "KEY_TYPES",
     "KeyOrder",
     "Places",
+    "content_digest",
     "key_order",
     "named_keys",
+    "needed",
     "ordered",
+    "require_joinable",
     "require_unique",
 ]
+
+
+# A digest of values in their order, the same on every machine and for every engine.
+#
+# Values that no question can tell apart are made the same before they come here: NaN is NULL,
+# -0.0 is 0.0, an integer has 8 bytes whatever it had. The type is part of the content: the whole
+# numbers 1, 2 and the doubles 1.0, 2.0 have different digests.
+
+
+def content_digest(purpose: str, values: pl.Series) -> str:
+    """The digest of Booleans, 64-bit integers, doubles or text, some of them missing."""
+    hashed = sha256(f"{purpose}\n{column_type(values.dtype)} {len(values)}\n".encode())
+    for part in _parts(values):
+        hashed.update(part)
+    return hashed.hexdigest()
+
+
+def _parts(values: pl.Series) -> Iterator[bytes]:
+    """What says all the values: little-endian, and text by its lengths and then its characters."""
+    yield _bits(values.is_not_null())
+    match values.dtype:
+        case pl.Boolean():
+            yield _bits(values.fill_null(value=False))
+        case pl.String():
+            texts = values.fill_null("")
+            yield texts.str.len_bytes().to_numpy().astype("<u8").tobytes()
+            yield str(texts.str.join().item()).encode()
+        case _:
+            numbers = values.fill_null(0).to_numpy()
+            yield numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()
+
+
+def _bits(flags: pl.Series) -> bytes:
+    return np.packbits(flags.to_numpy()).tobytes()
+
 
 # What a key may be, and how its values are held.
 KEY_TYPES = {ColumnType.INTEGER: pl.Int64(), ColumnType.TEXT: pl.String()}
@@ -133,3 +172,49 @@ def named_keys(keys: pl.Series, one: str, many: str) -> str:
 
 def _cut(written: str) -> str:
     return written if len(written) <= _LONGEST_SHOWN else f"{written[:_LONGEST_SHOWN]}..."
+
+
+# What may be put beside the rows of a table, by its key.
+
+
+class _Keyed(Protocol):
+    """Columns that were put beside a table, by a key that it had then."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def columns(self) -> frozenset[str]: ...
+
+
+_Beside = TypeVar("_Beside", bound=_Keyed)
+
+
+def needed(joined: Sequence[_Beside], columns: Iterable[str]) -> list[_Beside]:
+    """What must be joined to have these columns, in its order: a key may have been joined too."""
+    wanted, found = set(columns), []
+    for beside in reversed(joined):
+        if not beside.columns.isdisjoint(wanted):
+            found.append(beside)
+            wanted.add(beside.key)
+    return found[::-1]
+
+
+def require_joinable(types: Mapping[str, ColumnType], key: str, frame: pl.DataFrame) -> None:
+    """Refuse a frame without the table's key, with a key twice, or with columns that are there."""
+    for names in (types, frame.columns):
+        if key not in names:
+            raise InvalidArgument(f"key names {no_column(key, names)}")
+    if column_type(frame.schema[key]) is not types[key]:
+        raise InvalidArgument(
+            f"the key {key!r} is {types[key]}, and {column_type(frame.schema[key])} in what is "
+            "joined to the table; give the keys as the table has them."
+        )
+    present = {name.lower(): name for name in types}  # DuckDB knows no capital letters in names
+    for name in frame.columns:
+        if name != key and name.lower() in present:
+            raise InvalidArgument(
+                f"the table has a column {present[name.lower()]!r}; give the new column another "
+                f"name than {name!r}."
+            )
+    check_names(frame.columns)
+    require_unique(frame[key])

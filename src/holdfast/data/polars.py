@@ -11,19 +11,22 @@ is n times the constant for "low" plus the sum of all steps from low; the latter
 from __future__ import annotations
 
 import copy
+import functools
+import operator
+import re
+import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from io import BytesIO
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from holdfast.data.histogram import Histogram, histograms
-from holdfast.data.joining import needed, require_joinable
-from holdfast.data.keys import Places
+from holdfast.data.keys import Places, needed, require_joinable
 from holdfast.data.plain import cleaned, column_type, plain
-from holdfast.data.polars_code import PolarsLanguage
 from holdfast.data.sample import (
     BATCH_ROWS,
     Moments,
@@ -34,12 +37,132 @@ from holdfast.data.sample import (
     reading,
     row_moments,
 )
-from holdfast.data.taken import Taken
-from holdfast.question.expression import ColumnType, Expression
+from holdfast.data.sql_engine import Taken
+from holdfast.errors import InvalidArgument
+from holdfast.question.expression import ColumnType, Constant, Expression, Op, ValueKind
 from holdfast.question.row import RowValue
 from holdfast.question.writing import Writer
 
-__all__ = ["PolarsSample", "coded", "in_batches", "steps_of_batches"]
+__all__ = ["PolarsLanguage", "PolarsSample", "coded", "in_batches", "owned", "steps_of_batches"]
+
+
+# Polars expressions as a language for the writer.
+
+
+_DTYPE = {
+    ValueKind.BOOLEAN: pl.Boolean(),
+    ValueKind.NUMBER: pl.Float64(),
+    ValueKind.TEXT: pl.String(),
+    ValueKind.MOMENT: pl.Datetime("us"),
+}
+_LOWER, _UPPER = list(string.ascii_lowercase), list(string.ascii_uppercase)
+
+
+@dataclass(frozen=True, slots=True)
+class PolarsLanguage:
+    """Polars expressions over cleaned columns, which go by the names in `names`."""
+
+    names: Mapping[str, str]
+
+    def column(self, name: str) -> pl.Expr:
+        """A cleaned column."""
+        return pl.col(self.names[name])
+
+    @property
+    def named_operands(self) -> frozenset[Op]:
+        """None: Polars mentions no operand twice, and computes both sides of a condition."""
+        return frozenset()
+
+    def named(self, name: str) -> pl.Expr:
+        """A value of an earlier stage."""
+        return pl.col(name)
+
+    def constant(self, constant: Constant) -> pl.Expr:
+        """A literal; cleaned columns are of the types that these have by themselves."""
+        if isinstance(constant.value, bool | float | str):
+            return pl.lit(constant.value)
+        return pl.lit(constant.value, dtype=_DTYPE[constant.kind])
+
+    def operation(self, op: Op, args: list[pl.Expr]) -> pl.Expr:
+        """One operation."""
+        return _SPELLING[op](*args)
+
+    def like(self, value: pl.Expr, pattern: str) -> pl.Expr:
+        """Whether text fits a pattern."""
+        signs = {"%": ".*", "_": "."}
+        body = "".join(signs.get(character) or re.escape(character) for character in pattern)
+        return value.str.contains(rf"(?s)\A{body}\z")
+
+    def without_nan(self, value: pl.Expr) -> pl.Expr:
+        """NULL in place of NaN."""
+        return value.fill_nan(None)
+
+
+def _balanced(combine: Callable[[pl.Expr, pl.Expr], pl.Expr], *args: pl.Expr) -> pl.Expr:
+    """The operands combined in pairs: Polars takes a chain of thousands ill."""
+    if len(args) == 1:
+        return args[0]
+    middle = len(args) // 2
+    return combine(_balanced(combine, *args[:middle]), _balanced(combine, *args[middle:]))
+
+
+def _quotient(dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
+    # Polars multiplies by the reciprocal where a divisor is the same in all rows (49 / 49 < 1):
+    # NumPy divides. NULL goes in as NaN and comes out as NULL.
+    return pl.map_batches(
+        [dividend, divisor], _divided, return_dtype=pl.Float64, is_elementwise=True
+    )
+
+
+def _divided(operands: Sequence[pl.Series]) -> pl.Series:
+    dividend, divisor = (operand.to_numpy() for operand in operands)
+    with np.errstate(all="ignore"):
+        return pl.Series(np.divide(dividend, divisor), nan_to_null=True)
+
+
+def _case(*args: pl.Expr) -> pl.Expr:
+    *branches, result = args
+    for when, then in zip(branches[-2::-2], branches[-1::-2], strict=True):
+        result = pl.when(when).then(then).otherwise(result)
+    return result
+
+
+def _as_number(value: pl.Expr) -> pl.Expr:
+    return value.cast(pl.Float64)
+
+
+_SPELLING: dict[Op, Callable[..., pl.Expr]] = {
+    Op.ADD: operator.add,
+    Op.SUBTRACT: operator.sub,
+    Op.MULTIPLY: operator.mul,
+    Op.DIVIDE: _quotient,
+    Op.NEGATE: operator.neg,
+    Op.EQUAL: operator.eq,
+    Op.UNEQUAL: operator.ne,
+    Op.BELOW: operator.lt,
+    Op.AT_MOST: operator.le,
+    Op.ABOVE: operator.gt,
+    Op.AT_LEAST: operator.ge,
+    Op.AND: functools.partial(_balanced, operator.and_),
+    Op.OR: functools.partial(_balanced, operator.or_),
+    Op.NOT: operator.invert,
+    Op.IS_NULL: pl.Expr.is_null,
+    Op.LOWER: lambda value: value.str.replace_many(_UPPER, _LOWER),
+    Op.UPPER: lambda value: value.str.replace_many(_LOWER, _UPPER),
+    Op.ABS: pl.Expr.abs,
+    Op.CLIP: pl.Expr.clip,
+    Op.INDICATOR: _as_number,
+    Op.COALESCE: pl.coalesce,
+    Op.CASE: _case,
+    Op.LENGTH: lambda value: _as_number(value.str.len_chars()),
+    Op.YEAR: lambda value: _as_number(value.dt.year()),
+    Op.MONTH: lambda value: _as_number(value.dt.month()),
+    Op.DAY: lambda value: _as_number(value.dt.day()),
+    Op.HOUR: lambda value: _as_number(value.dt.hour()),
+    Op.MINUTE: lambda value: _as_number(value.dt.minute()),
+    Op.WEEKDAY: lambda value: _as_number(value.dt.weekday()),
+}
+
 
 # Below this many rows in memory, starting the streaming engine costs more than it saves.
 _STREAMING_ROWS = 1_000_000
@@ -313,3 +436,42 @@ def _code(row: RowValue, value: pl.Expr) -> pl.Expr:
 
 def _code_of_low(row: RowValue) -> int:
     return 0 if row.is_condition else row.grid.code_of_low
+
+
+# A table in memory that nobody else can change.
+#
+# A Polars frame may share its memory with whatever it was made of: a numpy array, a pandas frame,
+# an Arrow table. Nothing tells whether it does, and whoever holds that can change a row between
+# two questions. So every table in memory is copied when it is opened, which takes less time than
+# its fingerprint.
+
+
+_AS_IN_NUMPY = (pl.Int32, pl.Int64, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64)
+
+
+def owned(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same rows in memory of their own."""
+    return pl.DataFrame([_owned(column) for column in frame.get_columns()])
+
+
+def _owned(column: pl.Series) -> pl.Series:
+    """The column; to clone or to slice it would share what it holds."""
+    if column.dtype == pl.String:
+        return column + ""
+    if column.dtype in _AS_IN_NUMPY and not column.has_nulls():
+        return pl.Series(column.name, column.to_numpy().copy())
+    return _read_again(column)
+
+
+def _read_again(column: pl.Series) -> pl.Series:
+    """A column of any type, written out and read."""
+    written = BytesIO()
+    try:
+        column.to_frame().write_ipc(written)
+        written.seek(0)
+        return pl.read_ipc(written).to_series()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise InvalidArgument(
+            f"Column {column.name!r} holds {column.dtype} values that cannot be written down; make "
+            "them numbers, text, dates or booleans, or drop the column."
+        ) from None

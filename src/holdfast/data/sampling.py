@@ -9,14 +9,13 @@ a range, of which a scale is declared (`unbounded`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from holdfast import require
-from holdfast.data.clusters import cluster_sizes
-from holdfast.data.gamma import gamma_of
 from holdfast.data.sample import Sample
+from holdfast.data.units import cluster_sizes
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.scale import Scale
 from holdfast.theory.base.concentration import (
@@ -32,9 +31,15 @@ from holdfast.theory.base.dependence import (
     MarkovMean,
     MDependentMean,
 )
-from holdfast.theory.base.recorded import gamma_from_text, gamma_text
+from holdfast.theory.base.gamma import (
+    PolynomialTail,
+    SubWeibull,
+    TailTable,
+    gamma_from_text,
+    gamma_text,
+)
 from holdfast.theory.base.safeside import round_up
-from holdfast.theory.base.unbounded import UnboundedMean, UnboundedUnits
+from holdfast.theory.base.unbounded import UnboundedMean, UnboundedUnits, scaled_tail
 
 __all__ = [
     "Clustered",
@@ -47,13 +52,57 @@ __all__ = [
     "clustered",
     "declared",
     "dependency_graph",
+    "gamma_of",
     "m_dependent",
     "markov_chain",
     "measured",
+    "polynomial_tail",
     "sampling_from_dict",
     "sampling_of",
     "sampling_to_dict",
+    "sub_weibull",
+    "tail_table",
 ]
+
+
+# How a statistic concentrates, declared by whoever asks: families that a ledger can keep.
+#
+# `sub_gaussian(sigma)` and `sub_exponential(sigma, b)` (`question.scale`), `sub_weibull(scale,
+# shape)`, `polynomial_tail(order, moment)` and `tail_table([(deviation, log tail), ...])` are
+# what `gamma=` takes, of a statistic and of a sampling.
+
+
+def sub_weibull(scale: float, shape: float) -> SubWeibull:
+    """P[deviation > a] <= 2 exp(-(a/scale)^shape): shape 2 is sub-Gaussian, below 1 heavy."""
+    return SubWeibull(require.positive("scale", scale), require.positive("shape", shape))
+
+
+def polynomial_tail(order: float, moment: float) -> PolynomialTail:
+    """(E |deviation|^order)^(1/order) <= moment, and nothing else is known."""
+    return PolynomialTail(require.at_least("order", order, 1), require.positive("moment", moment))
+
+
+def tail_table(points: Sequence[tuple[float, float]]) -> TailTable:
+    """Points (a, l): P[deviation > a] <= e^l, a rising and l falling."""
+    return TailTable(tuple(require.items("points", points, "pairs (deviation, log tail)")))
+
+
+def gamma_of(given: Any) -> Concentration:
+    """A concentration from what may say one; refused where a ledger could not keep it."""
+    match given:
+        case Scale(sigma, b):
+            return scaled_tail(sigma, b)
+        case list() | tuple():
+            return tail_table(given)
+    if not hasattr(given, "log_tail") or not hasattr(given, "radius"):
+        raise InvalidArgument(
+            f"gamma is {repr(given)[:60]}; it must be a family such as "
+            "holdfast.tails.sub_gaussian(0.01) or holdfast.tails.sub_weibull(0.1, 0.5), "
+            "or a table of (radius, log tail)."
+        )
+    gamma_text(given)
+    found: Concentration = given
+    return found
 
 
 _COINS = 0.98  # the share of heads of n coins is this over sqrt(n) off in 5 % of all cases
@@ -262,10 +311,10 @@ def declared(
 ) -> Declared:
     """State the concentration of every mean of values in [0, 1] yourself.
 
-    Either a sub-Gaussian scale `sigma` (with `b`, a sub-exponential one), or `gamma`: a family such
-    as `holdfast.sub_weibull(...)` or a table of (radius, log tail). To plan with, `log_tail(a)`
-    will do, an upper bound on ln P[|sample value - truth| > a] for deviations up to `largest`; no
-    ledger can keep it.
+    Either a sub-Gaussian scale `sigma` (with `b`, a sub-exponential one), or `gamma`: a family
+    such as `holdfast.tails.sub_weibull(...)` or a table of (radius, log tail). To plan with,
+    `log_tail(a)` will do, an upper bound on ln P[|sample value - truth| > a] for deviations up
+    to `largest`; no ledger can keep it.
     """
     ways = [sigma is not None, gamma is not None, log_tail is not None]
     if ways.count(True) != 1 or (b is not None and sigma is None):
@@ -330,7 +379,7 @@ def _require_possible(sampling: Declared, rows: int) -> None:
             f"sampling declares that every mean of values in [0, 1] is within {radius:.3g} of the "
             f"truth with probability 95 %, and the share of heads among {rows:,} fair coins is "
             f"not; declare it for the column it is about: schema={{'x': "
-            "holdfast.sub_gaussian(sigma)}, or mean(x, sigma = ...)."
+            "holdfast.tails.sub_gaussian(sigma)}, or mean(x, sigma = ...)."
         )
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.data.database import is_database_url
-from holdfast.data.files import FileSample, file_stamps, is_bucket
-from holdfast.data.form import AS_USUAL, TableForm
+from holdfast.data.files import AS_USUAL, FileSample, TableForm, file_stamps, is_bucket
 from holdfast.data.sample import Sample, reading
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.question.expression import ColumnType
@@ -177,7 +176,7 @@ def _opened(data: object, table: str | None, known: KnownTable) -> Sample:
     if table is not None:
         raise InvalidArgument("table is only for databases: DuckDB files and PostgreSQL.")
     if is_bucket(data) or (files and Path(str(data)).is_dir()):
-        from holdfast.data.partitioned import open_bucket, open_folder
+        from holdfast.data.duckdb import open_bucket, open_folder
 
         return open_folder(Path(str(data)), files) if files else open_bucket(str(data))
     if files:
@@ -210,8 +209,7 @@ def _spark_table(data: object) -> Sample | None:
 def _in_memory(data: object, known: KnownTable) -> Sample:
     import polars as pl
 
-    from holdfast.data.owned import owned
-    from holdfast.data.polars import PolarsSample
+    from holdfast.data.polars import PolarsSample, owned
 
     if isinstance(data, pl.LazyFrame):
         with reading():
@@ -253,7 +251,7 @@ def frame_in_files(files: Sequence[Path], known: KnownTable = _NOTHING) -> pl.La
 
 
 def _with_flags(frame: _Frame, known: KnownTable) -> _Frame:
-    from holdfast.data.flags import flagged, require_zero_or_one
+    from holdfast.data.csv import flagged, require_zero_or_one
 
     flags = known.form.flags
     if not flags:

@@ -7,16 +7,19 @@ Arrow, one partition at a time.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.data.evaluate import steps_of_frame
-from holdfast.data.fingerprint import WordSums
+from holdfast.data.fingerprint import WordSums, added_words, words_of_frame
 from holdfast.data.histogram import Histogram, bin_count, bin_shift, histogram_of, histograms
-from holdfast.data.joining import needed, require_joinable
+from holdfast.data.keys import needed, require_joinable
+from holdfast.data.plain import column_type
 from holdfast.data.sample import (
+    BATCH_ROWS,
     Moments,
     complete,
     moments_of_sums,
@@ -24,21 +27,323 @@ from holdfast.data.sample import (
     reading,
     row_moments,
 )
-from holdfast.data.spark_counts import CountedGroups, binned, bins_of
-from holdfast.data.spark_joined import JoinedFrame
-from holdfast.data.spark_stream import arrow_batches
-from holdfast.data.spark_table import Watch, WatchedTable, asking_spark
-from holdfast.data.spark_words import summed_words
-from holdfast.data.sql_steps import from_origin, step_sums, written_rows
+from holdfast.data.spark_table import EPOCH, Watch, WatchedTable, asking_spark
+from holdfast.data.sql_engine import from_origin, step_sums, written_rows
+from holdfast.data.values import steps_of_frame
+from holdfast.errors import InvalidArgument
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue, condition_row
 from holdfast.question.spark_sql import SPARK, always_computed
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
-    from pyspark.sql import DataFrame
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkSample"]
+__all__ = [
+    "CountedGroups",
+    "JoinedFrame",
+    "SparkSample",
+    "arrow_batches",
+    "binned",
+    "bins_of",
+    "summed_words",
+]
+
+
+# What is put beside the rows of a Spark table, by its key.
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedFrame:
+    """A key and the columns that belong to it, as a DataFrame of their own."""
+
+    key: str
+    types: Mapping[str, ColumnType]
+    rows: DataFrame
+    key_name: str
+
+    @classmethod
+    def made(
+        cls, session: SparkSession, key: str, frame: pl.DataFrame, names: Mapping[str, str]
+    ) -> JoinedFrame:
+        """A key and columns of plain types, which go by these names."""
+        import polars as pl
+
+        types = {name: column_type(dtype) for name, dtype in frame.schema.items() if name != key}
+        key_name = f"key_{'_'.join(names.values())}"
+        # Whole numbers of microseconds: what Spark takes moments for depends on its settings.
+        moments = [names[name] for name, kind in types.items() if kind is ColumnType.DATETIME]
+        held = frame.rename({key: key_name, **names}).with_columns(
+            pl.col(moments).dt.cast_time_unit("us").to_physical()
+        )
+        rows = session.createDataFrame(held.to_arrow()).selectExpr(
+            *(
+                f"timestampadd(MICROSECOND, {name}, {EPOCH}) AS {name}" if name in moments else name
+                for name in held.columns
+            )
+        )
+        return cls(key, types, rows, key_name)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The names of what is joined."""
+        return frozenset(self.types)
+
+    def joined_to(self, table: DataFrame, key: str) -> DataFrame:
+        """Every row of the table once, with the columns of its key or with NULL."""
+        keyed = table.selectExpr("*", f"{key} AS {self.key_name}")
+        return keyed.join(self.rows, on=self.key_name, how="left").drop(self.key_name)
+
+
+# Rows of Spark as batches of Arrow: so many at a time as fit into memory.
+
+
+def arrow_batches(rows: DataFrame) -> Iterator[pl.DataFrame]:
+    """The rows, in their order; one partition after the other is fetched."""
+    import polars as pl
+
+    with asking_spark():
+        packed = rows.mapInArrow(_packing(BATCH_ROWS), "rows binary")
+        batches = iter(packed.toLocalIterator())
+    while True:
+        try:
+            with asking_spark():
+                row = next(batches, None)
+        except Exception:
+            _require_workers(rows)
+            raise
+        if row is None:
+            return
+        yield pl.read_ipc_stream(bytes(row[0]))
+
+
+def _require_workers(rows: DataFrame) -> None:
+    """Say so, if Spark's workers cannot give rows of any table."""
+    try:
+        with asking_spark():
+            rows.sparkSession.range(1).mapInArrow(_packing(1), "rows binary").collect()
+    except Exception:
+        raise InvalidArgument(
+            "Spark's workers cannot run Python with pyarrow, by which rows come out of Spark; "
+            "install pyarrow for them, and set PYSPARK_PYTHON to that Python before the session "
+            "starts."
+        ) from None
+
+
+def _packing(most_rows: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What a worker does with the rows of a partition: many of them become one value of bytes.
+
+    The function that is made here is sent to the workers as it is, and knows nothing of Holdfast.
+    """
+
+    def packed(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        def content(held: list[Any]) -> Any:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, held[0].schema) as stream:
+                stream.write_table(pa.Table.from_batches(held).combine_chunks())
+            return pa.RecordBatch.from_pydict({"rows": [sink.getvalue().to_pybytes()]})
+
+        held: list[Any] = []
+        for batch in batches:
+            held.append(batch)
+            if sum(each.num_rows for each in held) >= most_rows:
+                yield content(held)
+                held = []
+        if held:
+            yield content(held)
+
+    return packed
+
+
+# Counts by group, computed by Spark: every row is in one group, so the hashes add up by group.
+
+
+@dataclass(frozen=True, slots=True)
+class CountedGroups:
+    """The rows of a table by keys, and the sums of some whole numbers; both have names."""
+
+    table: DataFrame
+    watch: Watch
+    keys: Mapping[str, str]
+    summed: Mapping[str, str] = field(default_factory=dict)
+
+    def collected(self, rows: str) -> pl.DataFrame:
+        """Each group once, and how many rows it has in the column `rows`."""
+        import polars as pl
+
+        found = pl.DataFrame(self._counted(rows).toArrow())
+        self.watch.require(int(found[rows].sum()), [int(found[t].sum()) for t in self._parts])
+        return self._plain(found, rows)
+
+    def ascending(self, rows: str) -> Iterator[pl.DataFrame]:
+        """The same in the order of the keys, in batches."""
+        count, parts = 0, [0] * len(self._parts)
+        for batch in arrow_batches(self._counted(rows).orderBy(*self.keys)):
+            count += int(batch[rows].sum())
+            sums = (int(batch[name].sum()) for name in self._parts)
+            parts = [a + b for a, b in zip(parts, sums, strict=True)]
+            yield self._plain(batch, rows)
+        self.watch.require(count, parts)
+
+    @property
+    def _parts(self) -> list[str]:
+        return [f"t{place}" for place in range(len(self.watch.parts))]
+
+    def _counted(self, rows: str) -> DataFrame:
+        exact = self.watch.table.exact
+        sums = {rows: exact("1L"), **{name: exact(code) for name, code in self.summed.items()}}
+        sums |= dict(zip(self._parts, self.watch.parts, strict=True))
+        wanted = (f"{code} AS {name}" for name, code in {**self.keys, **sums}.items())
+        grouped = self.table.selectExpr(*wanted).groupBy(*self.keys)
+        return grouped.sum(*sums).toDF(*self.keys, *sums)
+
+    def _plain(self, found: pl.DataFrame, rows: str) -> pl.DataFrame:
+        import polars as pl
+
+        return found.drop(self._parts).with_columns(pl.col(rows, *self.summed).cast(pl.Int64))
+
+
+def binned(steps: DataFrame, watch: Watch, bins: Sequence[tuple[int, str, str]]) -> pl.DataFrame:
+    """How many rows are in each bin of several values, and the sums of their steps; one scan.
+
+    A value is (bits that a bin leaves out, steps, condition). Each row becomes one for each value;
+    the first of them has the hashes, the others 0.
+    """
+    import polars as pl
+
+    parts, none = watch.parts, watch.table.exact("0L")
+    copies = [
+        {
+            "value": f"{place}",
+            "bin": f"CASE WHEN {inside} THEN shiftright({code}, {shift}) ELSE -1L END",
+            "total": watch.table.exact(f"(CASE WHEN {inside} THEN {code} ELSE 0L END)"),
+            "times": watch.table.exact("1L"),
+            **{f"t{n}": part if place == 0 else none for n, part in enumerate(parts)},
+        }
+        for place, (shift, code, inside) in enumerate(bins)
+    ]
+    exploded = _in_turn(steps, copies)
+    sums = ["total", "times", *(f"t{n}" for n in range(len(parts)))]
+    counted = exploded.groupBy("value", "bin").sum(*sums).toDF("value", "bin", *sums)
+    found = pl.DataFrame(counted.toArrow())
+    rows = int(found.filter(pl.col("value") == 0)["times"].sum())
+    watch.require(rows, [int(found[name].sum()) for name in sums[2:]])
+    return found
+
+
+def _in_turn(table: DataFrame, copies: Sequence[Mapping[str, str]]) -> DataFrame:
+    """For each row one row of each of these selections; a single one needs no array of them."""
+    if len(copies) == 1:
+        return table.selectExpr(*(f"{code} AS {name}" for name, code in copies[0].items()))
+    structs = (
+        f"named_struct({', '.join(f'{name!r}, {code}' for name, code in each.items())})"
+        for each in copies
+    )
+    return table.selectExpr(f"inline(array({', '.join(structs)}))")
+
+
+def bins_of(found: pl.DataFrame, value: int, bins: int) -> tuple[NDArray[np.int64], int]:
+    """The counts of one value, and the sum of its steps."""
+    import numpy as np
+    import polars as pl
+
+    own = found.filter((pl.col("value") == value) & (pl.col("bin") >= 0))
+    counts = np.zeros(bins, dtype=np.int64)
+    counts[own["bin"].to_numpy()] = own["times"].cast(pl.Int64).to_numpy()
+    return counts, int(own["total"].sum())
+
+
+# The words of a Spark table's rows, summed where the rows are.
+#
+# A fingerprint is made of sums, so that each worker adds up the words of its own rows, and only
+# the sums travel. It takes a Python with Holdfast to compute them; where workers have none, or
+# one that makes other words, the rows come to this machine instead.
+
+
+_FAR = 2_932_897  # days from 1970 to a date that questions do not know
+_SUMS = "rows bigint, words array<bigint>, parts array<bigint>"
+
+
+def summed_words(
+    rows: DataFrame, types: Mapping[str, ColumnType], names: Mapping[str, str], watch: Watch
+) -> WordSums | None:
+    """The sums over all rows, whose columns go by these names; None if workers cannot tell."""
+    if not _make_the_same(rows.sparkSession):
+        return None
+    total, parts = _summed(rows, types, names, watch.hashes)
+    watch.require(total.rows, parts)
+    return total
+
+
+def _make_the_same(session: SparkSession) -> bool:
+    """Whether the workers' Holdfast makes the same words of a row as that of this process."""
+    import polars as pl
+
+    far = pl.Series([_FAR], dtype=pl.Int32).cast(pl.Date)
+    frame = pl.DataFrame({"date": far, "number": [math.nan], "text": ["é"], "whole": [-1]})
+    types = {name: column_type(dtype) for name, dtype in frame.schema.items()}
+    names = {name: name for name in types}
+    values = f"DATE_FROM_UNIX_DATE({_FAR})", "DOUBLE('NaN')", "'é'", "-1L"
+    row = session.range(1, numPartitions=1).selectExpr(
+        *(f"{value} AS {name}" for value, name in zip(values, names, strict=True))
+    )
+    try:
+        found, _ = _summed(row, types, names, [])
+    except Exception:  # whatever a worker ends with that has no Holdfast, no Arrow or no Python
+        return False
+    return found == words_of_frame(frame, types)
+
+
+def _summed(
+    rows: DataFrame, types: Mapping[str, ColumnType], names: Mapping[str, str], hashes: list[str]
+) -> tuple[WordSums, list[int]]:
+    """The sums of words, and of the parts of hashes."""
+    kinds = {name: str(kind) for name, kind in types.items()}
+    with asking_spark():
+        found = rows.mapInArrow(_summing(kinds, dict(names), hashes), _SUMS).collect()
+    total, parts = WordSums(), [0] * (2 * len(hashes))
+    for row_count, words, of_partition in found:
+        total = added_words(total, WordSums(row_count, *(word % 2**64 for word in words)))
+        parts = [a + b for a, b in zip(parts, of_partition, strict=True)]
+    return total, parts
+
+
+def _summing(
+    kinds: Mapping[str, str], names: Mapping[str, str], hashes: list[str]
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What a worker does with the rows of a partition; it is sent there as it is."""
+
+    def summed(batches: Iterator[Any]) -> Iterator[Any]:
+        import polars as pl
+        import pyarrow as pa
+
+        from holdfast.data.fingerprint import WordSums, added_words, words_of_frame
+        from holdfast.data.spark_table import parts_of_hashes
+        from holdfast.question.expression import ColumnType
+
+        types = {name: ColumnType(kind) for name, kind in kinds.items()}
+        total, parts = WordSums(), [0] * (2 * len(hashes))
+        for batch in batches:
+            frame = pl.DataFrame(batch)
+            own = frame.select(pl.col(names[name]).alias(name) for name in types)
+            total = added_words(total, words_of_frame(own, types))
+            of_batch = parts_of_hashes([frame[each] for each in hashes])
+            parts = [a + b for a, b in zip(parts, of_batch, strict=True)]
+        words = [(word ^ 1 << 63) - (1 << 63) for word in (total.first, total.second)]
+        yield pa.RecordBatch.from_pydict(
+            {
+                "rows": [total.rows],
+                "words": [words],
+                "parts": pa.array([parts], pa.list_(pa.int64())),
+            }
+        )
+
+    return summed
+
 
 _T = TypeVar("_T")
 

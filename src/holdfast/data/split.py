@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import require
-from holdfast.data.mixing import mixed
+from holdfast.data.fingerprint import mixed
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import no_column
 

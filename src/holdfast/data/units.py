@@ -1,4 +1,4 @@
-"""What independent units of rows (clusters) add up to."""
+"""Units of rows (clusters): their sizes, and what their rows add up to."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holdfast.data.counting import summed_by
-from holdfast.data.evaluate import steps_of_frame
+from holdfast.data.histogram import summed_by, value_counts
 from holdfast.data.sample import Sample
-from holdfast.data.values import fractions
+from holdfast.data.values import fractions, steps_of_frame
+from holdfast.errors import InvalidArgument
+from holdfast.question.columns import no_column
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, condition_row
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["unit_sums"]
+__all__ = ["cluster_sizes", "unit_sums"]
 
 
 def unit_sums(
@@ -45,3 +46,13 @@ def unit_sums(
     units = summed_by(["unit"], (counted(frame) for frame in sample.frames(columns)))
     units = units.sort("size", "sum")
     return fractions(units["sum"].to_numpy(), value), units["size"].to_numpy()
+
+
+# How many rows belong to each unit, where rows come in clusters.
+
+
+def cluster_sizes(sample: Sample, column: str) -> list[int]:
+    """The number of rows for each distinct value of a column, largest first; NULL is one value."""
+    if column not in sample.types:
+        raise InvalidArgument(f"sampling names {no_column(column, sample.types)}")
+    return sorted(value_counts(sample, [column])["rows"].to_list(), reverse=True)

@@ -30,12 +30,12 @@ from holdfast.theory.base.safeside import (
     round_up,
     smallest_integer,
 )
+from holdfast.theory.direct.auc import auc_interval, block_counts, rank_areas
 from holdfast.theory.direct.correlation import correlation_by_bets
-from holdfast.theory.direct.quantile import quantile_ranks, threshold_interval
-from holdfast.theory.direct.ranking import auc_interval, block_counts, rank_areas
+from holdfast.theory.direct.order_statistics import quantile_ranks, threshold_interval
 from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets
 from holdfast.theory.direct.symbols import POINTS, GridSymbol, grid_answer, grid_symbol
-from holdfast.theory.direct.units import (
+from holdfast.theory.direct.unit_sums import (
     group_mean_interval,
     m_dependent_mean_interval,
     unit_mean_interval,

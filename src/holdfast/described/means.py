@@ -1,4 +1,4 @@
-"""Means of bounded values by bets, of all rows, inside a group, and differences of two groups.
+"""Means of bounded values, differences of groups, and means by declared concentration.
 
 The ends of an interval by bets depend on the whole sample. What crosses the door is the value on a
 grid of 512 steps of alpha, and how many steps of alpha/64 each end is away; alpha is Hoeffding's
@@ -10,19 +10,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from holdfast import require
-from holdfast.described.rule import UNKNOWN, Look, Symbols, Told
-from holdfast.question.expression import Expression
-from holdfast.question.row import GRID, GRID_ERROR, RowValue
+from holdfast.data.sampling import Clustered, Independent
+from holdfast.described.gridded import Gridded, apart_look, unit_mean, unlike_group_mean
+from holdfast.described.rounded import RoundedContrast
+from holdfast.described.rule import UNKNOWN, Evidence, Ground, Look, Symbols, Told
+from holdfast.prior.parts import Part
+from holdfast.question import build
+from holdfast.question.expression import Constant, Expression, Op, Operation
+from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
+from holdfast.statistics.mean import within_group
+from holdfast.statistics.statistic import ConcentratedMean
 from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import difference_interval
-from holdfast.theory.base.safeside import float_below, round_down, round_up
+from holdfast.theory.base.safeside import float_above, float_below, round_down, round_up
+from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.difference import enclosed_difference_interval
-from holdfast.theory.direct.mean import enclosed_mean_interval
 from holdfast.theory.direct.paired import paired_difference_interval
 from holdfast.theory.direct.symbols import (
     STEPS,
@@ -37,15 +45,21 @@ if TYPE_CHECKING:
     from holdfast.data.histogram import Histogram
 
 __all__ = [
+    "ConcentratedRule",
     "Contrast",
     "GroupMeanRule",
     "MeanRule",
     "PairedRule",
     "StepWindow",
+    "are_disjoint",
+    "concentrated_look",
+    "contrast",
     "contrast_look",
     "mean_look",
+    "of_groups",
     "paired_look",
 ]
+
 
 _CELLS = 512  # of a value, in alpha
 
@@ -260,3 +274,150 @@ def paired_look(first_alone: RowValue, second_alone: RowValue, rule: PairedRule)
         lambda found: rule.seen(found.sums[0] // GRID, found.sums[1] // GRID),
         (first_alone, second_alone),
     )
+
+
+# Whether two groups surely share no row, by their conditions alone.
+
+
+_ABOVE, _BELOW = (Op.ABOVE, Op.AT_LEAST), (Op.BELOW, Op.AT_MOST)
+
+
+def are_disjoint(first: Expression, second: Expression) -> bool:
+    """Whether no row can be in both; in doubt they are taken to overlap.
+
+    One conjunct of each must exclude the other: two values of one subject, ranges that do not
+    meet, or a condition and its opposite.
+    """
+    return any(_excludes(one, other) for one in _conjuncts(first) for other in _conjuncts(second))
+
+
+def _conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    if isinstance(condition, Operation) and condition.op is Op.AND:
+        return condition.args
+    return (condition,)
+
+
+def _excludes(one: Expression, other: Expression) -> bool:
+    if one == build.negation(other) or other == build.negation(one):
+        return True
+    match one, other:
+        case Operation(op, (subject, Constant(kind, a))), Operation(
+            against, (same, Constant(its_kind, b))
+        ) if subject == same and kind is its_kind and a is not None and b is not None:
+            return _cannot_both(op, a, against, b)
+    return False
+
+
+def _cannot_both(op: Op, a: Any, against: Op, b: Any) -> bool:
+    """Whether no x has both x op a and x against b."""
+    if op in _ABOVE and against in _BELOW:
+        op, a, against, b = against, b, op, a
+    if op in _BELOW and against in _ABOVE:
+        both_closed = op is Op.AT_MOST and against is Op.AT_LEAST
+        return bool(a < b if both_closed else a <= b)
+    return op is against is Op.EQUAL and bool(a != b)
+
+
+# How much larger a mean is in one group than in another.
+#
+# Alike rows have one bet on both groups. Of others (rows in units, rows that are not alike) each
+# group has the interval of its own mean, at half of the level, and the difference follows.
+
+
+_Groups = tuple[Expression, Expression]
+
+
+def contrast(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001 - one signature for all makers of looks
+    """The look at a contrast, or None where no theorem covers it."""
+    tree, *sides = part.trees
+    shared = [] if part.where is None else [part.where]
+    first, second = (build.conjunction([*shared, group]) for group in sides)
+    value, groups = row_value(tree), (first, second)
+    if not ground.alike:
+        return _apart(value, groups, part, ground)
+    rule = Contrast(
+        ground.rows,
+        ground.log_level(part),
+        (ground.log_share(first), ground.log_share(second)),
+        are_disjoint(first, second),
+    )
+    return of_groups(value, groups, rule, ground)
+
+
+def of_groups(value: RowValue, groups: _Groups, rule: Contrast, ground: Ground) -> Look:
+    """The look at two groups of alike rows."""
+    if not ground.rounded:
+        return contrast_look(value, groups, rule)
+    rounded = RoundedContrast(rule.rows, rule.log_p, rule.log_shares, rule.disjoint)
+    sums = (within_group(value, group) for group in groups)
+    return Look(rounded, rounded.seen, (*sums, *map(row_value, groups)))
+
+
+def _apart(value: RowValue, groups: _Groups, part: Part, ground: Ground) -> Look | None:
+    """Each group by itself, where a theorem has the mean of one."""
+    gridded = partial(Gridded, rows=ground.rows, log_p=ground.log_level(part), points=ground.points)
+    match ground.sampling:
+        case Independent():
+            mean_of = partial(unlike_group_mean, rows=ground.rows)
+            return apart_look(value, groups, mean_of, gridded("unlike groups"))
+        case Clustered(column=column, largest=int(largest)):
+            mean_of = partial(unit_mean, column=column, largest=largest)
+            return apart_look(value, groups, mean_of, gridded("units in both groups"))
+    return None
+
+
+# Means without a range, by the concentration that is declared for them.
+#
+# The radius is public, so all that crosses the door is the value on a grid of it: 512 cells of
+# the radius, or where answers are rounded 2, of which the described event leaves 5 symbols.
+
+
+_EXACT, _ROUNDED = 512, 2  # cells in a radius
+
+
+@dataclass(frozen=True, slots=True)
+class ConcentratedRule:
+    """A value that is within `radius` of the truth, in cells of a part of that radius."""
+
+    rows: int
+    log_p: float
+    radius: float
+    cells: int = _EXACT
+
+    @property
+    def symbols(self) -> int:
+        return grid_symbols(self.radius, float_below(self._pitch))
+
+    @property
+    def half_width(self) -> float:
+        """That of every answer, but for what lies beyond the range."""
+        return float_above(Fraction(self.radius) + self._pitch / 2)
+
+    @property
+    def _pitch(self) -> Fraction:
+        return Fraction(self.radius) / self.cells
+
+    def found(self, symbols: Symbols) -> Told:
+        (cell,) = symbols
+        last = math.ceil(1 / self._pitch)
+        middle = require.integer_between("cell", cell, 0, last) * self._pitch
+        reach = Fraction(self.radius) + self._pitch / 2
+        low, high = float_below(middle - reach), float_above(middle + reach)
+        value = float(min(Fraction(1), middle))
+        return Told(value, Interval(max(0.0, low), min(1.0, high)), (self.rows, self.rows))
+
+    def seen(self, value: Fraction) -> Symbols:
+        """The symbol of a value of the range."""
+        return (math.floor(value / self._pitch + Fraction(1, 2)),)
+
+
+def concentrated_look(mean: ConcentratedMean, ground: Ground, log_p: float) -> Look:
+    """The mean by its declared concentration, read on the grid that is scaled to it."""
+    rows, profile = ground.rows, mean.concentration(ground.rows, ground.sampling)
+    radius = min(1.0, round_up(profile.radius(log_p) + mean.error))
+    rule = ConcentratedRule(rows, log_p, radius, _ROUNDED if ground.rounded else _EXACT)
+
+    def symbols_of(found: Evidence) -> Symbols:
+        return rule.seen(mean.part_of(found.sums[0], rows))
+
+    return Look(rule, symbols_of, sums=(mean.value,))

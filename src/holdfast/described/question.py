@@ -1,4 +1,4 @@
-"""A described question: its parts, their levels, and the one rule it is answered by.
+"""A described question: its parts, their levels, its one rule, and its method in words.
 
 Which rule is public: it depends on the question's words and on what was declared. Where no theorem
 covers the way the rows came about there is none, and the question goes to the ledger.
@@ -6,7 +6,8 @@ covers the way the rows came about there is none, and the question goes to the l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,8 +15,6 @@ from typing import Any
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling
 from holdfast.described import means, shares
-from holdfast.described.concentrated import ConcentratedRule, concentrated_look
-from holdfast.described.contrasts import contrast, of_groups
 from holdfast.described.gridded import (
     Gridded,
     auc_look,
@@ -28,29 +27,48 @@ from holdfast.described.gridded import (
     unit_mean,
     unlike_group_mean,
 )
-from holdfast.described.ground import Ground
+from holdfast.described.means import (
+    ConcentratedRule,
+    Contrast,
+    GroupMeanRule,
+    MeanRule,
+    PairedRule,
+    concentrated_look,
+    contrast,
+    of_groups,
+)
 from holdfast.described.rounded import (
+    RoundedContrast,
     RoundedGroupMean,
     RoundedMean,
     RoundedOverlap,
 )
-from holdfast.described.rule import Look, Rule
+from holdfast.described.rule import Ground, Look, Rule, Told
+from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.errors import InvalidQuestion, NotDescribed
+from holdfast.prior.parts import Part, Use, parts_of
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, ValueKind
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.concentrated import ConcentratedMean
 from holdfast.statistics.derived import Conditional, as_counted, is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean, within_group
 from holdfast.statistics.moments import Variance
 from holdfast.statistics.scores import other_class
-from holdfast.statistics.statistic import Measured, Statistic
+from holdfast.statistics.statistic import ConcentratedMean, Measured, Statistic
 from holdfast.statistics.whole import columns_of
 from holdfast.theory.base.concentration import BoundedMean, Concentration
-from holdfast.words.parts import Part, Use, parts_of
+from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 
-__all__ = ["DescribedQuestion", "columns_read", "described", "described_again"]
+__all__ = [
+    "DescribedQuestion",
+    "columns_read",
+    "described",
+    "described_again",
+    "is_at_the_floor",
+    "method_of",
+    "sure_half_width",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,3 +386,99 @@ _LOOKS: dict[str, _Maker] = {
     "auc": _auc,
     "ratio": _ratio,
 }
+
+
+# What is said of a rule to people: its method, what is sure beforehand, and what would help.
+#
+# All of it is public: it follows from the rule, and for advice from the answer that was told.
+
+
+_METHODS: Mapping[type[Rule], str] = {
+    Share: "Clopper and Pearson's interval",
+    GroupShare: "Clopper and Pearson's interval of the group's own rows",
+    Overlap: "Clopper and Pearson's interval of the rows where either holds",
+    MeanRule: "bets on the mean",
+    GroupMeanRule: "bets on the mean of the group's own rows",
+    Contrast: "bets on both groups' means",
+    PairedRule: "the rows in which the two conditions differ",
+    ConcentratedRule: "the declared scale",
+    RoundedMean: "Hoeffding's interval, rounded",
+    RoundedGroupMean: "Hoeffding's interval of the group's rows, rounded",
+    RoundedContrast: "Hoeffding's interval of both groups' rows, rounded",
+    RoundedOverlap: "Hoeffding's interval of the rows where either holds, rounded",
+}
+_GRIDDED_METHODS = {
+    "quantile": "order statistics",
+    "spread": "bets on squared deviations",
+    "covariance": "bets on products of deviations",
+    "correlation": "bets on products of deviations",
+    "auc": "bets on blocks of both classes",
+    "units": "bets on sums of units",
+    "m-dependent rows": "bets on blocks of rows",
+    "concentration": "the declared concentration",
+    "unlike group": "bets on the group's rows, which need not be alike",
+    "unlike groups": "bets on each group's rows, which need not be alike,",
+    "units in both groups": "bets on sums of units, for each group,",
+}
+# Rows of a normal law have intervals of a correlation about as wide as this allows without a floor.
+_NORMAL_CORRELATION = 2.0
+
+
+def method_of(rule: Rule) -> str:
+    """How it comes to its interval and at which level, in words."""
+    method = _GRIDDED_METHODS[rule.by] if isinstance(rule, Gridded) else _METHODS[type(rule)]
+    free = [f"the band of all thresholds at level {_level(each)}" for each in _free_levels(rule)]
+    return " and ".join([f"{method} at level {_level(rule.log_p)}", *free])
+
+
+def _free_levels(rule: Rule) -> Sequence[float]:
+    """Those of the events that hold for every threshold at once."""
+    match rule:
+        case Share(log_free=levels) | GroupShare(log_free=levels):
+            return levels
+        case Gridded(log_free=float(level)):
+            return (level,)
+    return ()
+
+
+def _level(log_p: float) -> str:
+    return f"{math.exp(log_p):.2g}"
+
+
+def sure_half_width(rule: Rule) -> float | None:
+    """The half-width that no answer exceeds, as a part of the range; None if that is not known."""
+    match rule:
+        case Share():
+            return min(0.5, BoundedMean(rule.rows).radius(rule.log_p))
+        case MeanRule() | PairedRule():
+            return min(0.5, rule.window.alpha)
+        case RoundedMean() | ConcentratedRule():
+            return min(0.5, rule.half_width)
+    return None
+
+
+def is_at_the_floor(rule: Rule, told: Told) -> bool:
+    """Whether rows at the end of the declared range, too few to be excluded, make half its width.
+
+    The share of rows that no method can exclude is `outlier_floor_mass`. So with a tighter range
+    the answer would be narrower; more rows help less.
+    """
+    rows, value = told.rows[0], told.value
+    if value is None or rows == 0:
+        return False
+    share = outlier_floor_mass(rows, rule.log_p)
+    low, high = told.interval
+    match rule:
+        case MeanRule() | GroupMeanRule():
+            above, below = share * (1.0 - value), share * value
+            return 2.0 * above > high - value or 2.0 * below > value - low
+        case Gridded(by="spread", squared=squared):
+            deviation, top = (math.sqrt(value), math.sqrt(high)) if squared else (value, high)
+            # In halves of the range. The mean is not told: its far end is one to two halves away.
+            moved = math.sqrt((1.0 - share) * (deviation**2 + 2.0 * share))
+            return 2.0 * (moved - deviation) > top - deviation
+        case Gridded(by="correlation"):
+            # The floor needs the deviations, which are not told: compared with a normal law.
+            normal = (1.0 - (2.0 * value - 1.0) ** 2) * math.sqrt(-2.0 * rule.log_p / rows)
+            return high - low > _NORMAL_CORRELATION * normal
+    return False

@@ -18,7 +18,7 @@ from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below, round_up
-from holdfast.theory.direct.ratio import f1_of_share
+from holdfast.theory.direct.unit_sums import f1_of_share
 from holdfast.theory.length.coexistence import ROUNDED_SYMBOLS, rounded_half_width
 
 __all__ = [

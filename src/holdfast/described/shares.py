@@ -18,9 +18,9 @@ from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.mean import expression_of
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
+from holdfast.theory.direct.order_statistics import threshold_interval
 from holdfast.theory.direct.proportion import independent_clopper_pearson
-from holdfast.theory.direct.quantile import threshold_interval
-from holdfast.theory.direct.ratio import f1_interval
+from holdfast.theory.direct.unit_sums import f1_interval
 from holdfast.theory.length.coexistence import count_symbols, group_symbols
 
 __all__ = [

@@ -1,8 +1,35 @@
-"""Evaluation logs, item by item: what other tools wrote, read as scores of one scorer."""
+"""Evaluation item by item: logs that other tools wrote, gates and leaderboards over them."""
 
 from __future__ import annotations
 
-from holdfast.evals.reading import read as read
-from holdfast.evals.scores import ItemScores as ItemScores
+from typing import TYPE_CHECKING
 
-__all__ = ["ItemScores", "read"]
+from holdfast.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from holdfast.boards.display import StandingsDisplay as StandingsDisplay
+    from holdfast.boards.leaderboard import Leaderboard as Leaderboard
+    from holdfast.boards.standings import Standing as Standing, Standings as Standings
+    from holdfast.evals.display import GateDisplay as GateDisplay
+    from holdfast.evals.gate import EvalGate as EvalGate
+    from holdfast.evals.item_scores import ItemScores as ItemScores
+    from holdfast.evals.submission import read as read
+    from holdfast.evals.verdict import Verdict as Verdict
+
+_HOMES = {
+    "EvalGate": "evals.gate",
+    "GateDisplay": "evals.display",
+    "ItemScores": "evals.item_scores",
+    "Leaderboard": "boards.leaderboard",
+    "Standing": "boards.standings",
+    "Standings": "boards.standings",
+    "StandingsDisplay": "boards.display",
+    "Verdict": "evals.verdict",
+    "read": "evals.submission",
+}
+__all__ = list(_HOMES)
+__getattr__ = lazy_names(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

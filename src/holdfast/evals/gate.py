@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from holdfast import require
 from holdfast.data.computed import ScoreBounds, declared_bounds
 from holdfast.errors import InvalidArgument
-from holdfast.evals.scores import ItemScores
+from holdfast.evals.item_scores import ItemScores
 from holdfast.evals.submission import HowToRead, Submission, scoring_in, submission_of
 from holdfast.evals.verdict import Verdict
 from holdfast.mechanisms.claims import GATES

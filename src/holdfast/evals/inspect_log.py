@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from holdfast.errors import InvalidArgument
-from holdfast.evals.archive import Archive
-from holdfast.evals.log import EvalLog, Scored
-from holdfast.evals.source import Source, as_mapping, lacking
+from holdfast.evals.archive import Archive, Source, as_mapping, lacking
+from holdfast.evals.formats import EvalLog, Scored
 
 __all__ = ["is_inspect_log", "read_inspect"]
 

@@ -1,4 +1,4 @@
-"""What a guesser is: a public function of the transcript, and of rows that are not protected.
+"""A guesser: a public function of the transcript and of unprotected rows; all by name.
 
 With a guesser, `ask` becomes a check of its guess. No promise depends on where a guess comes from;
 only the number of surprises does, and with it what the questions cost. So a guesser is not a part
@@ -7,21 +7,34 @@ of the ledger: its state is a fold over the answers there, and is made again whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
+from holdfast.lazy import load
 from holdfast.ledger.entries import Recorded
 from holdfast.mechanisms.mechanism import Claim, Wish
 from holdfast.mechanisms.terms import Terms
+from holdfast.statistics.entry import Table
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Grounds", "Guesser", "Guessing", "Lesson", "around", "lesson_of"]
+__all__ = [
+    "ANALYST",
+    "Grounds",
+    "Guesser",
+    "Guessing",
+    "Lesson",
+    "around",
+    "guessers",
+    "guessers_of",
+    "lesson_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +173,51 @@ class Guessing:
             ),
             None,
         )
+
+
+# Every guesser a holdout can be opened with, by name.
+
+
+# No guesser: the analyst's own guesses are checked, and `ask` asks.
+ANALYST = "analyst"
+
+
+_HOMES = (
+    "guessers.training.TrainingMean",
+    "guessers.training.NoisyTraining",
+    "papers.multiplicative_weights.MultiplicativeWeights",
+    "papers.median_mechanism.MedianMechanism",
+    "guessers.training.LastBest",
+)
+
+
+@cache
+def guessers() -> Mapping[str, Guesser]:
+    """All of them, by their names; loaded where one is wanted."""
+    every: list[Guesser] = [load(home)() for home in _HOMES]
+    return {guesser.name: guesser for guesser in every}
+
+
+def guessers_of(wanted: str | Guesser | None, *, with_training: bool) -> tuple[Guesser, ...]:
+    """Who guesses, in order of preference.
+
+    Training rows guess where nobody else is named, and what the one that is named does not cover.
+    """
+    training = _training() if with_training else ()
+    if wanted is None:
+        return training
+    if isinstance(wanted, str) and wanted == ANALYST:
+        return ()
+    chosen = guessers().get(wanted) if isinstance(wanted, str) else wanted
+    if not isinstance(chosen, Guesser):
+        names = [ANALYST, *guessers()]
+        near = difflib.get_close_matches(str(wanted), names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
+        raise InvalidArgument(f"guesser is {wanted!r}, which is not a guesser; {hint}")
+    return (chosen, *(each for each in training if each.name != chosen.name))
+
+
+def _training() -> tuple[Guesser, ...]:
+    from holdfast.guessers.training import TrainingMean
+
+    return (TrainingMean(),)

@@ -7,8 +7,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import SaysNothing
+from holdfast.ledger.entries import verdict_of
 from holdfast.ledger.limits import plain_interval
-from holdfast.ledger.verdicts import verdict_of
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.wording import among_rows
 
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.holdout.budget import Budget
-    from holdfast.ledger.entries import Recorded
-    from holdfast.ledger.verdicts import Judgement
-    from holdfast.statistics.named import Better
+    from holdfast.ledger.entries import Judgement, Recorded
+    from holdfast.statistics.entry import Better
     from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Answer"]

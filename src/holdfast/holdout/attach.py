@@ -20,8 +20,7 @@ from functools import partial
 from typing import Any
 
 from holdfast import require
-from holdfast.data.attached import ColumnValues, column_values, share_differing
-from holdfast.data.brought import Fields
+from holdfast.data.attached import ColumnValues, Fields, column_values, share_differing
 from holdfast.data.computed import (
     Computed,
     ScoreBounds,
@@ -33,8 +32,8 @@ from holdfast.data.computed import (
 )
 from holdfast.data.sample import check_names
 from holdfast.errors import InvalidArgument
+from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.wishes import Body
 from holdfast.ledger.attachments import AttachedColumn, Promotion
 from holdfast.ledger.chain import now
 from holdfast.ledger.identity import keyed_print

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Checker, Mechanism
-from holdfast.mechanisms.profile import profile_in_units
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms, profile_in_units
 from holdfast.theory.base.concentration import Concentration
 from holdfast.wording import percent, plural
 

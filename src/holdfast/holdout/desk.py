@@ -1,4 +1,4 @@
-"""The desk, where wishes become answers: ledger, transcript and protected rows in one place.
+"""The desk, where requests become answers: ledger, transcript and protected rows in one place.
 
 The walk of a question: asked before? the stored answer, free; an offer on the account (public), or
 a refusal that computes nothing; the offer's worst charge reserved, durable; one symbol through the
@@ -16,59 +16,63 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
+from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.described.question import columns_read
+from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
-from holdfast.holdout.answering import offered
-from holdfast.holdout.budget import Budget, LastBudget
-from holdfast.holdout.guess import other_rows
-from holdfast.holdout.protected import ProtectedRows
-from holdfast.holdout.repeats import fulfilling, never_told
-from holdfast.holdout.unanswerable import given_up, is_readable, passes
-from holdfast.holdout.wishes import (
+from holdfast.holdout.batch import (
     Body,
     Concluding,
     Conclusion,
     Key,
     LookFound,
     by_mechanism,
+    fulfilling,
     is_by_name,
     is_described,
     looks_found,
+    never_told,
+    offered,
     order_of,
     rows_of,
     wanted_part,
 )
-from holdfast.ledger.addresses import noise_of_batch
+from holdfast.holdout.budget import Budget, LastBudget
+from holdfast.holdout.guess import other_rows
+from holdfast.holdout.protected import ProtectedRows, given_up, is_readable, passes
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import chained, now
-from holdfast.ledger.columns import ColumnStore
+from holdfast.ledger.column_files import ColumnStore
 from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import (
     Asked,
     Opening,
+    Pending,
     Recorded,
     Request,
     abandonment,
+    closing,
+    noise_of_batch,
     reservation,
+    retirement,
     settlement,
 )
-from holdfast.ledger.recording import Pending
+from holdfast.ledger.index import recall
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
-from holdfast.ledger.whereabouts import recall
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish
-from holdfast.mechanisms.walk import Answered, answer
+from holdfast.mechanisms.mechanism import Answered, Mechanism, Offer, Wish, answer
+from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import read_again
+from holdfast.statistics.entry import Table
 from holdfast.statistics.recorded import require_written
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.table import Table
 
-__all__ = ["Desk"]
+__all__ = ["Desk", "close", "retire"]
+
 
 _TRIES = 2
 _GIVEN_UP = "the question cannot be read again, or the engine cannot evaluate it"
@@ -396,3 +400,39 @@ class Desk:
             if kept is not None:
                 transcript.checkpointed()
             transcript.apply(rows)
+
+
+# The end of asks and checks, after which the rows may be looked at in other ways; or of all.
+#
+# Answers on the ledger are true for questions that were chosen from answers. Where something else
+# of the rows is shown, what is asked next is chosen from that, too. So the ledger says that it is
+# closed before anything is read, durably, and stays closed; described questions do not depend on
+# it.
+
+
+def close(desk: Desk, why: str) -> Sample:
+    """Refuse asks and checks from here on, for good; then the protected rows are given out."""
+    rows = desk.protected.needed()  # refused before anything is closed
+
+    def entry() -> list[dict[str, str]]:
+        return [] if desk.transcript.account.closed else [closing(now(), why)]
+
+    desk.tell(entry)
+    return rows
+
+
+def retire(desk: Desk, why: str, successor: str | None) -> None:
+    """Answer nothing new any more; what was answered stays, and is told again for free."""
+    require.text("why", why)
+    if successor is not None:
+        require.text("successor", successor)
+
+    def entry() -> list[Body]:
+        closed = desk.transcript.account.closed
+        if closed is not None and closed.retired:
+            raise InvalidArgument(
+                f"the ledger was retired at {closed.at} already: {closed.why}. That is for good."
+            )
+        return [retirement(now(), why, successor)]
+
+    desk.tell(entry)

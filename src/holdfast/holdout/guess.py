@@ -12,14 +12,14 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.data.source import KnownTable, csv_paths, open_sample
 from holdfast.errors import InvalidArgument
-from holdfast.holdout.unanswerable import is_readable
+from holdfast.holdout.protected import is_readable
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import is_protected
 from holdfast.question.row import GRID, RowValue, row_value
+from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
-from holdfast.statistics.playing import Side, Verb
+from holdfast.statistics.player import Side, Verb
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.table import Table
 from holdfast.statistics.whole import columns_of
 
 __all__ = [

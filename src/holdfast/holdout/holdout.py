@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from holdfast.data.brought import Fields
+from holdfast.data.attached import Fields
 from holdfast.errors import HoldfastError, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
-from holdfast.holdout.boarding import Boarding
 from holdfast.holdout.budget import Budget
-from holdfast.holdout.closing import retire
-from holdfast.holdout.desk import Desk
-from holdfast.holdout.together import Waiting, answered_together
-from holdfast.holdout.verbs import Verbs
-from holdfast.holdout.widths import width_in_units
+from holdfast.holdout.coalesce import Waiting, answered_together
+from holdfast.holdout.desk import Desk, retire
+from holdfast.holdout.request import width_in_units
+from holdfast.holdout.verbs import Boarding, Verbs
+from holdfast.lazy import load
 from holdfast.ledger.attachments import AttachedColumn, Promotion
 from holdfast.ledger.entries import Opening
 from holdfast.question.columns import Schema
@@ -28,13 +27,11 @@ if TYPE_CHECKING:
 
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.data.computed import ScoreBounds
-    from holdfast.holdout.last_looks import LastLookCost
-    from holdfast.holdout.revealing import RevealCost
-    from holdfast.holdout.search_cost import SearchCost
-    from holdfast.holdout.searching import Declaring, Search
-    from holdfast.holdout.stability import Stability
+    from holdfast.holdout.ending import LastLookCost, RevealCost
+    from holdfast.holdout.search import Declaring, Search, SearchCost
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import LedgerView
+    from holdfast.papers.stability import Stability
 
 __all__ = ["TIMEOUT", "Holdout"]
 
@@ -151,7 +148,7 @@ class Holdout(Verbs):
         `train`, the rows that candidates are made from, and `code` are recorded by their digests.
         A search that was opened is had again by its name.
         """
-        from holdfast.holdout.searching import opened_search
+        from holdfast.holdout.search import opened_search
 
         return opened_search(partial(getattr, self, "_desk"), name, space, **declared)
 
@@ -159,7 +156,7 @@ class Holdout(Verbs):
         self, name: str, space: Any = None, **declared: Unpack[Declaring]
     ) -> SearchCost:
         """What it would take to open a search. Free; touches no data."""
-        from holdfast.holdout.searching import cost_of_search
+        from holdfast.holdout.search import cost_of_search
 
         return cost_of_search(self._desk, name, space, **declared)
 
@@ -170,13 +167,13 @@ class Holdout(Verbs):
 
         Asks, checks, gates and searches are ended by it, for good; described questions stay.
         """
-        from holdfast.holdout.last_looks import last_look
+        from holdfast.holdout.ending import last_look
 
         return last_look(self._desk, questions, why, by)
 
     def final_cost(self, questions: Iterable[Question]) -> LastLookCost:
         """What a last look would show, and end. Free; touches no data."""
-        from holdfast.holdout.last_looks import cost_of_last_look
+        from holdfast.holdout.ending import cost_of_last_look
 
         return cost_of_last_look(self._desk, questions)
 
@@ -189,13 +186,13 @@ class Holdout(Verbs):
         stable and something was kept for it, whichever is narrower. Asks, checks, gates and
         searches are ended by it, for good; described questions stay.
         """
-        from holdfast.holdout.revealing import revealed_answer
+        from holdfast.holdout.ending import revealed_answer
 
         return revealed_answer(self._desk, question, why, by)
 
     def reveal_cost(self, question: Question) -> RevealCost:
         """What would be revealed, and ended. Free; touches no data."""
-        from holdfast.holdout.revealing import cost_of_revealing
+        from holdfast.holdout.ending import cost_of_revealing
 
         return cost_of_revealing(self._desk, question)
 
@@ -214,15 +211,13 @@ class Holdout(Verbs):
         `level` is what tau and nu may be (default: a quarter of the failure probability). With an
         `expected_error` it says how much noise in each answer would promise that much (L15).
         """
-        from holdfast.holdout.stability import stability_of
-
+        stability_of: Callable[..., Stability] = load("papers.stability.stability_of")
         with self._desk.reading() as transcript:
             return stability_of(transcript, level, expected_error)
 
     def rehearse(self, *, trials: int = 10, seed: int = 2026, n_jobs: int = 1) -> Rehearsal:
         """Attack synthetic rows under this holdout's terms. Touches no row of it; costs nothing."""
-        from holdfast.lab.arena.rehearsal import rehearse
-
+        rehearse: Callable[..., Rehearsal] = load("lab.arena.rehearsal.rehearse")
         return rehearse(self.opening, trials=trials, seed=seed, n_jobs=n_jobs)
 
     def chart(self, path: str | None = None) -> altair.VConcatChart:
@@ -274,7 +269,7 @@ class Holdout(Verbs):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is opened again, from where its rows and its ledger are."""
-        from holdfast.holdout.reopening import opened_again, reopening
+        from holdfast.holdout.open import opened_again, reopening
 
         return opened_again, (reopening(self._own_desk.opening.name, self._reopens_by),)
 

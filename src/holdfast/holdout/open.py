@@ -1,7 +1,8 @@
-"""`holdfast.open`: a new holdout, or an old one resumed from its ledger."""
+"""`holdfast.open`: a new holdout, or an old one resumed from its ledger, here or elsewhere."""
 
 from __future__ import annotations
 
+import os.path
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -10,41 +11,67 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.design import design_of
-from holdfast.data.files import is_path
-from holdfast.data.form import AS_USUAL, TableForm, table_form
+from holdfast.data.files import AS_USUAL, TableForm, is_path, table_form
 from holdfast.data.keys import key_order
 from holdfast.data.learning import learnt_values
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
 from holdfast.data.source import KnownTable
 from holdfast.errors import InvalidArgument, SecondLedger
-from holdfast.guessers.catalogue import guessers_of
-from holdfast.guessers.guesser import Guesser
-from holdfast.holdout.answering import require_claims
+from holdfast.guessers.guesser import Guesser, guessers_of
+from holdfast.holdout.batch import require_claims
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
-from holdfast.holdout.reopening import by_path
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.entries import Opening
-from holdfast.ledger.homes import home_of
 from holdfast.ledger.identity import keyed_print
-from holdfast.ledger.reach import note_ledger, others_over
+from holdfast.ledger.index import note_ledger, others_over
 from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.rows import Rows
-from holdfast.ledger.store import Store
+from holdfast.ledger.store import Store, home_of
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.auto import AUTO, Choice, choose
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
 from holdfast.mechanisms.catalogue import claiming, kind_of
 from holdfast.mechanisms.claims import CHECKS
-from holdfast.mechanisms.described_only import DESCRIBED_ONLY
+from holdfast.mechanisms.described import DESCRIBED_ONLY
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
+from holdfast.prior.bits import Prior
 from holdfast.question.columns import Schema, no_column
 from holdfast.question.expression import ColumnType
-from holdfast.words.prior import Prior
 
-__all__ = ["open"]
+__all__ = ["by_path", "open", "opened_again", "reopening"]
+
+
+# How a holdout is opened again: in another process, from the same files.
+
+
+def reopening(name: str, how: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is needed to open a holdout in another process; refused where that is not known."""
+    if how is None:
+        raise InvalidArgument(
+            f"{name!r} was opened with a table in memory or a guesser of one's own, and cannot be "
+            "opened again elsewhere; open it from files."
+        )
+    return dict(how)
+
+
+def opened_again(how: dict[str, Any]) -> Holdout:
+    """The holdout that was opened this way in another process."""
+
+    return open(**how)
+
+
+def by_path(how: dict[str, Any], timeout: float) -> dict[str, Any] | None:
+    """The same arguments wherever they are used: files by their whole paths; None for tables."""
+    kept = {what: given for what, given in how.items() if given is not None}
+    if not all(isinstance(given, str | Path) for given in kept.values()):
+        return None
+    files = {"data", "secret", "train"} & kept.keys()
+    whole = {what: os.path.abspath(kept[what]) for what in files if is_path(kept[what])}
+    return {**kept, **whole, "timeout": timeout}
+
 
 _PRIVATE = ("private gaussian", "private laplace")  # their names; the first one is the default
 

@@ -13,22 +13,20 @@ from itertools import count
 
 from holdfast.errors import LedgerTampered, Refused
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.batch import Body, LookFound, is_described
 from holdfast.holdout.budget import Budget
-from holdfast.holdout.claiming import ClaimGrounds, claim_grounds, claimed, plays_of
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
-from holdfast.holdout.retelling import by_key, left_after, retold
-from holdfast.holdout.wishes import Body, LookFound, is_described
-from holdfast.holdout.wishing import wishes_for
-from holdfast.ledger.alike import alike
+from holdfast.holdout.idempotency import by_key, left_after, retold
+from holdfast.holdout.request import ClaimGrounds, claim_grounds, claimed, plays_of, wishes_for
 from holdfast.ledger.chain import now
+from holdfast.ledger.composites import Followed, read_whole, whole
 from holdfast.ledger.entries import Recorded, Request, telling
-from holdfast.ledger.wholes import Followed, read_whole, whole
+from holdfast.ledger.limits import alike
 from holdfast.mechanisms.mechanism import Refuted, Wish, about
-from holdfast.statistics.derived import is_single
+from holdfast.statistics.derived import Subquestion, is_single
 from holdfast.statistics.entry import Bound
-from holdfast.statistics.play import Subquestion
-from holdfast.statistics.playing import Due, Plays
+from holdfast.statistics.player import Due, Plays
 from holdfast.statistics.statistic import Statistic
 
 __all__ = ["answered", "wish_of"]

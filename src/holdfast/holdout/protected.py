@@ -1,4 +1,4 @@
-"""The protected rows of a holdout, with the attached columns that a question is about."""
+"""The protected rows of a holdout with attached columns, and reservations they cannot answer."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from holdfast.data.attached import ColumnValues
 from holdfast.data.files import require_unchanged
 from holdfast.data.keys import KeyOrder, key_order
 from holdfast.data.sample import Sample
-from holdfast.errors import InvalidArgument
+from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.ledger.attachments import AttachedColumn, ValuesKept
-from holdfast.ledger.columns import ColumnStore, submitted_file
-from holdfast.ledger.entries import Opening
+from holdfast.ledger.column_files import ColumnStore, submitted_file
+from holdfast.ledger.entries import Opening, Pending
 
-__all__ = ["ProtectedRows"]
+__all__ = ["ProtectedRows", "given_up", "is_readable", "passes"]
+
 
 _MOST_BESIDE = 64  # attached columns that are held beside the rows
 
@@ -82,3 +83,37 @@ class ProtectedRows:
     def keep_computed(self, column: str, values: ColumnValues) -> ValuesKept:
         """Write the values of a computed column, durably when this returns what marks them."""
         return self._columns.keep_computed(column, values)
+
+
+# Reserved questions that cannot be answered: for now, or for good.
+
+
+def passes(error: Exception) -> bool:
+    """Whether an error is of the machine or the files, so that another try may succeed.
+
+    An argument that is refused inside the door is not: a rule has met rows that it was not made
+    for, and would meet them again.
+    """
+    if isinstance(error, HoldfastError):
+        of_question = isinstance(error, InvalidQuestion | InvalidArgument)
+        return type(error) is not HoldfastError and not of_question
+    return isinstance(error, OSError | MemoryError)
+
+
+def is_readable(sample: Sample) -> bool:
+    """Whether the rows can be read at all, whatever is computed of them."""
+    try:
+        for _ in sample.frames(sorted(sample.types)):
+            pass
+    except Exception:
+        return False
+    return True
+
+
+def given_up(pending: Pending) -> InvalidQuestion:
+    """What is said of a batch that was given up."""
+    texts = ", ".join(asked.offer.question for asked in pending.asked)
+    return InvalidQuestion(
+        f"{texts} could not be evaluated, though the table can be read; it keeps its worst charge "
+        "and will not be tried again. Ask it in another form."
+    )

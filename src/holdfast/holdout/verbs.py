@@ -1,35 +1,165 @@
-"""The verbs of a holdout: ask, check, gate, and what they would cost."""
+"""The verbs of a holdout: ask, check, gate and what they cost; lists, tables, boards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, Unpack, overload
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, TypeAlias, Unpack, overload
 
 from holdfast import require
-from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.data.attached import ColumnValues, Fields, column_values
+from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, Refused
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.asking import Said, Saying, answers_to, better_of, several, told_before
-from holdfast.holdout.claiming import require_enough_differing
-from holdfast.holdout.cost import Cost
+from holdfast.holdout.ask import (
+    Said,
+    Saying,
+    answers_to,
+    better_of,
+    require_telling,
+    several,
+    told_before,
+)
+from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.distribution import Distribution
-from holdfast.holdout.grouping import cost_of_discovering, groups_for, knowing
-from holdfast.holdout.groups import Groups
+from holdfast.holdout.groups import Distribution, Groups, cost_of_discovering, groups_for, knowing
 from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_claim
-from holdfast.holdout.mixed import Item, answers_of
-from holdfast.holdout.price import cost_of
-from holdfast.holdout.reading import bound_to, one_answer_of
-from holdfast.holdout.tabling import table_of_answers
-from holdfast.holdout.vacuous import require_telling
-from holdfast.holdout.widths import NamedWidth
-from holdfast.statistics.asked import bounded
-from holdfast.statistics.bind import Question
+from holdfast.holdout.price import Cost, cost_of, require_groups_covered
+from holdfast.holdout.request import NamedWidth, bound_to, one_answer_of, require_enough_differing
+from holdfast.ledger.chain import now
+from holdfast.ledger.leaderboards import BoardRecord, BoardTerms, TurnedAway
+from holdfast.statistics.bind import Question, bounded
+from holdfast.statistics.entry import Bounds, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled
-from holdfast.statistics.named import Bounds, TableCall
 from holdfast.wording import plural
 
-__all__ = ["Verbs"]
+__all__ = ["Ask", "Boarding", "Check", "Gate", "Item", "Verbs", "answers_of", "table_of_answers"]
+
+
+# Asks, checks and gates given in one list: each is answered, or fails alone.
+#
+# Those that are alike share a batch: one scan, one leakage. If something in a batch is wrong or
+# refused, its questions are put one by one. The order of the answers is that of the list.
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to ask, with the half-width that is wanted, if one is."""
+
+    question: Question
+    tolerance: float | None = None
+    half_width: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A number that is guessed of a question, to be checked."""
+
+    question: Question
+    guess: float
+    tolerance: float | None = None
+    half_width: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One side of a bound, to be shown."""
+
+    question: Question
+    at_least: float | None = None
+    at_most: float | None = None
+    differing: float | None = None
+
+
+Item: TypeAlias = Ask | Check | Gate
+# What is wrong with one question; trouble with the ledger or the data concerns all of them.
+_ITS_OWN = (InvalidArgument, InvalidQuestion, Refused)
+
+
+def answers_of(
+    verbs: Verbs, items: Iterable[Item], why: str | None, by: str | None
+) -> list[Answer | HoldfastError]:
+    """The answer to each, or the error by which it failed, in their order."""
+    wanted = require.items("items", items, "a list of Ask, Check and Gate")
+    for each in wanted:
+        if not isinstance(each, Ask | Check | Gate):
+            raise InvalidArgument(
+                f"an item is {each!r}; give Ask, Check or Gate of holdfast.stats."
+            )
+    found: list[Answer | HoldfastError] = []
+    for _, alike in groupby(wanted, key=_batch):
+        batch = list(alike)
+        found += _together(verbs, batch, why, by) or [
+            _alone(verbs, each, why, by) for each in batch
+        ]
+    return found
+
+
+def _batch(item: Item) -> object:
+    """What is put together: neighbours with the same of this; gates are put one by one."""
+    if isinstance(item, Gate):
+        return id(item)
+    return type(item), item.tolerance, item.half_width
+
+
+def _together(
+    verbs: Verbs, batch: Sequence[Item], why: str | None, by: str | None
+) -> Sequence[Answer | HoldfastError]:
+    """The answers to items that are alike; none if something is wrong with one of them."""
+    first = batch[0]
+    if len(batch) == 1 or isinstance(first, Gate):
+        return ()
+    questions = [each.question for each in batch]
+    said = Saying(why=why, by=by, tolerance=first.tolerance, half_width=first.half_width)
+    try:
+        if isinstance(first, Ask):
+            return verbs.ask_many(questions, **said)
+        guesses = [each.guess for each in batch if isinstance(each, Check)]
+        return verbs.check_many(questions, guesses, **said)
+    except _ITS_OWN:
+        return ()
+
+
+def _alone(verbs: Verbs, item: Item, why: str | None, by: str | None) -> Answer | HoldfastError:
+    try:
+        match item:
+            case Ask(question, tolerance, half_width):
+                return verbs.ask(
+                    question, why=why, by=by, tolerance=tolerance, half_width=half_width
+                )
+            case Check(question, guess, tolerance, half_width):
+                return verbs.check(
+                    question, guess, why=why, by=by, tolerance=tolerance, half_width=half_width
+                )
+            case Gate(question, at_least, at_most, share):
+                return verbs.gate(
+                    question, at_least=at_least, at_most=at_most, differing=share, why=why, by=by
+                )
+    except _ITS_OWN as error:
+        return error
+
+
+# Statistics that are asked together, answered in a table.
+
+
+def table_of_answers(
+    desk: Desk, found: Labelled, guess: Guess, said: Said, frame_kind: str
+) -> Groups | Distribution:
+    """The answer to each statistic beside its label; refused if the budget covers not all."""
+    questions = [question for _, question in found.members]
+    requests = said.requests(desk, questions, [None] * len(questions), guess, found.text)
+    answers = told_before(desk, requests)
+    if answers is None:
+        desk.refresh()
+        require_groups_covered(desk, questions, ", ".join(found.by), guess, requests[0].tolerance)
+        answers = answers_to(desk, questions, requests, guess, in_table=True)
+    labelled = tuple(
+        (label, answer) for (label, _), answer in zip(found.members, answers, strict=True)
+    )
+    if found.kind != "distribution":
+        return Groups(found.by, labelled, frame_kind, found.text)
+    thresholds = tuple((float(str(label)), answer) for label, answer in labelled)
+    return Distribution(found.by[0], thresholds, frame_kind, found.text)
 
 
 class Verbs:
@@ -259,7 +389,7 @@ class Verbs:
     def answer_many(
         self, items: Iterable[Item], *, why: str | None = None, by: str | None = None
     ) -> list[Answer | HoldfastError]:
-        """Asks, checks and gates (`holdfast.Ask`, `Check`, `Gate`) in one list.
+        """Asks, checks and gates (`holdfast.stats.Ask`, `Check`, `Gate`) in one list.
 
         Neighbours that are alike share a batch. What is wrong or refused fails alone: its error
         stands in its place.
@@ -314,3 +444,66 @@ class Verbs:
             return found
         share = require.between("differing", differing, 0.0, 1.0, open_low=True)
         return replace(found, differing=share)
+
+
+# What a leaderboard needs of a holdout beside its verbs: its own lines of the ledger.
+
+
+_LONGEST_LISTED = 200
+_MOST_LISTED = 20  # of a team: whoever sends on and on would fill everybody's ledger
+
+
+class Boarding:
+    """The board of a ledger: what was declared of it, and whom it turned away."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @property
+    def record(self) -> BoardRecord:
+        """All that was written so far."""
+        with self._desk.reading() as transcript:
+            return transcript.attached.board
+
+    def declare(self, said: BoardTerms) -> BoardTerms:
+        """Make the ledger a board's; refused where it is that of another one."""
+        new = replace(said, at=now())
+
+        def entry() -> list[Body]:
+            return [] if self._desk.transcript.attached.board.terms is not None else [new.body()]
+
+        if self.record.terms is None:
+            self._desk.tell(entry)
+        there = self.record.terms
+        if there is None or there.said != new.said:
+            known = {} if there is None else there.to_dict()
+            told = [
+                f"{name} is {value!r}, and was declared as {known[name]!r}"
+                for name, value in new.to_dict().items()
+                if name != "at" and value != known[name]
+            ]
+            raise InvalidArgument(
+                f"{self._desk.opening.name!r} is another board: {'; '.join(told)}. Declare the "
+                "same, or use another ledger."
+            )
+        return there
+
+    def turn_away(self, team: str, called: str | None, why: str) -> None:
+        """List a submission that was not taken, unless enough of the team are."""
+        short = None if called is None else called[:_LONGEST_LISTED]
+
+        def entry() -> list[Body]:
+            listed = self._desk.transcript.attached.board.turned_away
+            if sum(each.team == team for each in listed) >= _MOST_LISTED:
+                return []
+            return [TurnedAway(team, short, why, now()).body()]
+
+        self._desk.tell(entry)
+
+    def read(self, values: Any, fields: Fields) -> ColumnValues:
+        """What somebody submits, as a column of the rows, NULL where it lacks one; not kept."""
+        return column_values(values, self._desk.protected.order, fields, missing="null")
+
+    def text_of(self, question: str) -> str:
+        """A question as the ledger spells it."""
+        return one_answer_of(bound_to(self._desk, question, knowing(self._desk, None))).text

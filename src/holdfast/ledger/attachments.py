@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias, get_args
 
-from holdfast.ledger.boards import BOARDING, BoardRecord
 from holdfast.ledger.chain import canonical
+from holdfast.ledger.leaderboards import BOARDING, BoardRecord
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair

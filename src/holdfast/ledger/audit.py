@@ -13,10 +13,10 @@ import json
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
@@ -24,22 +24,17 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, measured, sampling_to_dict
 from holdfast.described.question import columns_read
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
-from holdfast.ledger.alike import CLOSE, alike
-from holdfast.ledger.chain import Row, canonical
-from holdfast.ledger.columns import kept_values
+from holdfast.ledger.chain import Row, canonical, verify
+from holdfast.ledger.checkpoint import FiledPlace, Kept, place_of
+from holdfast.ledger.column_files import kept_values
+from holdfast.ledger.composites import rebuilt, whole
 from holdfast.ledger.dictionaries import offered_again
-from holdfast.ledger.entries import Asked, Opening, Recorded, Request
-from holdfast.ledger.filing import FiledPlace, Kept, place_of
+from holdfast.ledger.entries import Asked, Opening, Pending, Recorded, Request, reading_entry
 from holdfast.ledger.identity import has_shape, keyed_print
-from holdfast.ledger.informed import informed
-from holdfast.ledger.limits import stated_range
-from holdfast.ledger.past import checkpoint_of
-from holdfast.ledger.reader import Reader, look
-from holdfast.ledger.recording import Pending, reading_entry
+from holdfast.ledger.limits import CLOSE, alike, stated_range
 from holdfast.ledger.records import LedgerHome
-from holdfast.ledger.retraced import Audited, Finding, Retraced
-from holdfast.ledger.transcript import Transcript
-from holdfast.ledger.wholes import rebuilt, whole
+from holdfast.ledger.store import Reader, look
+from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED, ground_of
 from holdfast.mechanisms.mechanism import Offer, Wish
@@ -47,11 +42,80 @@ from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
-from holdfast.statistics.known import known_variance
+from holdfast.statistics.mean import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.statistic import Statistic
 
-__all__ = ["audit", "difference_of", "retrace"]
+__all__ = ["Audited", "Copied", "Finding", "Retraced", "audit", "difference_of", "retrace"]
+
+
+# What an audit follows and what it finds: the entries, wherever they are kept, and its points.
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One point of the audit: what was looked at, whether it is in order, and what was found."""
+
+    what: str
+    fine: bool
+    detail: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"what": self.what, "fine": self.fine, "detail": self.detail}
+
+
+class Audited(Protocol):
+    """Where entries are that are to be audited: a ledger's file, or a certificate."""
+
+    @property
+    def unchecked(self) -> str | None:
+        """Why the seal of the newest entry could not be compared, if it could not."""
+        ...
+
+    def kept(self) -> Kept | None:
+        """The newest checkpoint, if there is one to be believed."""
+        ...
+
+    def news(self) -> list[Row]:
+        """All entries, in order; refused where the chain is broken."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Retraced:
+    """Entries that were followed from the first one on, and what was found.
+
+    The `transcript` is None where the chain is broken. `places` are where its answers are to be
+    filed, None where the entries could not be followed to their end.
+    """
+
+    findings: list[Finding]
+    transcript: Transcript | None = None
+    places: list[FiledPlace] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """Entries that were copied out of a ledger: no secret is with them, and no checkpoint."""
+
+    rows: Sequence[Row]
+
+    @property
+    def unchecked(self) -> str:
+        """Why the seal could not be compared."""
+        return (
+            "it stays with the ledger, so that later entries that were left out would not be "
+            "noticed; compare the newest hash, or a receipt, with the ledger's."
+        )
+
+    def kept(self) -> None:
+        """Nothing: everything is folded."""
+
+    def news(self) -> list[Row]:
+        """All entries, in order; refused where the chain is broken."""
+        verify(self.rows)
+        return list(self.rows)
+
 
 _TOLD_EVERY = 100  # entries
 _CAUSES = ("profile", "prior")  # named first: a radius or a charge follows from them

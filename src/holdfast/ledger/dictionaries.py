@@ -16,29 +16,28 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import require
-from holdfast.described.ground import Ground
 from holdfast.described.question import (
     DescribedQuestion,
     columns_read,
     described,
     described_again,
 )
+from holdfast.described.rule import Ground
 from holdfast.errors import InvalidQuestion, LedgerTampered, Refused
-from holdfast.ledger.alike import alike
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.entries import Opening
-from holdfast.mechanisms.account import Account, Closed
+from holdfast.ledger.limits import alike
 from holdfast.mechanisms.described import Described
 from holdfast.mechanisms.dictionary import LatePrior, Stake, after_opening, stake_in
 from holdfast.mechanisms.mechanism import Mechanism, Offer
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Closed, Terms
+from holdfast.prior.bits import Prior
+from holdfast.prior.parts import parts_of
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
 from holdfast.statistics.bind import Question
-from holdfast.words.parts import parts_of
-from holdfast.words.prior import Prior
 
 if TYPE_CHECKING:
     from holdfast.ledger.transcript import Transcript

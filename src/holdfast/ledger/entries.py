@@ -1,4 +1,4 @@
-"""What the ledger's entries say. A kind's name carries a version, and its meaning never changes.
+"""Entries of the ledger. A kind's name carries a version, and its meaning never changes.
 
 * ``open/2``: the first entry: what was declared, the table's keyed fingerprint and its columns.
 * ``reserve/2``: a batch of offers, durable before data is touched; each counts its worst charge. It
@@ -26,37 +26,79 @@ people asked, and were told, is in its own unit.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from holdfast.data.form import AS_USUAL, TableForm
-from holdfast.described.concentrated import ConcentratedRule
+from holdfast.data.files import AS_USUAL, TableForm
+from holdfast.described.means import ConcentratedRule
+from holdfast.described.question import is_at_the_floor
 from holdfast.described.rule import Rule, Told
-from holdfast.described.wording import is_at_the_floor
-from holdfast.errors import InvalidArgument
-from holdfast.ledger.verdicts import Judgement, verdict_of
+from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.ledger.chain import RESTORE, canonical
+from holdfast.ledger.limits import open_ended
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.mechanism import Offer, Refuted, Release, Symbol
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.described import rule_from
+from holdfast.mechanisms.leakage import charged
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Refuted, Release, Symbol, revealed
+from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.terms import Account, Closed, Terms
 from holdfast.question.columns import Schema
-from holdfast.statistics.known import KnownVariance
-from holdfast.statistics.named import Better
-from holdfast.statistics.play import Estimate
-from holdfast.statistics.playing import Side, Verb
-from holdfast.statistics.table import Table
+from holdfast.statistics.derived import Estimate
+from holdfast.statistics.entry import Better, Table
+from holdfast.statistics.mean import KnownVariance
+from holdfast.statistics.player import Side, Verb
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import float_above, float_below
 
 __all__ = [
+    "ENDING",
     "Asked",
+    "Judgement",
     "Opening",
+    "Pending",
     "Recorded",
     "Request",
     "abandonment",
+    "at_worst",
+    "closing",
+    "ended",
+    "in_unit",
+    "in_unit_outwards",
+    "last_to_answer",
+    "noise_of_batch",
+    "reading_entry",
+    "recorded",
+    "releases_of",
+    "require_numbered",
+    "require_settled",
     "reservation",
+    "retirement",
+    "revelation",
+    "said_at_opening",
     "settlement",
     "telling",
+    "verdict_of",
 ]
+
+
+# What differences say, where one sign of them is better.
+
+
+Judgement: TypeAlias = Literal["better", "worse", "cannot tell"]
+
+
+def verdict_of(interval: Interval, better: Better | None) -> Judgement | None:
+    """What the interval of a difference says, where one sign of it is better."""
+    if better is None:
+        return None
+    if interval.low <= 0 <= interval.high:
+        return "cannot tell"
+    return "better" if (interval.low > 0) == (better == "higher") else "worse"
+
 
 _SIDES: Mapping[Verb, Mapping[Side, str]] = {
     "ask": {"at most": "<=", "at least": ">="},
@@ -410,3 +452,217 @@ def abandonment(at: str, reserved: int, reason: str) -> dict[str, Any]:
 def telling(at: str, key: str | None, lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The entry that says what was told beside the looks themselves."""
     return {"kind": "told/1", "at": at, "key": key, "lines": list(lines)}
+
+
+# The entries that end a ledger: for asks and checks, or for everything.
+
+
+ENDING = ("close/1", "reveal/1", "retire/1")
+
+
+def closing(at: str, why: str) -> dict[str, str]:
+    """The entry that ends asks and checks."""
+    return {"kind": "close/1", "at": at, "why": why}
+
+
+def revelation(at: str, question: str) -> dict[str, str]:
+    """The entry that ends them with one exact value, whose reservation is in the same commit."""
+    why = "the exact value of a statistic was revealed"
+    return {"kind": "reveal/1", "at": at, "why": why, "question": question}
+
+
+def retirement(at: str, why: str, successor: str | None) -> dict[str, Any]:
+    """The entry after which nothing new is answered."""
+    return {"kind": "retire/1", "at": at, "why": why, "successor": successor}
+
+
+def ended(account: Account, body: Mapping[str, Any]) -> Account:
+    """The account after such an entry; once closed it can only be retired, and that once."""
+    before, retired = account.closed, body["kind"] == "retire/1"
+    if before and (before.retired or not retired):
+        raise LedgerTampered("the ledger is closed again, after it was closed for good.")
+    closed = Closed(body["at"], body["why"], retired, body["successor"] if retired else None)
+    after = replace(account, closed=closed)
+    if body["kind"] != "reveal/1":
+        return after
+    from holdfast.mechanisms.reveal import to_be_revealed
+
+    return to_be_revealed(after, body["question"])
+
+
+def last_to_answer(account: Account, mechanism: Mechanism) -> Mechanism | None:
+    """What shows an exact value after such an entry, if anything does; few ledgers load it."""
+    if account.closed is None:
+        return None
+    from holdfast.mechanisms.reveal import revealing
+
+    return revealing(mechanism)
+
+
+# Where the noise of a question is drawn from: an address that says all that is public about it.
+#
+# The address is a digest of the table's fingerprint, the mechanism (its law) and the whole offer:
+# number, question, tolerance, grid, reach, radius, claim, prior and the rest. So in two copies of
+# a ledger (a backup that was put back, a folder that was copied) another question, or the same
+# one at another tolerance, has fresh noise, and no difference of two answers is free of it; and
+# the very same offer has the very same noise, so that asking copies and averaging gains nothing.
+# That is also why neither time nor `why`, nor the hash of the entry before, which holds those of
+# earlier questions, nor the rest of the batch is in it. All of it is in the reservation, so an
+# unfinished one is finished with the same noise.
+
+
+_KIND = "holdfast noise/2"  # 1 was the number of the question alone
+
+
+def noise_of_batch(
+    secret: bytes, fingerprint: str, mechanism: str, batch: Sequence[Asked]
+) -> Callable[[int], Noise]:
+    """The noise of each question of a batch by its number; of any other number, one shared stream.
+
+    What a mechanism shares among questions (a partition, a threshold) must not depend on who asks.
+    """
+    all_share = {"table": fingerprint, "law": mechanism}
+    own = {asked.offer.number: asked for asked in batch}
+
+    def noise(number: int) -> Noise:
+        asked = own.get(number)
+        said: dict[str, Any] = {"shared": number}
+        if asked is not None:
+            said = {"offer": asked.offer.to_dict(), "nonce": asked.nonce}
+        facts = canonical({**all_share, **said})
+        return Noise(secret, f"{_KIND} {sha256(facts.encode()).hexdigest()}")
+
+    return noise
+
+
+# A reserved batch, and its answers as the ledger tells them, in the question's own unit.
+
+
+_Said = TypeVar("_Said")
+_FRACTIONS = (0.0, 1.0)  # the range of a question whose unit is the fraction itself
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A batch that was reserved and not settled."""
+
+    seq: int
+    mechanism: Mechanism
+    asked: tuple[Asked, ...]
+
+
+def require_numbered(pending: Pending, first: int) -> None:
+    """Refuse a batch whose looks are not the next ones."""
+    numbers = [each.offer.number for each in pending.asked]
+    if not numbers or numbers != list(range(first, first + len(numbers))):
+        raise LedgerTampered(
+            f"entry {pending.seq} of the ledger reserves questions {numbers}; the next is {first}."
+        )
+
+
+def require_settled(pending: Pending | None, seq: int, doing: str) -> None:
+    """Refuse an entry that comes in the middle of a batch."""
+    if pending is not None:
+        raise LedgerTampered(
+            f"entry {seq} of the ledger {doing} while entry {pending.seq} is not finished."
+        )
+
+
+def recorded(
+    asked: Asked,
+    release: Release,
+    at: str,
+    receipt: str,
+    leaked: float,
+    mechanism: Mechanism,
+    number: int | None,
+) -> Recorded:
+    """One answer of a batch, as the ledger tells it; `number` is that of its line."""
+    offer, low, high, value = asked.offer, asked.low, asked.high, release.value
+    extra, inside = offer.extra or {}, in_unit_outwards(release.interval, low, high)
+    return Recorded(
+        number=number,
+        look=release.number,
+        parts=(),
+        question=offer.question,
+        status=release.status,
+        value=None if value is None else in_unit(value, low, high),
+        interval=open_ended(inside, low, high) if asked.unbounded else inside,
+        range=Interval(low, high),
+        guess=None if offer.guess is None else in_unit(offer.guess, low, high),
+        claim=offer.claim,
+        tolerance=offer.tolerance,
+        charge=release.charge,
+        leaked=leaked,
+        at=at,
+        request=asked.request,
+        mechanism=mechanism.name,
+        receipt=receipt,
+        variance=offer.variance,
+        revealed=revealed(offer, release, asked.follows),
+        reach=None if offer.claim is None else offer.radius,
+        bits=offer.bits,
+        rows=release.rows,
+        rule=None if offer.bits is None else rule_from(extra["rule"]),
+        member=None if offer.bits is None else extra.get("member"),
+        profile=offer.profile,
+        alike=extra.get("alike"),
+    )
+
+
+def in_unit(fraction: float, low: float, high: float) -> float:
+    """A fraction of the range [low, high] in the question's own unit, correctly rounded."""
+    part = _in_range(fraction)
+    return part if (low, high) == _FRACTIONS else float(_exactly(part, low, high))
+
+
+def _in_range(fraction: float) -> float:
+    return min(1.0, max(0.0, fraction))
+
+
+def _exactly(part: float, low: float, high: float) -> Fraction:
+    return Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(part)
+
+
+def in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
+    """The interval in the question's own unit, rounded outwards but not beyond the range."""
+    first, last = map(_in_range, interval)
+    if (low, high) == _FRACTIONS:
+        return Interval(first, last)
+    return Interval(float_below(_exactly(first, low, high)), float_above(_exactly(last, low, high)))
+
+
+def releases_of(seq: int, body: dict[str, Any], pending: Pending) -> list[Release]:
+    """The answers that follow from a batch's symbols; they must be the ones that are stated."""
+    offers = [asked.offer for asked in pending.asked]
+    releases = pending.mechanism.settle(offers, body["symbols"])
+    if settlement(body["at"], pending.seq, body["symbols"], releases) != body:
+        raise LedgerTampered(
+            f"entry {seq} of the ledger states answers that do not follow from its symbols."
+        )
+    return releases
+
+
+def at_worst(account: Account, pending: Pending) -> Account:
+    """The account after a batch that keeps its worst charges."""
+    offers = [asked.offer for asked in pending.asked]
+    return charged(account, offers, [offer.worst_charge for offer in offers])
+
+
+def said_at_opening(said: _Said | None) -> _Said:
+    """What the opening entry says; without one there is no ledger."""
+    if said is None:
+        raise LedgerTampered(f"the ledger has no opening entry. {RESTORE}")
+    return said
+
+
+@contextmanager
+def reading_entry(what: str) -> Iterator[None]:
+    """What makes no sense was not written by this software."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise LedgerTampered(
+            f"{what} of the ledger cannot be read ({error!r}); it was not written by "
+            "this software, or by a newer version of it."
+        ) from error

@@ -1,21 +1,26 @@
-"""Intervals and the limits of what they are about: ranges, claims, and grids that have an end."""
+"""Limits of intervals: ranges, claims, ends of grids; and equality up to rounding."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 from holdfast.theory.base.intervals import Interval
 
 __all__ = [
+    "CLOSE",
     "ROUNDED_ENDS",
+    "alike",
     "interval_between",
     "lies_in",
     "open_ended",
     "plain_interval",
     "stated_range",
 ]
+
 
 ROUNDED_ENDS = 2.0**-48  # of a range: what a few roundings come to
 
@@ -57,3 +62,21 @@ def plain_interval(interval: Interval) -> dict[str, float | None]:
         name: end if math.isfinite(end) else None
         for name, end in zip(("low", "high"), interval, strict=True)
     }
+
+
+# What was computed here and what was computed elsewhere: equal, but for the last digits.
+
+
+# Numbers that were computed on another machine agree far better than this.
+CLOSE = 1e-9
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Equal; numbers, as nearly as machines compute them."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(alike(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE**2)
+    return bool(one == other)

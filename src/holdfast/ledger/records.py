@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from holdfast.ledger.chain import Row
-from holdfast.ledger.filing import SealedPlace
+from holdfast.ledger.checkpoint import SealedPlace
 
 __all__ = ["Addition", "Keeper", "LedgerHome", "Records"]
 

@@ -16,8 +16,8 @@ from holdfast.data.source import KnownTable, csv_paths, is_query, open_sample, r
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import has_shape, keyed_print, protected_rows
+from holdfast.ledger.index import Whereabouts, note, recall
 from holdfast.ledger.store import Store
-from holdfast.ledger.whereabouts import Whereabouts, note, recall
 
 __all__ = ["Rows"]
 
@@ -37,7 +37,7 @@ class Rows:
 
         The types of CSV's columns that are `expected` are those of training rows.
         """
-        from holdfast.data.flags import require_flags
+        from holdfast.data.csv import require_flags
 
         require_form(data, expected.form)
         rows = cls(open_sample(data, table=table, known=expected), _source(data), table)

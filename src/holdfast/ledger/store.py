@@ -1,4 +1,4 @@
-"""A ledger, opened: its entries in order and sealed, whatever keeps their rows (`records`).
+"""A ledger, opened: its entries in order and sealed, whatever keeps their rows.
 
 One writer at a time holds the ledger over reserve, data and settle, and a commit that returned is
 durable. The secret (a file, mode 0600) addresses the noise and seals the newest entry; it is never
@@ -12,19 +12,168 @@ import secrets
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import LedgerBusy, LedgerUnavailable
-from holdfast.ledger.chain import GENESIS, Row, chained, seal
-from holdfast.ledger.filing import Filed, Found, Kept, sealed_checkpoint, sealed_places
-from holdfast.ledger.homes import home_of
-from holdfast.ledger.reader import SECRET_BYTES, Reader, known_secret
-from holdfast.ledger.records import Addition, Keeper, LedgerHome
-from holdfast.ledger.trouble import busy, was_moved
+from holdfast.data.database import is_database_url
+from holdfast.errors import LedgerBusy, LedgerTampered, LedgerUnavailable
+from holdfast.ledger import checkpoint as filing
+from holdfast.ledger.chain import GENESIS, RESTORE, Row, chained, seal, verify
+from holdfast.ledger.checkpoint import Filed, Found, Kept, sealed_checkpoint, sealed_places
+from holdfast.ledger.records import Addition, Keeper, LedgerHome, Records
+from holdfast.ledger.side_files import busy, unavailable, was_moved
+from holdfast.ledger.sqlite import FileHome
+from holdfast.ledger.witness import Witness, require_seen
 
-__all__ = ["Store"]
+__all__ = ["SECRET_BYTES", "Reader", "Store", "home_of", "known_secret", "look"]
+
+
+# Where a ledger is, from what people call it.
+
+
+def home_of(ledger: str | Path | LedgerHome, secret: str | Path | None = None) -> LedgerHome:
+    """The home of a ledger that is named by its file, or by its address in a database.
+
+    `secret` is the secret's file, if that is elsewhere.
+    """
+    if isinstance(ledger, LedgerHome):
+        return ledger
+    if isinstance(ledger, str) and is_database_url(ledger):
+        from holdfast.ledger.postgres import DatabaseHome
+
+        return DatabaseHome.named(ledger, secret)
+    return FileHome.named(ledger, secret)
+
+
+# A ledger that is read: its entries in order and sealed, its checkpoint, its answers by question.
+#
+# `look` opens one that is only looked at, on read-only media too: it takes no lock and writes no
+# witness, and without the secret it does all that needs none and says what was not compared.
+
+
+SECRET_BYTES = 32
+
+
+class Reader:
+    """What the rows of a ledger say. `guard` is held while they are read.
+
+    Without the `secret` no seal is compared, and so no checkpoint and no filed answer is believed.
+    """
+
+    def __init__(self, home: LedgerHome, secret: bytes | None, records: Records) -> None:
+        self.home = home
+        self.secret = secret
+        self.guard = threading.RLock()
+        self.witness = Witness(home.beside("newest"))
+        self._records = records
+
+    @property
+    def unchecked(self) -> str | None:
+        """What was not compared for want of the secret."""
+        if self.secret is not None:
+            return None
+        return (
+            "its secret is not here or cannot be read, so that an end cut off or written by hand "
+            "would not be noticed."
+        )
+
+    def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
+        """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
+        seen = self.witness.seen()  # before the entries are read: others may be adding some
+        with self.guard:
+            sealed, rows = self._records.tail(after)
+        if after:
+            rows = _after(rows, after, head)
+        head = verify(rows, head, after)
+        count = after + len(rows)
+        if self.secret is not None and sealed != seal(self.secret, count, head):
+            raise LedgerTampered(
+                f"the ledger ends after entry {count}, but its seal is of another entry, or of "
+                "another secret: entries were cut off or added by hand, or another secret lies "
+                f"beside it. Put back its own secret; if it is its own: {RESTORE}"
+            )
+        require_seen(seen, rows, after)
+        return rows
+
+    def found(self, question: str) -> list[filing.Found]:
+        """The answers to a question, without reading the history."""
+        if self.secret is None:
+            return []
+        with self.guard:
+            return [
+                filing.found_at(
+                    self.secret, question, place, self._records.entries(place[1] - 2, place[1])
+                )
+                for place in self._records.filed(filing.digest_of(question))
+            ]
+
+    def kept(self) -> filing.Kept | None:
+        """The checkpoint, if there is one."""
+        seen = self.witness.seen()
+        with self.guard:
+            if seen is not None:  # it may lie before the checkpoint
+                rows = self._records.entries(seen[0], seen[0])
+                require_seen(seen if rows else None, rows, seen[0] - 1)
+            stored = None if self.secret is None else self._records.checkpoint()
+        if self.secret is None or stored is None:
+            return None
+        return filing.kept_at(self.secret, *stored)
+
+    def filed(self) -> list[filing.FiledPlace]:
+        """Where all answers are filed, as they were sealed."""
+        with self.guard:
+            stored = self._records.all_filed()
+        return [filing.place_at(self.secret, place, hashed) for place, hashed in stored]
+
+    def file(self, name: str) -> bytes | None:
+        """What was kept under a name beside the entries; None if there is nothing."""
+        with self.guard:
+            return self._records.file(name)
+
+    def file_name(self, name: str) -> str:
+        """What people call it."""
+        return self._records.file_name(name)
+
+
+@contextmanager
+def look(ledger: str | Path | LedgerHome) -> Iterator[Reader]:
+    """A ledger to be looked at: no entry, no lock and no witness is written."""
+    home = home_of(ledger)
+    with home.records() as records:
+        secret = None
+        with suppress(LedgerUnavailable):
+            secret = known_secret(home)
+        yield Reader(home, secret, records)
+
+
+def known_secret(ledger: LedgerHome) -> bytes:
+    """The secret of a ledger."""
+    path = ledger.beside("secret")
+    try:
+        secret = path.read_bytes()
+    except FileNotFoundError:
+        raise LedgerUnavailable(
+            f"the secret {str(path)!r} of the ledger {str(ledger)!r} is missing; without it no "
+            "answer can be finished or added. Restore it beside the ledger, or say where it "
+            "is: secret= (holdfast --secret FILE)."
+        ) from None
+    except OSError as error:
+        raise unavailable(path, error) from error
+    if len(secret) != SECRET_BYTES:
+        raise LedgerTampered(
+            f"the secret {str(path)!r} has {len(secret)} bytes, not {SECRET_BYTES}; restore it."
+        )
+    return secret
+
+
+def _after(rows: list[Row], seq: int, hashed: str) -> list[Row]:
+    """The rows after the first, which must be the entry that was read before."""
+    if not rows or (rows[0][0], rows[0][2]) != (seq, hashed):
+        raise LedgerTampered(
+            f"entry {seq} of the ledger, read before, is gone or changed. {RESTORE}"
+        )
+    return rows[1:]
 
 
 class Store:

@@ -1,4 +1,4 @@
-"""The transcript: the ledger's entries folded into terms, account and answers. No data is needed.
+"""The transcript: entries folded into terms, account and answers. No data is needed.
 
 Every answer is derived again from its offer and symbol; a stored answer that differs is tampering.
 A transcript that resumes from a checkpoint folds only what came after it: an earlier answer is
@@ -8,24 +8,29 @@ looked up when its question is asked again, and all of them are read when all ar
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count as counting
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from holdfast.described.question import columns_read
 from holdfast.errors import LedgerTampered
-from holdfast.ledger.alike import alike
 from holdfast.ledger.attachments import ATTACHING, Attachments
-from holdfast.ledger.chain import GENESIS, RESTORE, canonical, verify
+from holdfast.ledger.chain import GENESIS, RESTORE, Row, canonical, verify
+from holdfast.ledger.checkpoint import KEY, Filed, Found, Kept, told_filing
+from holdfast.ledger.composites import read_whole
 from holdfast.ledger.dictionaries import Dictionaries, Dictionary
-from holdfast.ledger.endings import ENDING, ended, last_to_answer
-from holdfast.ledger.entries import Asked, Opening, Recorded
-from holdfast.ledger.filing import KEY, Filed, Found, Kept, told_filing
-from holdfast.ledger.looks import Looks, Narrowest
-from holdfast.ledger.past import CHECKPOINT, Past, checkpoint_of, look_at, told_line
-from holdfast.ledger.recording import (
+from holdfast.ledger.entries import (
+    ENDING,
+    Asked,
+    Opening,
     Pending,
+    Recorded,
     at_worst,
+    ended,
+    last_to_answer,
     reading_entry,
     recorded,
     releases_of,
@@ -33,17 +38,152 @@ from holdfast.ledger.recording import (
     require_settled,
     said_at_opening,
 )
-from holdfast.ledger.wholes import read_whole
-from holdfast.mechanisms.account import Account
+from holdfast.ledger.limits import alike
 from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.described import DESCRIBED
-from holdfast.mechanisms.mechanism import Checker, Mechanism, Symbol
-from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.walk import Answered
-from holdfast.statistics.table import Table
+from holdfast.mechanisms.mechanism import Answered, Checker, Mechanism, Symbol, Wish
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.statistics.entry import Table
+from holdfast.statistics.mean import known_variance
+from holdfast.statistics.statistic import Statistic
 
-__all__ = ["Transcript"]
+__all__ = [
+    "CHECKPOINT",
+    "Looks",
+    "Narrowest",
+    "Past",
+    "Transcript",
+    "checkpoint_of",
+    "informed",
+    "is_keyless",
+    "look_at",
+    "told_line",
+]
+
+
+# The looks at the data by their questions, wherever a transcript finds them.
+
+
+class _Remembering(Protocol):
+    """What knows the looks: those folded here, and those looked up in the past."""
+
+    @property
+    def questions(self) -> Iterable[str]:
+        """Every question that was answered."""
+        ...
+
+    def looks_at(self, question: str) -> Sequence[Recorded]:
+        """The answers to one question."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Looks(Mapping[str, Sequence[Recorded]]):
+    """Every look of each question, in order."""
+
+    memory: _Remembering
+
+    def __getitem__(self, question: str) -> Sequence[Recorded]:
+        found = self.memory.looks_at(question)
+        if not found:
+            raise KeyError(question)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.memory.questions)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowest(Mapping[str, Recorded]):
+    """The narrowest look of each question; of several, the newest."""
+
+    looks: Mapping[str, Sequence[Recorded]]
+
+    def __getitem__(self, question: str) -> Recorded:
+        return min(reversed(self.looks[question]), key=lambda look: look.half_width)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.looks)
+
+    def __len__(self) -> int:
+        return len(self.looks)
+
+
+# What a transcript did not fold itself: where the entries are, and a checkpoint of their fold.
+
+
+CHECKPOINT = "checkpoint/2"  # 1 knew columns that were submitted, and no others
+
+
+class Past(Protocol):
+    """Where the entries are, for what a transcript did not fold itself."""
+
+    @property
+    def guard(self) -> AbstractContextManager[Any]:
+        """Held while entries are folded: threads may share a transcript."""
+        ...
+
+    def kept(self) -> Kept | None:
+        """The newest checkpoint."""
+        ...
+
+    def found(self, question: str) -> list[Found]:
+        """The answers to a question, in order."""
+        ...
+
+    def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
+        """The entries that follow entry `after`."""
+        ...
+
+
+def checkpoint_of(kept: Kept) -> dict[str, Any] | None:
+    """What a checkpoint says; None if another version wrote it."""
+    with reading_entry("the checkpoint"):
+        body: dict[str, Any] = json.loads(kept.text)
+        if body["kind"] != CHECKPOINT:
+            return None
+        names = ("kind", "count", "head", "first", "lines", "account", "attached", "dictionaries")
+        return {name: body[name] for name in names}
+
+
+def look_at(batch: Callable[[int, dict[str, Any]], Pending], found: Found) -> Recorded | None:
+    """The look that is filed; None for anything else. `batch` reads what an entry reserves."""
+    if not found.filed.look:
+        return None
+    (reserve, reserved, _), (seq, text, receipt) = found.before, found.settled
+    filed = found.filed
+    with reading_entry(f"entry {seq}"):
+        pending = batch(reserve, json.loads(reserved))
+        body = json.loads(text)
+        releases = releases_of(seq, body, pending)
+    how = (body["at"], receipt, filed.leaked, pending.mechanism, filed.line or None)
+    for asked, release in zip(pending.asked, releases, strict=True):
+        if (release.number, asked.offer.question) == (filed.look, filed.question):
+            return recorded(asked, release, *how)
+    raise _unanswered(seq, filed.question)
+
+
+def told_line(found: Found) -> Recorded | None:
+    """The line that is filed and follows from looks; None for anything else that is filed."""
+    if not found.filed.line or found.filed.look:
+        return None
+    seq, text, receipt = found.settled
+    with reading_entry(f"entry {seq}"):
+        body = json.loads(text)
+        for line in body["lines"]:
+            if line["line"] == found.filed.line and "parts" in line:
+                return read_whole(line, body["at"], receipt)
+    raise _unanswered(seq, found.filed.question)
+
+
+def _unanswered(seq: int, question: str) -> LedgerTampered:
+    """What is said of an entry that does not say what was filed under it."""
+    return LedgerTampered(f"entry {seq} of the ledger does not answer {question}. {RESTORE}")
+
 
 _Said = TypeVar("_Said")
 
@@ -393,3 +533,20 @@ class Transcript:
         if pending is None or pending.seq != body["reserve"]:
             raise LedgerTampered(f"entry {seq} of the ledger finishes a batch that is not open.")
         return pending
+
+
+# What the ledger adds to a wish before an offer is made, or made again by an audit.
+
+
+def informed(transcript: Transcript, wish: Wish) -> Wish:
+    """The wish with what is public of its question: a known variance, and what it reads."""
+    return replace(
+        wish,
+        variance=known_variance(wish.question, transcript.by_question),
+        keyless=is_keyless(transcript, wish.question),
+    )
+
+
+def is_keyless(transcript: Transcript, question: Statistic) -> bool:
+    """Whether a question reads nothing that was made for single keys."""
+    return transcript.attached.keyless(transcript.terms.key, columns_read(question))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
-from holdfast.described.wording import method_of
+from holdfast.described.question import method_of
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.limits import plain_interval
 from holdfast.ledger.transcript import Transcript

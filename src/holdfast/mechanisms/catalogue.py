@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.errors import InvalidArgument
+from holdfast.lazy import load
 from holdfast.mechanisms.claims import Claims
-from holdfast.mechanisms.described_only import DESCRIBED_ONLY
+from holdfast.mechanisms.described import DESCRIBED_ONLY
 from holdfast.mechanisms.kind import MechanismKind
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Terms
@@ -19,21 +19,21 @@ __all__ = ["CATALOGUE", "built", "claiming", "kind_of", "methods"]
 
 # Which module has which entry: a ledger needs one of them.
 _HOMES = {
-    "bounded noise": "bounded_noise.BOUNDED_NOISE",
-    "median noise": "median_noise.MEDIAN_NOISE",
-    "gaussian": "gaussian.GAUSSIAN",
-    "rounding": "rounding.ROUNDING",
-    "sample splitting": "sample_splitting.SAMPLE_SPLITTING",
-    "halting guess and check": "counted_plan.GUESS_AND_CHECK",
-    "one look": "one_look.ONE_LOOK",
-    "thresholdout": "thresholdout.THRESHOLDOUT",
-    "ladder": "ladder.LADDER",
-    "parameter-free ladder": "ladder.PARAMETER_FREE_LADDER",
-    "exact": "exact.EXACT",
-    "typical laplace": "typical.TYPICAL_LAPLACE",
-    "typical gaussian": "typical.TYPICAL_GAUSSIAN",
-    "private laplace": "private.PRIVATE_LAPLACE",
-    "private gaussian": "private.PRIVATE_GAUSSIAN",
+    "bounded noise": "mechanisms.bounded_noise.BOUNDED_NOISE",
+    "median noise": "mechanisms.median_noise.MEDIAN_NOISE",
+    "gaussian": "mechanisms.gaussian.GAUSSIAN",
+    "rounding": "mechanisms.bounded_noise.ROUNDING",
+    "sample splitting": "papers.sample_splitting.SAMPLE_SPLITTING",
+    "halting guess and check": "mechanisms.counted.GUESS_AND_CHECK",
+    "one look": "mechanisms.one_look.ONE_LOOK",
+    "thresholdout": "papers.thresholdout.THRESHOLDOUT",
+    "ladder": "papers.ladder.LADDER",
+    "parameter-free ladder": "papers.ladder.PARAMETER_FREE_LADDER",
+    "exact": "mechanisms.exact.EXACT",
+    "typical laplace": "papers.typical.TYPICAL_LAPLACE",
+    "typical gaussian": "papers.typical.TYPICAL_GAUSSIAN",
+    "private laplace": "mechanisms.private.PRIVATE_LAPLACE",
+    "private gaussian": "mechanisms.private.PRIVATE_GAUSSIAN",
 }
 
 
@@ -41,8 +41,7 @@ class _Catalogue(Mapping[str, MechanismKind]):
     """The entries by their names, in the order of the pages; each loaded when it is looked up."""
 
     def __getitem__(self, name: str) -> MechanismKind:
-        module, _, entry = _HOMES[name].rpartition(".")
-        kind: MechanismKind = vars(importlib.import_module(f"holdfast.mechanisms.{module}"))[entry]
+        kind: MechanismKind = load(_HOMES[name])
         return kind
 
     def __iter__(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Described questions, answered exactly at the level of their own length (Theorem O).
+"""Described questions, answered exactly at the level of their length (Theorem O).
 
 No noise, no share of the ledger's failure probability and no number of questions: the level of a
 question follows from its words, and its answer is a function of symbols of a public alphabet. What
@@ -13,10 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from holdfast.data.sample import Sample
-from holdfast.described.concentrated import ConcentratedRule
 from holdfast.described.gridded import Gridded
-from holdfast.described.ground import Ground
-from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
+from holdfast.described.means import ConcentratedRule, Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.described.question import DescribedQuestion
 from holdfast.described.rounded import (
     RoundedContrast,
@@ -24,20 +22,30 @@ from holdfast.described.rounded import (
     RoundedMean,
     RoundedOverlap,
 )
-from holdfast.described.rule import Evidence, Rule, Symbols, Told
+from holdfast.described.rule import Evidence, Ground, Rule, Symbols, Told
 from holdfast.described.shares import GroupShare, Overlap, Share
-from holdfast.mechanisms.account import Account
+from holdfast.errors import BudgetExhausted
+from holdfast.mechanisms.exact import planned_without
+from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.release import each_settled
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.prior.bits import Prior
+from holdfast.statistics.entry import Table
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.table import Table
 from holdfast.theory.length.coexistence import coexistence_log_charge
-from holdfast.words.prior import Prior
 
-__all__ = ["DESCRIBED", "Described", "ground_of", "recorded_rule", "rule_from"]
+__all__ = [
+    "DESCRIBED",
+    "DESCRIBED_ONLY",
+    "Described",
+    "DescribedOnly",
+    "ground_of",
+    "recorded_rule",
+    "rule_from",
+]
+
 
 # What ledgers call the rules: a name's meaning never changes.
 _RULES: Mapping[str, type[Any]] = {
@@ -188,3 +196,68 @@ def rule_from(body: Mapping[str, Any]) -> Rule:
         **{name: tuple(fact) if isinstance(fact, list) else fact for name, fact in facts.items()}
     )
     return rule
+
+
+# No mechanism at all: of a ledger that was opened for described questions only.
+#
+# Nothing else is asked, so nothing that described answers leak has to be counted, and they have
+# all of the failure probability.
+
+
+_REFUSAL = (
+    "this ledger was opened for described questions only (described_share=1): text over the "
+    "table's own columns, without a half-width. Open one with a smaller described_share to ask "
+    "anything else."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedOnly:
+    """Refuses every question that comes to it: described ones do not."""
+
+    @property
+    def name(self) -> str:
+        return "described only/1"
+
+    def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:  # noqa: ARG002
+        raise BudgetExhausted(_REFUSAL)
+
+    def respond(
+        self,
+        terms: Terms,  # noqa: ARG002
+        offers: Sequence[Offer],  # noqa: ARG002
+        questions: Sequence[Statistic],  # noqa: ARG002
+        sample: Sample,  # noqa: ARG002
+        noise: Callable[[int], Noise],  # noqa: ARG002
+    ) -> list[Symbol]:
+        raise TypeError("what was refused has no answer")
+
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:  # noqa: ARG002
+        raise TypeError("what was refused has no answer")
+
+    def advance(
+        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
+    ) -> Account:
+        return charged(account, offers, [release.charge for release in releases])
+
+    def questions_left(self, terms: Terms, account: Account) -> int:  # noqa: ARG002
+        return 0
+
+
+def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
+    no_options("described only", options)
+    return planned_without("described only", wanted, {})
+
+
+DESCRIBED_ONLY = MechanismKind(
+    name="described only",
+    summary="Nothing but described questions, with all of the failure probability for them.",
+    needs="Questions that are text over the table's own columns.",
+    promises="Theorem O.",
+    theorem=None,
+    method=None,
+    plan=_plan,
+    build=lambda _terms, _parameters: DescribedOnly(),
+    refuses_checks="it was opened for described questions only.",
+    beside_described=True,
+)

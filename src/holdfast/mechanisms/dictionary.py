@@ -12,20 +12,19 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from holdfast.errors import BudgetExhausted
-from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.prior.bits import Bits, Prior
+from holdfast.prior.parts import Part, parts_of
 from holdfast.statistics.bind import Question
 from holdfast.statistics.entry import Bound
-from holdfast.theory.leakage.claims import log_left
-from holdfast.theory.length.described import late_log_level
-from holdfast.theory.length.late import (
+from holdfast.theory.leakage.claim_levels import log_left
+from holdfast.theory.length.levels import (
     declared_millibits,
+    late_log_level,
     late_log_share,
     log_kept,
     undeclared_millibits,
 )
-from holdfast.words.parts import Part, parts_of
-from holdfast.words.prior import Bits, Prior
 
 __all__ = ["LatePrior", "Stake", "after_opening", "stake_in"]
 

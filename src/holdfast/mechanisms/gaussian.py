@@ -13,27 +13,29 @@ from typing import Any
 
 from holdfast.mechanisms.kind import MechanismKind, Planned
 from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.limited_claims import limited
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
-from holdfast.mechanisms.transfer import Epoch, Transfer, transfer_from_dict
-from holdfast.mechanisms.transfer_plan import (
+from holdfast.mechanisms.transfer import (
     DECLARED_EPOCHS,
     LEAKAGE_OPTIONS,
     LEAST_FIRST_EPOCH,
     OPEN_TOLERANCE,
     REFUSES_CHECKS,
+    Epoch,
+    Transfer,
     checked_options,
     level_of,
+    limited,
     planned,
     scale_of,
     too_few_rows,
+    transfer_from_dict,
     whole_numbers,
 )
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.safeside import float_above, float_below, largest_integer, round_up
 from holdfast.theory.planning import GRID_ALLOWANCE, by_transfer
 from holdfast.theory.transfer.epochs import first_epoch_noise, gaussian_epoch
-from holdfast.theory.transfer.gaussian import (
+from holdfast.theory.transfer.gaussian_noise import (
     gaussian_half_width,
     gaussian_max_noise,
     gaussian_questions,

@@ -1,4 +1,4 @@
-"""Answers on the leakage account (Theorem L), with noise of any law.
+"""Answers on the leakage account (Theorem L), with noise of any law; and how many are left.
 
 The level of a question is its share of the failure probability lowered by what has leaked before
 it, and its own answer is charged when it is out. The sample's value is within the radius of the
@@ -16,50 +16,238 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.data.sample import Sample
+from holdfast.described.means import are_disjoint
 from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTight
-from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.calibration import Calibration
-from holdfast.mechanisms.jointly import joint_log_charge, shape_of
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
+from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, released
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.profile import OnGrid, profile_of, radius_of, recorded_profile
-from holdfast.mechanisms.release import each_settled, released
-from holdfast.mechanisms.room import (
-    declared_left,
-    log_share_of,
-    require_room,
-    shown_widths,
-    too_tight,
+from holdfast.mechanisms.stability import remembering_shifts, remembering_steps
+from holdfast.mechanisms.terms import (
+    WHOLE_RANGE,
+    Account,
+    OnGrid,
+    Terms,
+    profile_of,
+    radius_of,
+    recorded_profile,
 )
-from holdfast.mechanisms.row_shifts import remembering_shifts
-from holdfast.mechanisms.stable_steps import remembering_steps
-from holdfast.mechanisms.terms import Terms
+from holdfast.question.expression import Expression
 from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.measuring import measure
-from holdfast.statistics.statistic import Measured, Statistic
+from holdfast.statistics.mean import Mean
+from holdfast.statistics.statistic import Measured, Statistic, measure
+from holdfast.statistics.vectors import Coordinate
 from holdfast.theory.base.concentration import Concentration
-from holdfast.theory.base.public_variance import same_cost_tolerance
+from holdfast.theory.base.propagation import same_cost_tolerance
 from holdfast.theory.base.safeside import log_add, round_down, round_up
-from holdfast.theory.leakage.how_many import most_asks, most_roundings
-from holdfast.theory.leakage.release import discrete_uniform_for
+from holdfast.theory.leakage.equal_width import most_asks, most_roundings
+from holdfast.theory.leakage.release import RESOLUTION, discrete_uniform_for
+from holdfast.theory.leakage.vector_release import (
+    vector_gaussian_log_charge,
+    vector_mean_radius,
+    vector_uniform_log_charge,
+)
+from holdfast.theory.planning import MOST_QUESTIONS
 from holdfast.wording import plural
 
+if TYPE_CHECKING:
+    from holdfast.theory.typical.notion import Form, TypicalStability
+
 __all__ = [
+    "Calibration",
     "Leakage",
+    "VectorShape",
     "after_noise",
     "as_one_vector",
     "asks_left",
     "charged",
+    "declared_left",
+    "declared_or_least",
     "half_width_on",
+    "joint_log_charge",
+    "log_share_of",
     "noisy_cell",
     "noisy_cells",
     "plain_offer",
+    "require_room",
+    "shape_of",
+    "shown_widths",
     "tail_part",
+    "too_tight",
 ]
+
+
+# Room for a question: how many are left, and the refusals where there is none.
+
+
+def declared_left(terms: Terms, account: Account) -> int:
+    """How many of the declared questions are left; very many when none were declared."""
+    return MOST_QUESTIONS if terms.questions is None else terms.questions - account.asked
+
+
+def log_share_of(terms: Terms, account: Account, position: int) -> float:
+    """ln beta_j of the question `position` places after the account: what dictionaries left it."""
+    share = terms.log_share(account.asked + position)
+    return share if account.log_kept == 0.0 else round_down(share + account.log_kept)
+
+
+def require_room(terms: Terms, account: Account, wanted: int) -> None:
+    """Refuse a batch that goes beyond the declared number of questions."""
+    if terms.questions is None or account.asked + wanted <= terms.questions:
+        return
+    remaining = terms.questions - account.asked
+    raise BudgetExhausted(
+        f"requested {plural(wanted, 'more question')}; remaining {remaining:,} of the "
+        f"{terms.questions:,} declared; missing {wanted - remaining:,}. Repeating an earlier "
+        "question is free; new questions need fresh rows in a new ledger.",
+        Shortfall("questions", wanted, remaining),
+    )
+
+
+def shown_widths(question: Statistic | None, *parts: float) -> tuple[list[float], str]:
+    """Half-widths as they are told of a question: parts of its range, or in its own unit if it has
+    none; and what they are, in words."""
+    if question is None or not question.unbounded:
+        return list(parts), " of the range"
+    return [part * (question.high - question.low) for part in parts], ""
+
+
+def too_tight(
+    tolerance: float, radius: float, question: Statistic | None = None
+) -> ToleranceTooTight:
+    """The refusal of a half-width that the rows cannot give."""
+    (t, r), of = shown_widths(question, tolerance, radius)
+    return ToleranceTooTight(
+        f"requested half-width {t:.6g}{of}; the sample alone may be off by "
+        f"{r:.6g}, so {r - t:.3g} are missing. Ask for a larger tolerance, "
+        "declare fewer questions, or use more rows.",
+        Shortfall("half-width", t, r),
+    )
+
+
+def declared_or_least(wanted: Terms, least: float) -> float:
+    """The declared half-width, or the least one; refused where the rows cannot give it."""
+    if least > wanted.half_width or least >= WHOLE_RANGE:
+        raise too_tight(wanted.half_width, least)
+    return wanted.tolerance or least
+
+
+# The papers' noise (BF1, BF2): of a size that keeps two typical samples' answers eta-close.
+#
+# With eta the noise of every answer is declared: alpha at level nu over eta (version 2, oracle
+# form), or twice alpha at level nu/2 (version 1, set form); Gaussian noise is calibrated exactly
+# where the papers print a formula. The grid is chosen so that rounding is inside: the distance in
+# *cells*, rounded up, keeps to eta.
+
+
+_LOG_HALF = math.log(0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """(eta, tau, nu) declared for every answer; tau is 0 with Laplace noise."""
+
+    version: int
+    eta: float
+    tau: float
+    nu: float
+
+    @property
+    def stability(self) -> TypicalStability:
+        """What one answer is: in oracle form (version 2) or in set form (version 1)."""
+        from holdfast.theory.typical.notion import TypicalStability
+
+        form: Form = "oracle" if self.version == 2 else "set"
+        return TypicalStability(self.eta, self.tau, self.nu, form)
+
+    def grid(self, profile: Concentration, error: float) -> Grid | None:
+        """As fine as eta allows, the distance of two typical cells rounded up; None: no cell."""
+        log_nu = math.log(self.nu)
+        if self.version == 2:
+            distance = Fraction(round_up(profile.radius(log_nu) + error))
+        else:
+            distance = 2 * Fraction(round_up(profile.radius(log_nu + _LOG_HALF) + error))
+        most = self.eta
+        if self.tau > 0.0:
+            from holdfast.theory.typical.calibrated_noise import gaussian_scale
+
+            most = round_down(1 / gaussian_scale(1.0, self.eta, math.log(self.tau)))
+        cells = math.floor(math.floor(Fraction(most) * RESOLUTION) / distance)
+        return Grid(cells, RESOLUTION, None) if cells else None
+
+
+# Questions of one batch that are the coordinates of one bounded vector, and its ball.
+#
+# Two batches are: coordinates of a declared vector with an l2 bound, and conditions of which no
+# two hold in one row, as the bins of a histogram. Which they are is seen from their texts alone.
+
+
+_MOST_COORDINATES = 256  # questions; of more, every pair would have to be looked at
+_ROUNDED = 1 + 2.0**-40  # what doubles may make longer of a vector
+
+
+class VectorShape(NamedTuple):
+    """The set that the vectors of all rows are in, as parts of the range of one coordinate."""
+
+    dimension: int
+    diameter: float
+    spread: float
+
+    def radius(self, rows: int, log_p: float) -> float:
+        """How far the sample's vector may be from the truth (l2), with the rows' rounding."""
+        exact = vector_mean_radius(rows, self.diameter, self.spread, min(0.0, log_p))
+        return round_up(exact * _ROUNDED + math.sqrt(self.dimension) * GRID_ERROR)
+
+
+def shape_of(questions: Sequence[Statistic]) -> VectorShape | None:
+    """The shape of the vector that the questions are coordinates of; None if they are of none."""
+    d = len(questions)
+    if not 2 <= d <= _MOST_COORDINATES:
+        return None
+    if _is_one_vector(questions):
+        return VectorShape(d, 1.0, 0.5)  # the range is from -bound to bound
+    if _exclude_each_other(questions):
+        return VectorShape(d, math.sqrt(2.0), math.sqrt(1 - 1 / d))
+    return None
+
+
+def _is_one_vector(questions: Sequence[Statistic]) -> bool:
+    first = questions[0]
+    return isinstance(first, Coordinate) and all(
+        isinstance(each, Coordinate) and (each.vector, each.bound) == (first.vector, first.bound)
+        for each in questions
+    )
+
+
+def _exclude_each_other(questions: Sequence[Statistic]) -> bool:
+    conditions = [
+        each.row.source
+        for each in questions
+        if isinstance(each, Mean) and each.row.is_condition and each.variance is None
+    ]
+    trees = [each for each in conditions if isinstance(each, Expression)]
+    if len(trees) < len(questions):
+        return False
+    return all(are_disjoint(one, other) for one, other in combinations(trees, 2))
+
+
+def joint_log_charge(law: Law, d: int, radius: float, grid: Grid) -> float | None:
+    """ln kappa of one release of a vector in a ball of this radius; None: the law has no theorem.
+
+    Gaussian noise is rounded to cells after it was added, as the sample's value was before.
+    """
+    cells = round_up(radius * grid.cells)
+    if law == UNIFORM and grid.reach is not None:
+        return vector_uniform_log_charge(d, cells, grid.reach)
+    if law == NORMAL:
+        return vector_gaussian_log_charge(d, round_up((cells + math.sqrt(d) / 2) / grid.scale))
+    return None
+
 
 _Most = Callable[[Concentration, float, Callable[[int], float], float, int], int]
 

@@ -1,26 +1,28 @@
-"""What a mechanism is: offer, respond, settle, advance. All but `respond` see only what is public.
+"""A mechanism: offer, respond, settle, advance. All but `respond` see only what is public.
 
 All numbers here are fractions of the question's range: 0 is its lower bound, 1 its upper bound.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Protocol
 
 from holdfast.data.sample import Sample
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Terms
-from holdfast.statistics.known import KnownVariance
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 
 __all__ = [
     "CONFIRMED",
+    "Answered",
     "Checker",
     "Claim",
     "Mechanism",
@@ -29,9 +31,18 @@ __all__ = [
     "Release",
     "Status",
     "Symbol",
+    "Walked",
     "Wish",
     "about",
+    "answer",
+    "cell_of",
+    "each_settled",
+    "released",
+    "revealed",
+    "value_of",
+    "walk",
 ]
+
 
 # "no promise" is the status of what baselines show; its interval is the whole range.
 Status = Literal[
@@ -240,3 +251,126 @@ class Checker(Mechanism, Protocol):
         """How many guesses in a row, about questions of this concentration, may be refuted before
         the tolerance is out of reach."""
         ...
+
+
+# The answer that a symbol stands for: a value on the offer's grid, with the interval around it.
+
+
+def each_settled(
+    told: Callable[[Offer, Symbol], Release], offers: Sequence[Offer], symbols: Sequence[Symbol]
+) -> list[Release]:
+    """The answers of a batch, where each symbol stands for itself."""
+    return [told(offer, symbol) for offer, symbol in zip(offers, symbols, strict=True)]
+
+
+def cell_of(offer: Offer, symbol: Symbol) -> int:
+    """A symbol that is the number of a cell, in the noise's reach of those of the range."""
+    if not isinstance(symbol, int):
+        raise TypeError(f"a release needs a cell, not {symbol!r}")
+    reach = offer.own_grid.reach
+    if reach is not None and not -reach <= symbol <= offer.own_grid.last + reach:
+        raise ValueError(
+            f"cell {symbol} is outside the alphabet from {-reach} to {offer.own_grid.last + reach}"
+        )
+    return symbol
+
+
+def value_of(offer: Offer, symbol: Symbol) -> float:
+    """The double nearest to what a cell stands for, inside the range."""
+    return min(1.0, max(0.0, float(offer.own_grid.place(cell_of(offer, symbol)))))
+
+
+def released(offer: Offer, symbol: Symbol, status: Status, charge: float) -> Release:
+    """The answer +- tolerance, inside the range, rounded outwards."""
+    if offer.tolerance is None:
+        raise TypeError(f"the offer of question {offer.number} promises no half-width")
+    answer, tolerance = offer.own_grid.place(cell_of(offer, symbol)), Fraction(offer.tolerance)
+    low = max(0.0, math.nextafter(float(answer - tolerance), -math.inf))
+    high = min(1.0, math.nextafter(float(answer + tolerance), math.inf))
+    interval = Interval(min(low, 1.0), max(high, 0.0))
+    return Release(offer.number, status, value_of(offer, symbol), interval, charge)
+
+
+# What an answer reveals of the sample, in public: an interval that surely holds its value.
+#
+# A release is within the noise's reach D of the sample's value q. A claim [low, high] that is
+# made puts q inside it, for the test's interval holds q and lies inside the claim. Of one that is
+# not made the interval, which reaches no further than alpha from q, was not inside it: q < low +
+# alpha or q > high - alpha. That tells something together with the answer that follows.
+
+
+def revealed(offer: Offer, release: Release, refuted: Refuted | None = None) -> Interval:
+    """Where the sample's value is, as a fraction of the range; all of it if nothing is said."""
+    if offer.claim is not None and release.value is not None:
+        low, high = offer.claim
+        return Interval(max(0.0, low), min(1.0, high))
+    if offer.grid is None or offer.grid.reach is None or release.status != "answered":
+        return Interval(0.0, 1.0)
+    reach = float(Fraction(2 * offer.grid.reach + 1, 2) / Fraction(offer.grid.cells))
+    near = Interval(max(0.0, release.told - reach), min(1.0, release.told + reach))
+    if refuted is None or refuted.radius is None:
+        return near
+    return _outside(near, refuted.claim, refuted.radius)
+
+
+def _outside(near: Interval, claim: Claim, radius: float) -> Interval:
+    """The part of `near` from where the claim can have been refuted; its ends at 0 and 1 cannot."""
+    sides = []
+    if claim[0] > 0.0:
+        sides.append(Interval(near.low, min(near.high, claim[0] + radius)))
+    if claim[1] < 1.0:
+        sides.append(Interval(max(near.low, claim[1] - radius), near.high))
+    left = [side for side in sides if side.low <= side.high]
+    if not left:
+        return near
+    return Interval(min(side.low for side in left), max(side.high for side in left))
+
+
+# The walk of a batch, written once: offer, respond, settle, advance.
+#
+# A ledger writes between the steps: the offers before data is touched, the answers after; its
+# account is folded from what it wrote. Without a ledger, as in the laboratory, `walk` takes all
+# of them.
+
+
+class Answered(NamedTuple):
+    """What came through the door, and the answers it stands for."""
+
+    symbols: list[Symbol]
+    releases: list[Release]
+
+
+class Walked(NamedTuple):
+    """A batch that was answered, and the account after it."""
+
+    offers: list[Offer]
+    releases: list[Release]
+    account: Account
+
+
+def answer(
+    mechanism: Mechanism,
+    terms: Terms,
+    offers: Sequence[Offer],
+    questions: Sequence[Statistic],
+    sample: Sample,
+    noise: Callable[[int], Noise],
+) -> Answered:
+    """The answers to offers that were made: the one place where a mechanism meets the sample."""
+    symbols = mechanism.respond(terms, offers, questions, sample, noise)
+    return Answered(symbols, mechanism.settle(offers, symbols))
+
+
+def walk(
+    mechanism: Mechanism,
+    terms: Terms,
+    account: Account,
+    wishes: Sequence[Wish],
+    sample: Sample,
+    noise: Callable[[int], Noise],
+) -> Walked:
+    """Wishes answered on an account, or refused with nothing computed."""
+    offers = mechanism.offer(terms, account, wishes)
+    questions = [wish.question for wish in wishes]
+    _, releases = answer(mechanism, terms, offers, questions, sample, noise)
+    return Walked(offers, releases, mechanism.advance(account, offers, releases))

@@ -13,35 +13,37 @@ from typing import Any
 
 from holdfast import require
 from holdfast.mechanisms.kind import MechanismKind, Planned
-from holdfast.mechanisms.laws.median import Median
-from holdfast.mechanisms.limited_claims import limited
+from holdfast.mechanisms.laws.median_of_uniforms import Median
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
-from holdfast.mechanisms.transfer import Epoch, Transfer, transfer_from_dict
-from holdfast.mechanisms.transfer_plan import (
+from holdfast.mechanisms.transfer import (
     DECLARED_EPOCHS,
     LEAKAGE_OPTIONS,
     LEAST_FIRST_EPOCH,
     OPEN_TOLERANCE,
     REFUSES_CHECKS,
+    Epoch,
+    Transfer,
     checked_options,
     level_of,
+    limited,
     planned,
     scale_of,
     too_few_rows,
+    transfer_from_dict,
     whole_numbers,
 )
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.safeside import float_below, round_up
 from holdfast.theory.planning import GRID_ALLOWANCE, by_transfer
 from holdfast.theory.transfer.epochs import epoch_log_beta, median_epoch_half_width
-from holdfast.theory.transfer.median_noise import (
+from holdfast.theory.transfer.median_width import (
     ORDERS,
     MedianNoiseDesign,
     median_noise_half_width,
     median_noise_questions,
+    median_noise_release,
     median_noise_rows,
 )
-from holdfast.theory.transfer.median_release import median_noise_release
 from holdfast.theory.transfer.variance import declared_variance_half_width
 
 __all__ = ["MEDIAN_NOISE", "TheoremM"]

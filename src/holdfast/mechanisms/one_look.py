@@ -16,17 +16,20 @@ from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Shortfall
-from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.exact import exact_grid, exact_symbols
+from holdfast.mechanisms.exact import alphabet_log_charge, exact_grid, exact_symbols
 from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
-from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
-from holdfast.mechanisms.no_promise import alphabet_log_charge
+from holdfast.mechanisms.leakage import charged, declared_or_least, too_tight
+from holdfast.mechanisms.mechanism import (
+    Offer,
+    Release,
+    Symbol,
+    Wish,
+    cell_of,
+    each_settled,
+    value_of,
+)
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.profile import recorded_profile
-from holdfast.mechanisms.release import cell_of, each_settled, value_of
-from holdfast.mechanisms.room import declared_or_least, too_tight
-from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
+from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms, recorded_profile
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import Concentration

@@ -19,9 +19,9 @@ from holdfast.theory.notions.arrows import (
     pure_dp_to_zcdp,
     zcdp_to_approx_dp_sharp,
 )
+from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
 from holdfast.theory.notions.distances import advanced_composition, laplace_tv
-from holdfast.theory.notions.stability import GDP, TV, ZCDP, ApproxDP, PureDP
-from holdfast.theory.transfer.private_release import (
+from holdfast.theory.transfer.differential_privacy import (
     gdp_at_delta,
     optimal_composition_at_delta,
     pure_dp_to_gdp,

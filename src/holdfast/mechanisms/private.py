@@ -30,30 +30,34 @@ from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
-from holdfast.mechanisms.transfer import FINE, Epoch, Transfer, transfer_from_dict
-from holdfast.mechanisms.transfer_plan import plain_parameters, scale_of
+from holdfast.mechanisms.transfer import (
+    FINE,
+    Epoch,
+    Transfer,
+    plain_parameters,
+    scale_of,
+    transfer_from_dict,
+)
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.safeside import largest_true, round_up
+from holdfast.theory.notions.composing import PureDP
 from holdfast.theory.notions.distances import gaussian_scale_for_approx_dp
-from holdfast.theory.notions.stability import PureDP
 from holdfast.theory.planning import MOST_QUESTIONS, Method, by_private_transfer
-from holdfast.theory.transfer.gaussian import (
+from holdfast.theory.transfer.differential_privacy import (
+    MOST_PRIVATE_LAPLACE,
+    best_private_laplace,
+    composed_private_shift,
+    laplace_max_noise,
+    optimal_composition_at_delta,
+    private_laplace_questions,
+    private_laplace_rows,
+)
+from holdfast.theory.transfer.gaussian_noise import (
     gaussian_half_width,
     gaussian_max_noise,
     gaussian_questions,
     gaussian_rows,
     gaussian_shift,
-)
-from holdfast.theory.transfer.private_planning import (
-    MOST_PRIVATE_LAPLACE,
-    best_private_laplace,
-    private_laplace_questions,
-    private_laplace_rows,
-)
-from holdfast.theory.transfer.private_release import (
-    composed_private_shift,
-    laplace_max_noise,
-    optimal_composition_at_delta,
 )
 
 __all__ = ["PRIVATE_GAUSSIAN", "PRIVATE_LAPLACE", "PrivateTheorem", "scale_for"]

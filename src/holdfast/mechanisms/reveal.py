@@ -20,22 +20,33 @@ from typing import Any, Literal, NamedTuple
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Shortfall
-from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.calibration import Calibration
-from holdfast.mechanisms.exact import exact_grid, exact_symbols
-from holdfast.mechanisms.leakage import Leakage, charged
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish
-from holdfast.mechanisms.no_promise import alphabet_log_charge
+from holdfast.mechanisms.exact import alphabet_log_charge, exact_grid, exact_symbols
+from holdfast.mechanisms.leakage import Calibration, Leakage, charged
+from holdfast.mechanisms.mechanism import (
+    Mechanism,
+    Offer,
+    Release,
+    Symbol,
+    Wish,
+    cell_of,
+    each_settled,
+    released,
+)
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.profile import profile_of, radius_of, recorded_profile
-from holdfast.mechanisms.release import cell_of, each_settled, released
-from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
+from holdfast.mechanisms.terms import (
+    WHOLE_RANGE,
+    Account,
+    Terms,
+    profile_of,
+    radius_of,
+    recorded_profile,
+)
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval, clopper_pearson, kl_interval
 from holdfast.theory.base.safeside import round_down, round_up
-from holdfast.theory.leakage.claims import log_left
-from holdfast.theory.typical.noise import gaussian_scale
-from holdfast.theory.typical.post_selection import (
+from holdfast.theory.leakage.claim_levels import log_left
+from holdfast.theory.typical.calibrated_noise import gaussian_scale
+from holdfast.theory.typical.generalisation import (
     post_selected_gaussian_log_level,
     post_selected_log_level,
 )

@@ -1,4 +1,4 @@
-"""Terms: the one record of what was declared; and declarations, which may leave things open.
+"""Terms: the one record of what was declared; the account of what was spent; profiles.
 
 What is declared is said once, when a ledger is opened or planned: `Declarations`. With the rows,
 defaults and the mechanism's half-width it becomes `Terms`, which never change. A new declaration is
@@ -9,20 +9,47 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
 from holdfast.data.sampling import Independent, Sampling, sampling_from_dict, sampling_to_dict
-from holdfast.errors import InvalidArgument
-from holdfast.theory.base.concentration import Concentration
-from holdfast.theory.base.safeside import round_down
-from holdfast.theory.leakage.nats import fixed_share, open_ended_share
+from holdfast.errors import BudgetExhausted, InvalidArgument, Retired
+from holdfast.question.row import GRID_ERROR
+from holdfast.statistics.mean import KnownVariance
+from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.concentration import (
+    Bernstein,
+    BinomialMean,
+    Concentration,
+    SubExponential,
+    SubGaussian,
+)
+from holdfast.theory.base.gamma import gamma_from_text, gamma_text
+from holdfast.theory.base.safeside import round_down, round_up
+from holdfast.theory.base.unbounded import InUnits
+from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
 from holdfast.wording import percent
 
-__all__ = ["WHOLE_RANGE", "Declarations", "Describing", "Pots", "Terms"]
+__all__ = [
+    "WHOLE_RANGE",
+    "Account",
+    "Closed",
+    "Declarations",
+    "Describing",
+    "OnGrid",
+    "Pots",
+    "Terms",
+    "profile_in_units",
+    "profile_of",
+    "profile_of_record",
+    "profile_per_unit",
+    "radius_of",
+    "recorded_profile",
+]
+
 
 # How described questions are answered: exactly, rounded to a few symbols, or like all the others.
 Describing = Literal["exact", "rounded", "off"]
@@ -312,3 +339,187 @@ class Declarations:
             public=self.public or (),
             candidates=self.candidates,
         )
+
+
+# The account: what the transcript says has been spent. A fold, never a counter of its own.
+
+
+class Closed(NamedTuple):
+    """When asks and checks were ended for good, and why.
+
+    Once `retired`, described questions are ended, too; the `successor` is to be asked instead.
+    """
+
+    at: str
+    why: str
+    retired: bool = False
+    successor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Questions asked, nats leaked, described answers, claims made and how they came out so far.
+
+    `claims` counts every look at one, `checks` those that were decided, with their `surprises`, and
+    `gates` likewise with those `shown`.
+
+    Once it is `closed`, nothing but described questions is answered. `log_kept` is ln of the part
+    of their shares that questions still have after dictionaries that were opened late.
+
+    `memory` is what mechanisms remember beside that, each under its own name: folded from offers
+    and releases in `advance`, never written to. Its values are plain, as JSON has them, so that an
+    account can be written down and read again.
+    """
+
+    leakage: LeakageAccount = field(default_factory=LeakageAccount)
+    checks: int = 0
+    surprises: int = 0
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    described: int = 0
+    claims: int = 0
+    gates: int = 0
+    shown: int = 0
+    closed: Closed | None = None
+    log_kept: float = 0.0
+
+    def require_in_use(self) -> None:
+        """Refuse everything, once the ledger is retired."""
+        if self.closed is not None and self.closed.retired:
+            successor = self.closed.successor
+            instead = "fresh rows in a new ledger" if successor is None else repr(successor)
+            raise Retired(
+                f"the ledger was retired at {self.closed.at}: {self.closed.why}. Repeating an "
+                f"earlier question is free; ask new ones of {instead}."
+            )
+
+    def require_open(self) -> None:
+        """Refuse what is not described, once something else of the rows was shown."""
+        if self.closed is not None:
+            raise BudgetExhausted(
+                f"the ledger was closed for asks and checks at {self.closed.at}, when "
+                f"{self.closed.why}. Ask a described question: text over the table's own columns, "
+                "without a tolerance."
+            )
+
+    def remembering(self, name: str, value: Any) -> Account:
+        """The account with one mechanism's memory replaced."""
+        return replace(self, memory={**self.memory, name: value})
+
+    def to_dict(self) -> dict[str, Any]:
+        spent = self.leakage.log_beta_spent
+        return {
+            "asked": self.leakage.asked,
+            "nats": self.leakage.nats,
+            "log_beta_spent": None if spent == -math.inf else spent,
+            "described": self.described,
+            "checks": self.checks,
+            "surprises": self.surprises,
+            "claims": self.claims,
+            "gates": self.gates,
+            "shown": self.shown,
+            "memory": dict(self.memory),
+            "closed": None if self.closed is None else list(self.closed),
+            "log_kept": self.log_kept,
+        }
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Account:
+        spent = body["log_beta_spent"]
+        leakage = LeakageAccount(body["asked"], body["nats"], -math.inf if spent is None else spent)
+        closed = None if body["closed"] is None else Closed(*body["closed"])
+        names = ("checks", "surprises", "described", "claims", "gates", "shown", "log_kept")
+        plain = {name: body[name] for name in names}
+        return cls(leakage, memory=dict(body["memory"]), closed=closed, **plain)
+
+    @property
+    def asked(self) -> int:
+        """Questions that took a share of the ledger's failure probability, or had none to take."""
+        return self.leakage.asked
+
+    @property
+    def looks(self) -> int:
+        """Everything that was looked at: asks, described questions and claims."""
+        return self.asked + self.described + self.claims
+
+    @property
+    def nats(self) -> float:
+        return self.leakage.nats
+
+
+# Concentrations as plain values, so that a ledger explains every radius by itself.
+
+
+def profile_of(question: Statistic, terms: Terms, *, alike: bool) -> Concentration:
+    """The concentration of a statistic; of a condition on rows that are alike, the binomial law."""
+    row = question.row
+    if row is not None and row.is_condition and alike:
+        return BinomialMean(question.rows(terms.rows))
+    return question.concentration(terms.rows, terms.sampling)
+
+
+def recorded_profile(
+    profile: Concentration, terms: Terms, question: Statistic
+) -> dict[str, Any] | None:
+    """The profile of a statistic as plain values; None where it is that of a mean of all rows.
+
+    One that is no scale is written as `gamma`, with the `unit` that tolerances are a part of and
+    the `error` of computing it.
+    """
+    if profile == terms.concentration:
+        return None
+    if isinstance(profile, BinomialMean):
+        return {"binomial": profile.n}
+    if isinstance(profile, SubExponential):
+        return {"sigma": profile.sigma, "b": profile.b}
+    sigma = getattr(profile, "sigma", None)
+    if sigma is not None:
+        return {"sigma": sigma, "b": None}
+    unit = question.unit(terms.rows)
+    return {"gamma": gamma_text(profile), "unit": unit, "error": question.error}
+
+
+def profile_of_record(record: Mapping[str, Any] | None, terms: Terms) -> Concentration:
+    """The profile that `recorded_profile` wrote."""
+    if record is None:
+        return terms.concentration
+    if "binomial" in record:
+        return BinomialMean(record["binomial"])
+    if "gamma" in record:
+        return OnGrid(gamma_from_text(record["gamma"]), record["error"])
+    if record["b"] is None:
+        return SubGaussian(record["sigma"])
+    return SubExponential(record["sigma"], record["b"])
+
+
+def profile_per_unit(question: Statistic, terms: Terms) -> Concentration:
+    """The concentration of a statistic as a part of what tolerances are a part of."""
+    profile = question.concentration(terms.rows, terms.sampling)
+    if not question.unbounded:
+        return profile
+    return InUnits(OnGrid(profile, question.error), question.unit(terms.rows))
+
+
+def profile_in_units(record: Mapping[str, Any], terms: Terms) -> Concentration:
+    """The same, as a part of what tolerances are a part of."""
+    profile = profile_of_record(record, terms)
+    return InUnits(profile, record["unit"]) if "gamma" in record else profile
+
+
+@dataclass(frozen=True, slots=True)
+class OnGrid:
+    """A concentration with the rounding of row values to the grid added, as offers add it."""
+
+    profile: Concentration
+    error: float = GRID_ERROR
+
+    def log_tail(self, radius: float) -> float:
+        return self.profile.log_tail(max(0.0, radius - self.error))
+
+    def radius(self, log_p: float) -> float:
+        return round_up(self.profile.radius(log_p) + self.error)
+
+
+def radius_of(profile: Concentration, known: KnownVariance, rows: int, log_p: float) -> float:
+    """The radius of a mean of independent rows whose variance is known to be small."""
+    log_p = min(0.0, log_p)
+    return min(profile.radius(log_p), Bernstein(rows, known.variance).radius(log_p))

@@ -1,4 +1,4 @@
-"""Answers whose promise is a transfer theorem (T, M or D): many averages of independent rows.
+"""Answers whose promise is a transfer theorem (T, M or D), and claims beside them.
 
 Every answer is a sum of the sample in grid units plus noise of one law, both whole numbers. How far
 the answers of an *epoch* can be from the truth was computed when the ledger was opened, for so many
@@ -25,45 +25,64 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
+from math import fsum
 from typing import Any, Protocol
 
+from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import (
     BudgetExhausted,
+    InvalidArgument,
     InvalidQuestion,
     Refused,
     Shortfall,
     ToleranceTooTight,
 )
-from holdfast.mechanisms.account import Account
+from holdfast.mechanisms.claims import Claims
+from holdfast.mechanisms.kind import Planned, chosen_options
 from holdfast.mechanisms.laws.law import Grid, Law
-from holdfast.mechanisms.leakage import after_noise, noisy_cells
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
+from holdfast.mechanisms.leakage import after_noise, noisy_cells, require_room
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, released
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.privacy import Privacy, privacy_of
-from holdfast.mechanisms.profile import recorded_profile
-from holdfast.mechanisms.release import each_settled, released
-from holdfast.mechanisms.room import require_room
-from holdfast.mechanisms.terms import Terms
-from holdfast.question.row import GRID
+from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms, recorded_profile
+from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.whole import TableFunction
-from holdfast.theory.base.safeside import log_add, round_down, round_up
+from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.base.safeside import log_add, log_up, round_down, round_up
+from holdfast.theory.transfer.epochs import interleaved_log_beta
 
 __all__ = [
+    "DECLARED_EPOCHS",
     "FINE",
+    "LEAKAGE_OPTIONS",
+    "LEAST_FIRST_EPOCH",
     "LIMITED_CLAIMS",
+    "OPEN_TOLERANCE",
+    "REFUSES_CHECKS",
     "Beside",
     "Epoch",
+    "Level",
+    "LimitedClaims",
     "Transfer",
     "TransferTheorem",
+    "checked_options",
     "leaked_by_claims",
+    "level_of",
+    "limited",
+    "plain_parameters",
+    "planned",
+    "scale_of",
+    "too_few_rows",
     "transfer_from_dict",
+    "whole_numbers",
 ]
+
 
 LIMITED_CLAIMS = "limited claims"  # what the mechanisms that check and gate beside it have leaked
 FINE = 2**20  # cells that one row can move a statistic with a declared change
@@ -336,3 +355,194 @@ def transfer_from_dict(
         None if beside is None else Beside(**beside),
         parameters.get("delta"),
     )
+
+
+# What an opening decides for a transfer mechanism: levels, epochs and half-widths, once.
+
+
+# Open-ended: so many epochs, each twice as long as the one before, have the declared tolerance;
+# some more come after them, wider and wider. The fewer questions there can be, the fewer epochs.
+DECLARED_EPOCHS = (7, 4, 2, 1)
+LEAST_FIRST_EPOCH = 8
+OPEN_TOLERANCE = 0.05
+LEAKAGE_OPTIONS: Mapping[str, str] = {
+    "leakage_nats": "checks of guesses may come between, and leak so many nats in all",
+    "leakage_share": "the part of the failure probability that is for those checks; 0.5",
+}
+REFUSES_CHECKS = (
+    "its theorem does not count what checks give away. To check guesses beside it, open a ledger "
+    "with options={'leakage_nats': ...}, which sets that much aside."
+)
+_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """ln of the failure probability at which the epochs run, and the leakage account beside."""
+
+    log_beta: float
+    beside: Beside | None
+
+
+def checked_options(
+    name: str, wanted: Terms, options: Mapping[str, Any], known: Mapping[str, str]
+) -> dict[str, Any]:
+    """The options, None where not given; refused for rows that the theorem does not cover."""
+    chosen = chosen_options(name, options, dict.fromkeys(known))
+    if not wanted.independent:
+        raise InvalidArgument(
+            f"{name} needs independent rows, and sampling is {wanted.sampling}; use "
+            "mechanism='bounded noise', which needs only a concentration."
+        )
+    return chosen
+
+
+def level_of(wanted: Terms, options: Mapping[str, Any]) -> Level:
+    """All of the failure probability; or, with leakage_nats, the part that checks leave of it."""
+    nats, share = options["leakage_nats"], options["leakage_share"]
+    if nats is None:
+        if share is not None:
+            raise InvalidArgument(
+                "leakage_share divides the failure probability with checks, and without "
+                "leakage_nats there are none; give both, or neither."
+            )
+        return Level(wanted.log_beta, None)
+    nats = require.positive("leakage_nats", nats)
+    share = _SHARE if share is None else require.probability("leakage_share", share)
+    whole = 1.0 - wanted.confidence_level
+    level = math.nextafter(1.0 - share * whole, 1.0)  # its failure probability is no more than that
+    left = round_down(whole - (1.0 - level))
+    if level == 1.0 or left <= 0.0:
+        raise InvalidArgument(
+            f"confidence_level is {wanted.confidence_level!r}: too little is left to divide; "
+            "leave leakage_nats out."
+        )
+    return Level(interleaved_log_beta(round_down(math.log(left)), nats), Beside(nats, level))
+
+
+def planned(
+    wanted: Terms, level: Level, epochs: Sequence[Epoch], parameters: dict[str, Any]
+) -> Planned:
+    """The opening's decision: a declared tolerance stays, and answers may be narrower than it."""
+    width = epochs[0].half_width
+    if width >= WHOLE_RANGE or (wanted.tolerance is not None and width > wanted.tolerance):
+        raise too_few_rows(wanted, width)
+    kept = {**plain_parameters(epochs, level.beside), **parameters}
+    if wanted.questions is None:
+        return Planned(wanted.tolerance or OPEN_TOLERANCE, kept)
+    return Planned(wanted.tolerance or width, kept)
+
+
+def plain_parameters(epochs: Sequence[Epoch], beside: Beside | None = None) -> dict[str, Any]:
+    """What a ledger keeps of every transfer mechanism, as plain values."""
+    return {
+        "epochs": [asdict(epoch) for epoch in epochs],
+        "beside": None if beside is None else asdict(beside),
+    }
+
+
+def scale_of(noise: float, rows: int) -> int:
+    """A noise that is a fraction of the range in grid units of a sum, no less of it."""
+    return math.ceil(Fraction(noise) * rows * GRID)
+
+
+def whole_numbers(rows: int, largest: float) -> float:
+    """What whole numbers add to a half-width, for the largest noise in scales.
+
+    The scale is up to a unit larger, noise or sum is off by half a unit, and values are rounded.
+    """
+    return round_up((largest + 0.5) / (rows * GRID) + GRID_ERROR)
+
+
+def too_few_rows(wanted: Terms, width: float | None = None) -> ToleranceTooTight:
+    """Why nothing is opened: the half-width that these rows would have, and what to do."""
+    many = "an open number of" if wanted.questions is None else f"{wanted.questions:,}"
+    asked = wanted.half_width
+    if wanted.questions is None:
+        asked = wanted.tolerance or OPEN_TOLERANCE
+    possible = "are too few" if width is None else f"have {width:.6g}"
+    missing = "" if width is None else f", so {width - asked:.3g} are missing"
+    return ToleranceTooTight(
+        f"requested half-width {asked:.6g} of the range for {many} questions; {wanted.rows:,} rows "
+        f"{possible}{missing}. Declare fewer questions or a larger tolerance, or use more rows; "
+        "holdfast plan says what fits."
+    )
+
+
+# Claims beside a transfer mechanism: on the leakage account, within the nats set aside for them.
+#
+# The transfer theorem runs at a level lowered by those nats, which their charges must never
+# exceed; so a claim is refused when its worst charge would. Levels count everything that leaked,
+# the noisy answers too, and what is left is of the leakage account's own part of the failure
+# probability.
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedClaims:
+    """Checks or gates, with a limit to what they may leak in all."""
+
+    beside: Beside
+    claims: Claims
+
+    @property
+    def name(self) -> str:
+        return f"limited {self.claims.name}"
+
+    def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
+        own = self.beside.terms(terms)
+        offers = self.claims.offer(own, _spending_only(own, account), wishes)
+        worst, left = fsum(offer.worst_charge for offer in offers), self.nats_left(account)
+        if worst > left:
+            raise BudgetExhausted(
+                f"requested up to {worst:.4g} nats for a claim; remaining {left:.4g} of the "
+                f"{self.beside.nats:g} set aside for claims (leakage_nats); missing "
+                f"{worst - left:.3g}. Use ask, claim less at once, or set more aside in a "
+                "new ledger with fresh rows."
+            )
+        return offers
+
+    def nats_left(self, account: Account) -> float:
+        """What claims may still leak, rounded down."""
+        return max(0.0, round_down(self.beside.nats - leaked_by_claims(account)))
+
+    def respond(
+        self,
+        terms: Terms,
+        offers: Sequence[Offer],
+        questions: Sequence[Statistic],
+        sample: Sample,
+        noise: Callable[[int], Noise],
+    ) -> list[Symbol]:
+        return self.claims.respond(self.beside.terms(terms), offers, questions, sample, noise)
+
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return self.claims.settle(offers, symbols)
+
+    def advance(
+        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
+    ) -> Account:
+        leaked = leaked_by_claims(account)
+        for release in releases:
+            leaked = round_up(leaked + release.charge, 1)
+        return self.claims.advance(account, offers, releases).remembering(LIMITED_CLAIMS, leaked)
+
+    def questions_left(self, terms: Terms, account: Account) -> int:
+        return self.claims.questions_left(self.beside.terms(terms), account)
+
+    def surprises_left(self, terms: Terms, account: Account, profile: Concentration) -> int:
+        """How many guesses in a row may be refuted within the nats set aside."""
+        return self.claims.surprises_left(
+            self.beside.terms(terms), account, profile, self.nats_left(account)
+        )
+
+
+def _spending_only(own: Terms, account: Account) -> Account:
+    """The account with what asks took of the leakage account's part alone, not of the epochs'."""
+    shares = [math.exp(own.log_share(number)) for number in range(1, account.asked + 1)]
+    spent = log_up(math.log(fsum(shares))) if shares else -math.inf
+    return replace(account, leakage=replace(account.leakage, log_beta_spent=spent))
+
+
+def limited(transfer: Transfer, claims: Claims) -> LimitedClaims | None:
+    """Claims beside a transfer mechanism; None where nothing was set aside for them."""
+    return None if transfer.beside is None else LimitedClaims(transfer.beside, claims)

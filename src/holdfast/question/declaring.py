@@ -26,8 +26,8 @@ categories of a text column, the weight of a column beside the others, questions
     [weights]
     arr_delay = 10
 
-In Python an entry is a pair of bounds, a scale such as `holdfast.sub_gaussian(0.4)`, or a mapping
-with `bounds`, `scale`, `values` and `weight`; beside the columns, `favourites` is a list of
+In Python an entry is a pair of bounds, a scale such as `holdfast.tails.sub_gaussian(0.4)`, or a
+mapping with `bounds`, `scale`, `values` and `weight`; beside the columns, `favourites` is a list of
 questions (of a table with such a column, only in a file).
 Nothing of this may be taken from the protected rows: `holdfast.learn_schema` reads other rows.
 """

@@ -68,7 +68,7 @@ def read_scale(given: Any, what: str) -> Scale:
         except InvalidArgument as error:
             raise InvalidArgument(f"{what}: {error}") from None
     raise InvalidArgument(
-        f"{what} must be holdfast.sub_gaussian(sigma), holdfast.sub_exponential(sigma, b), or "
+        f"{what} must be holdfast.tails.sub_gaussian(sigma) or sub_exponential(sigma, b), or "
         f"named values such as {{'sigma': 0.4}}, not {repr(given)[:60]}."
     )
 

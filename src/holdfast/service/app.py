@@ -1,4 +1,4 @@
-"""The app of a service: every route behind one edge."""
+"""The app of a service: every route behind one edge; health beside them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,74 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from holdfast import __version__
 from holdfast.errors import HoldfastError
-from holdfast.service.board_page import board_pages
-from holdfast.service.boards import board_rest
-from holdfast.service.custody import custody
-from holdfast.service.dashboard import dashboard, problem_page
+from holdfast.service.access import AsCustodian, Serving
+from holdfast.service.dashboard import board_pages, dashboard, gate_pages, planning, problem_page
+from holdfast.service.data_set import Service
 from holdfast.service.edge import Edge
-from holdfast.service.gate_page import gate_pages
-from holdfast.service.operations import operations
-from holdfast.service.planning import planning
-from holdfast.service.problems import Rejected, problem_of, rejection
+from holdfast.service.problems import (
+    JsonReply,
+    Problem,
+    Rejected,
+    problem_of,
+    problem_reply,
+    problems,
+    rejection,
+)
 from holdfast.service.reference import reference
-from holdfast.service.replies import problem_reply
-from holdfast.service.rest import rest
-from holdfast.service.service import Service
+from holdfast.service.rest import board_rest, custody, rest
 from holdfast.service.sessions import SignedOut, session_of
+from holdfast.service.tokens import Token
 
-__all__ = ["app_of"]
+__all__ = ["app_of", "operations"]
+
+
+# What those who run the service look at: is it up, is it ready, what did it do.
+
+
+operations = APIRouter(tags=["operations"])
+# Who looks whether all ledgers can be read; it opens nothing else.
+_NOBODY = Token("", "", "viewer", None, 0, "", None, None)
+
+
+@operations.get("/health")
+async def health() -> Any:
+    """The process is up."""
+    return JsonReply({"status": "up"})
+
+
+@operations.get("/ready", responses=problems(503))
+async def ready(service: Serving) -> Any:
+    """Every ledger can be read; which one cannot is not told to strangers."""
+    try:
+        for name in service.folder.names:
+            await service.served(name, _NOBODY).read(lambda holdout: holdout.budget)
+    except HoldfastError:
+        return problem_reply(
+            Problem(
+                503,
+                "not-ready",
+                "The service is not ready",
+                "a ledger cannot be read.",
+                ("Look at the audit of every data set.",),
+            )
+        )
+    return JsonReply({"status": "ready"})
+
+
+@operations.get("/metrics", response_class=PlainTextResponse, responses=problems(401, 403))
+async def metrics(service: Serving, token: AsCustodian) -> Response:
+    """Requests of this worker, as Prometheus reads them."""
+    del token
+    return PlainTextResponse(service.metrics.text())
+
 
 _ABOUT = (
     "Ask one data set question after question: every released interval stays true, all together. "

@@ -9,32 +9,168 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack, overload
 from urllib.parse import quote
 
 from holdfast import require
+from holdfast.boards.standings import Standing, Standings
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
-from holdfast.holdout.cost import Cost
-from holdfast.holdout.distribution import Distribution
-from holdfast.holdout.groups import Groups
+from holdfast.holdout.groups import Distribution, Groups
+from holdfast.holdout.price import Cost
 from holdfast.ledger.attachments import AttachedColumn
+from holdfast.ledger.entries import Recorded, Request
+from holdfast.ledger.limits import interval_between, plain_interval
 from holdfast.ledger.view import LedgerView
+from holdfast.mechanisms.catalogue import built, claiming
+from holdfast.mechanisms.claims import CHECKS
+from holdfast.mechanisms.described import recorded_rule, rule_from
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.scale import Scale
-from holdfast.service.board_client import ServedBoard
-from holdfast.service.carried import Promised, answer_from, recorded_from
 from holdfast.service.sending import Sender
-from holdfast.statistics.asked import bounded
-from holdfast.statistics.bind import TABLES, Question, bind
-from holdfast.statistics.named import Bounds, Call, TableCall
-from holdfast.statistics.table import Table
+from holdfast.statistics.bind import TABLES, Question, bind, bounded
+from holdfast.statistics.entry import Bounds, Call, Table, TableCall
+from holdfast.statistics.mean import KnownVariance
 
-__all__ = ["ServedHoldout", "connect"]
+__all__ = [
+    "Promised",
+    "ServedBoard",
+    "ServedHoldout",
+    "answer_from",
+    "carried_answer",
+    "carried_recorded",
+    "connect",
+    "recorded_from",
+]
+
+
+# The leaderboard of a data set that is served elsewhere: standings, submissions, and the end.
+
+
+@dataclass(frozen=True, slots=True)
+class ServedBoard:
+    """A board that a service holds; who submits is who the token says."""
+
+    sender: Sender
+    path: str
+
+    def standings(self) -> Standings:
+        """Everybody's rank, as far as it was shown; free."""
+        return Standings.from_dict(self.sender.get(self.path))
+
+    def submit(
+        self,
+        predictions: Mapping[Any, Any] | Iterable[Any] | str | Path,
+        *,
+        name: str | None = None,
+        claim: float | None = None,
+        key: str | None = None,
+        value: str | None = None,
+    ) -> Standing:
+        """A prediction for every item: a mapping, a list in the order of keys, or a file.
+
+        `key` and `value` name the columns of a file. It is known by its content, so that it can be
+        sent again; `claim` is what you take its score to be.
+        """
+        said: dict[str, Any] = {"name": name, "claim": claim}
+        if isinstance(predictions, str | Path):
+            file = require.file("predictions", predictions)
+            said |= {"key": key, "value": value}
+            sent = self.sender.upload(f"{self.path}/file", said, file, secrets.token_hex(16))
+            return Standing.from_dict(sent)
+        if not (key is value is None):
+            raise InvalidArgument("key and value name columns of a file; leave them out here.")
+        if isinstance(predictions, Mapping):
+            said |= {"keys": list(predictions.keys()), "values": list(predictions.values())}
+        else:
+            said["values"] = require.items("predictions", predictions, "a mapping or a list")
+        return Standing.from_dict(self.sender.post(self.path, said, secrets.token_hex(16)))
+
+    def final(self) -> Standings:
+        """The last look: exact scores of all; nothing is submitted after it. For custodians."""
+        ended = self.sender.post(f"{self.path}/final", {}, secrets.token_hex(16))
+        return Standings.from_dict(ended)
+
+
+# Answers and budgets as they are carried over the wire, so that they are the same on both sides.
+#
+# Everything here is a function of the public transcript: what was declared, what was spent, and
+# what was answered.
+
+
+_INTERVALS = ("interval", "range", "revealed")
+_PAIRS = ("claim", "rows")
+
+
+class Promised:
+    """What was declared of a ledger: with an account, it is a budget."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self.terms = Terms.from_dict(body["terms"])
+        self._why = body["mechanism"].get("why")
+        self._mechanism = built(body["mechanism"], self.terms)
+        self._checker = claiming(body["mechanism"], self.terms, CHECKS)
+
+    def budget(self, account: Mapping[str, Any]) -> Budget:
+        """What is left on an account."""
+        spent = Account.from_dict(account)
+        return Budget(self.terms, spent, self._mechanism, self._checker, self._why)
+
+
+def carried_recorded(recorded: Recorded) -> dict[str, Any]:
+    """A line of the ledger, or a look, as plain values; without the key of its call."""
+    plain = {name: getattr(recorded, name) for name in recorded.__slots__}
+    return {
+        **plain,
+        **{name: list(plain_interval(plain[name]).values()) for name in _INTERVALS},
+        "request": {**recorded.request.body(), "key": None},
+        "variance": None if recorded.variance is None else asdict(recorded.variance),
+        "rule": None if recorded.rule is None else recorded_rule(recorded.rule),
+    }
+
+
+def recorded_from(body: Mapping[str, Any]) -> Recorded:
+    """The line that was carried."""
+    variance, rule = body["variance"], body["rule"]
+    pairs = {name: None if body[name] is None else tuple(body[name]) for name in _PAIRS}
+    made = {
+        **{name: body[name] for name in Recorded.__slots__},
+        **{name: interval_between(*body[name]) for name in _INTERVALS},
+        **pairs,
+        "parts": tuple(body["parts"]),
+        "request": Request.read(body["request"]),
+        "variance": None if variance is None else KnownVariance(**variance),
+        "rule": None if rule is None else rule_from(rule),
+    }
+    return Recorded(**made)
+
+
+def carried_answer(answer: Answer) -> dict[str, Any]:
+    """What an answer is made of, beside what it says."""
+    return {
+        "recorded": carried_recorded(answer.recorded),
+        "parts": [carried_recorded(part) for part in answer.parts],
+        "repeated": answer.repeated,
+        "better": answer.better,
+        "account": answer.left.account.to_dict(),
+    }
+
+
+def answer_from(body: Mapping[str, Any], promised: Promised) -> Answer:
+    """The answer that was carried."""
+    return Answer(
+        recorded_from(body["recorded"]),
+        promised.budget(body["account"]),
+        repeated=body["repeated"],
+        parts=[recorded_from(part) for part in body["parts"]],
+    ).judged(body["better"])
+
 
 _PAGE = 1_000
 

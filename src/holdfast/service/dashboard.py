@@ -1,31 +1,35 @@
-"""Pages for people: the same numbers as REST, rendered here; they all work without scripts."""
+"""Pages for people: the same numbers as REST, rendered here; they need no scripts."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Depends, Form, Request, UploadFile
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
+from holdfast.boards.leaderboard import Leaderboard
+from holdfast.boards.standings import Standing
 from holdfast.errors import HoldfastError, InvalidArgument
-from holdfast.holdout.charts import answers_chart
+from holdfast.holdout.charts import answers_chart, plan_chart, svg_of
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit as run_audit
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.identity import protected_rows
-from holdfast.service.access import Serving, client_of, service_of
-from holdfast.service.caller import Caller
-from holdfast.service.pictures import can_draw, svg_reply
-from holdfast.service.problems import Problem, Rejected, problem_of, rejection
-from holdfast.service.replies import certificate_file
-from holdfast.service.served import Asking, Reply
-from holdfast.service.service import Service
+from holdfast.planner.plan import plan as make_plan
+from holdfast.planner.table import Plan
+from holdfast.service.access import Caller, Serving, client_of, service_of, veil_for
+from holdfast.service.data_set import Asking, Reply, Service
+from holdfast.service.edge import CONTENT_POLICY
+from holdfast.service.problems import Problem, Rejected, certificate_file, problem_of, rejection
+from holdfast.service.rest import UploadedFile, standings_told
 from holdfast.service.sessions import (
     PageSession,
     end_session,
@@ -33,13 +37,70 @@ from holdfast.service.sessions import (
     session_of,
     start_session,
 )
-from holdfast.service.shown import group_rows, lines_shown, overview_shown
-from holdfast.service.tokens import expiry_of
-from holdfast.service.typed import typed_count, typed_number, typed_role
-from holdfast.service.veil import veil_for
+from holdfast.service.shown import board_shown, gate_shown, group_rows, lines_shown, overview_shown
+from holdfast.service.tokens import ROLES, TokenRole, expiry_of
 from holdfast.service.wire import csv_of, dataset_told, ledger_told
 
-__all__ = ["Signed", "dashboard", "problem_page", "rendered"]
+__all__ = [
+    "Signed",
+    "board_pages",
+    "can_draw",
+    "dashboard",
+    "gate_pages",
+    "planning",
+    "problem_page",
+    "rendered",
+    "svg_reply",
+    "typed_count",
+    "typed_number",
+    "typed_role",
+]
+
+
+# Pictures on the pages: drawn here as SVG, so that they need neither scripts nor other sites.
+#
+# They need the extra `charts`; where it is missing, the pages say the same in their tables.
+
+
+def can_draw() -> bool:
+    """Whether what draws is installed."""
+    return find_spec("altair") is not None and find_spec("vl_convert") is not None
+
+
+def svg_reply(chart: Callable[[], Any]) -> Awaitable[Response]:
+    """The picture of a chart, made beside the event loop."""
+    return run_in_threadpool(lambda: Response(svg_of(chart()), media_type="image/svg+xml"))
+
+
+# What people type into the fields of forms.
+
+
+def typed_number(name: str, text: str) -> float | int:
+    """A number as people type it into a field."""
+    cleaned = text.strip().replace(",", "").replace("_", "")
+    for kind in (int, float):
+        try:
+            return kind(cleaned)
+        except ValueError:
+            continue
+    raise InvalidArgument(f"{name} is {text[:20]!r}; it must be a number.")
+
+
+def typed_count(name: str, text: str) -> int | None:
+    """A whole number; None where nothing is typed."""
+    found = typed_number(name, text) if text.strip() else None
+    if found is not None and not isinstance(found, int):
+        raise InvalidArgument(f"{name} is {text[:20]!r}; it must be a whole number.")
+    return found
+
+
+def typed_role(text: str) -> TokenRole:
+    """A role of a token."""
+    for role in ROLES:
+        if role == text:
+            return role
+    raise InvalidArgument(f"role is {text[:20]!r}; it must be one of {', '.join(ROLES)}.")
+
 
 dashboard = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _HERE = Path(__file__).parent
@@ -374,3 +435,144 @@ def _require_custodian(session: PageSession) -> None:
 def _shown(found: Reply) -> dict[str, Any]:
     """A reply as a page shows it: one answer in words, or a table of them."""
     return {"text": str(found), "question": found.question, "rows": group_rows(found)}
+
+
+# The page of a leaderboard: its standings, and a form to submit a file.
+
+
+board_pages = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+_FormText = Annotated[str, Form(max_length=1_000)]
+
+
+@board_pages.get("/data/{dataset}/board")
+async def show_standings(dataset: str, service: Serving, session: Signed) -> Response:
+    return await _board(dataset, service, session)
+
+
+@board_pages.post("/data/{dataset}/board")
+async def submit_form(
+    request: Request,
+    dataset: str,
+    service: Serving,
+    session: Signed,
+    file: UploadFile,
+    name: _FormText = "",
+    claim: _FormText = "",
+    mark: _FormText = "",
+) -> Response:
+    """Submit a file under the name of whoever is signed in."""
+    require_own_form(request, session, mark)
+    found: dict[str, Any] = {}
+    try:
+        served = service.served(dataset, session.token)
+        if session.token.role == "viewer":
+            raise rejection(403, "a viewer looks, and does not submit.")
+        said = {"name": name.strip() or None, "claim": _number(claim)}
+        sent = UploadedFile(file.filename or "", await file.read(), session.token.name, said)
+        caller = Caller(service, session.token, served)
+        found["told"] = await caller.submit(sent.submit_to, sent.digest(dataset))
+    except (HoldfastError, Rejected) as error:
+        found["problem"] = problem_of(error)
+    return await _board(dataset, service, session, **found)
+
+
+async def _board(
+    dataset: str,
+    service: Service,
+    session: PageSession,
+    told: Standing | None = None,
+    problem: Problem | None = None,
+) -> Response:
+    def read(holdout: Holdout) -> dict[str, Any]:
+        promise = Leaderboard.over(holdout).standings().promise
+        return {"promise": promise, **board_shown(standings_told(holdout, session.token))}
+
+    facts = await service.served(dataset, session.token).read(read)
+    return rendered(
+        "board.html",
+        200 if problem is None else problem.status,
+        session=session,
+        dataset=dataset,
+        kind="board",
+        facts=facts,
+        told=told,
+        problem=problem,
+    )
+
+
+def _number(text: str) -> float | None:
+    if not text.strip():
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidArgument(f"claim is {text[:20]!r}; it must be a number.") from None
+
+
+# The page of a gate: who is the one to beat, what was compared, and a form to compare.
+
+
+gate_pages = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+
+@gate_pages.get("/data/{dataset}/gate")
+async def show_gate(dataset: str, service: Serving, session: Signed) -> Response:
+    served = service.served(dataset, session.token)
+
+    def read(holdout: Holdout) -> dict[str, Any]:
+        return gate_shown(holdout, session.token)
+
+    return rendered(
+        "gate.html",
+        session=session,
+        dataset=dataset,
+        kind=await served.kind(),
+        facts=await served.read(read),
+    )
+
+
+# The page of the planner: two numbers of three, by fields or sliders, as a table and a picture.
+
+
+planning = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+_SLIDERS = Path(__file__).parent / "static" / "planner.js"
+
+
+@planning.get("/plan")
+async def planner(
+    session: Signed, rows: str = "20000", questions: str = "500", tolerance: str = ""
+) -> Response:
+    form = {"rows": rows[:20], "questions": questions[:20], "tolerance": tolerance[:20]}
+    made, problem = None, None
+    try:
+        made = await run_in_threadpool(_plan, **form)
+    except HoldfastError as error:
+        problem = problem_of(error)
+    picture = urlencode(form) if made is not None and can_draw() else None
+    page = rendered(
+        "planner.html", session=session, form=form, plan=made, problem=problem, picture=picture
+    )
+    page.headers["Content-Security-Policy"] = f"{CONTENT_POLICY}; script-src 'self'"  # this alone
+    return page
+
+
+@planning.get("/plan.svg")
+async def picture(
+    session: Signed, rows: str = "", questions: str = "", tolerance: str = ""
+) -> Response:
+    del session  # anyone who is signed in may plan
+    return await svg_reply(lambda: plan_chart(_plan(rows, questions, tolerance)))
+
+
+@planning.get("/static/planner.js")
+async def sliders() -> Response:
+    return FileResponse(_SLIDERS, media_type="text/javascript")
+
+
+def _plan(rows: str, questions: str, tolerance: str) -> Plan:
+    typed = {"rows": rows, "questions": questions, "tolerance": tolerance}
+    given: dict[str, Any] = {
+        name: typed_number(name, text[:20]) for name, text in typed.items() if text.strip()
+    }
+    made: Plan = make_plan(**given)
+    return made

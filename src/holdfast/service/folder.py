@@ -19,10 +19,9 @@ from typing import Any
 from holdfast import require
 from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.errors import InvalidArgument, LedgerUnavailable
-from holdfast.ledger.durable import sync_folder, write_new
-from holdfast.ledger.homes import home_of
-from holdfast.ledger.reader import SECRET_BYTES
 from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.side_files import sync_folder, write_new
+from holdfast.ledger.store import SECRET_BYTES, home_of
 
 __all__ = ["NAME_RULE", "Folder", "Settings", "require_name"]
 

@@ -1,4 +1,4 @@
-"""What went wrong, for people and programs alike: RFC 9457, and the same words for agents.
+"""Problems in RFC 9457's form, for people and programs alike, and plain replies.
 
 The one place that turns an error into requested, remaining, missing and next steps. What an error
 says of files and folders stays here: trouble with them has the same words whatever they are called.
@@ -6,14 +6,33 @@ says of files and folders stays here: trouble with them has the same words whate
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from http import HTTPStatus
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel
+from starlette.responses import Response
 
 from holdfast import errors
+from holdfast.certificate.certificate import ReuseCertificate
 from holdfast.errors import HoldfastError, Refused, Shortfall
 
-__all__ = ["Problem", "Rejected", "error_of", "known_problems", "problem_of", "rejection"]
+__all__ = [
+    "JsonReply",
+    "Problem",
+    "ProblemReply",
+    "Rejected",
+    "certificate_file",
+    "error_of",
+    "known_problems",
+    "problem_of",
+    "problem_reply",
+    "problems",
+    "rejection",
+]
+
 
 _TYPE = "urn:holdfast:problem:"
 # Every text is a sentence of fact, and sentences of what to do next.
@@ -249,3 +268,60 @@ def error_of(body: dict[str, Any]) -> HoldfastError:
         return made(text)
     numbers = [body.get(name) for name in ("of", "requested", "remaining")]
     return made(text, None if None in numbers else Shortfall(*numbers))  # type: ignore[arg-type]
+
+
+# Replies: JSON that is the same for the same values, and problems as RFC 9457 has them.
+
+
+class JsonReply(Response):
+    """Plain values; ASCII, so that half a character in a text is no trouble."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+
+
+class ProblemReply(BaseModel):
+    """A problem (RFC 9457). Of a refusal (409), the numbers say what is lacking."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    error: str
+    next_steps: list[str]
+    of: str | None = None
+    requested: float | None = None
+    remaining: float | None = None
+    missing: float | None = None
+
+
+def problem_reply(error: Exception | Problem) -> Response:
+    """The reply to a request that went wrong."""
+    problem = error if isinstance(error, Problem) else problem_of(error)
+    reply = JsonReply(problem.to_dict(), problem.status, media_type="application/problem+json")
+    if problem.retry_after is not None:
+        reply.headers["Retry-After"] = str(problem.retry_after)
+    if problem.status == HTTPStatus.UNAUTHORIZED:
+        reply.headers["WWW-Authenticate"] = "Bearer"
+    return reply
+
+
+def certificate_file(
+    certificate: ReuseCertificate, dataset: str, form: Literal["html", "json"]
+) -> Response:
+    """A certificate as a file to keep: it says everything by itself, and needs no service."""
+    text = certificate.to_html() if form == "html" else certificate.to_json()
+    kind = "text/html; charset=utf-8" if form == "html" else "application/json"
+    named = {"Content-Disposition": f'attachment; filename="{dataset}-reuse.{form}"'}
+    return Response(text, media_type=kind, headers=named)
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """What OpenAPI says of replies with these statuses."""
+    content = {"application/problem+json": {"schema": ProblemReply.model_json_schema()}}
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": content}
+        for status in statuses
+    }

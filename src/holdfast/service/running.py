@@ -24,7 +24,7 @@ __all__ = ["CONNECTIONS", "address_of", "first_token", "run", "with_a_port", "wo
 
 _WORKER = "HOLDFAST_WORKER"  # what a worker's process is told: the folder and the settings
 _FIRST = "custodian"
-CONNECTIONS = "holdfast.service.prompt:PromptConnection"
+CONNECTIONS = "holdfast.service.edge:PromptConnection"
 # Seconds after which a thread lets another one go on. A free read changes threads some ten times:
 # with Python's own 5 ms it would wait for each of them while another one reads long questions.
 _TURN = 0.001
@@ -93,7 +93,7 @@ def run(folder: Folder, settings: Settings, app: str = "holdfast.service.running
 def worker() -> FastAPI:
     """The app of one worker, as its process was told."""
     from holdfast.service.app import app_of
-    from holdfast.service.service import Service
+    from holdfast.service.data_set import Service
 
     told = json.loads(os.environ[_WORKER])
     app = app_of(Service.of(Path(told["folder"]), Settings(**told["settings"])))

@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.ledger.chain import keyed
+from holdfast.service.data_set import Service
 from holdfast.service.problems import rejection
-from holdfast.service.service import Service
 from holdfast.service.tokens import Token
 
 __all__ = [

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.distribution import Distribution
-from holdfast.holdout.groups import Groups
+from holdfast.holdout.groups import Distribution, Groups
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.entries import Recorded
 from holdfast.question.text import identifier
-from holdfast.service.served import dataset_kind
+from holdfast.service.data_set import dataset_kind
 from holdfast.service.tokens import Token
 from holdfast.service.wire import ledger_told
 from holdfast.theory.base.intervals import Interval

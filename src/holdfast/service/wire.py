@@ -18,10 +18,10 @@ from holdfast.holdout.groups import Groups
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.service.carried import carried_answer
-from holdfast.service.served import Asking, Reply
+from holdfast.service.access import veil_for
+from holdfast.service.client import carried_answer
+from holdfast.service.data_set import Asking, Reply
 from holdfast.service.tokens import Token
-from holdfast.service.veil import veil_for
 
 __all__ = [
     "AskBody",

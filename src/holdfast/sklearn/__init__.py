@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.sklearn.objective import HoldoutObjective as HoldoutObjective
+from holdfast.sklearn.candidates import HoldoutObjective as HoldoutObjective
+from holdfast.sklearn.holdout_search import HoldoutSearchCV as HoldoutSearchCV
 from holdfast.sklearn.reusable import ReusableHoldout as ReusableHoldout
-from holdfast.sklearn.searching import HoldoutSearchCV as HoldoutSearchCV
 
 __all__ = ["HoldoutObjective", "HoldoutSearchCV", "ReusableHoldout"]

@@ -16,15 +16,14 @@ from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.sklearn.fitted import pickled_digest, require_scorable
 from holdfast.sklearn.matrix import CONTENT, LABEL, ROW, RowsByContent, labelled_rows
-from holdfast.sklearn.scoring import Scoring
-from holdfast.sklearn.scorings import scoring_of
+from holdfast.sklearn.scoring import Scoring, scoring_of
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-    from holdfast.holdout.asking import Saying
+    from holdfast.holdout.ask import Saying
 
 __all__ = ["ReusableHoldout"]
 

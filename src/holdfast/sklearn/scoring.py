@@ -1,4 +1,4 @@
-"""How an estimator is scored: the column that it makes of protected rows, and what is asked of it.
+"""How an estimator is scored: scorings by name, and the column it makes of rows.
 
 Most scores are averages of the rows' own, in bounds that were declared; more is better. F1 and the
 area under the curve are none: their columns hold what was predicted, and the label is read beside
@@ -7,12 +7,17 @@ it. A row that an estimator fails on has the lowest score there is: that it fail
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
+from holdfast.question.declaring import bounds_pair
 from holdfast.question.text import identifier, numeral, string
 from holdfast.sklearn.matrix import LABEL, label_texts
 
@@ -22,7 +27,15 @@ if TYPE_CHECKING:
 
     _Array = NDArray[Any]
 
-__all__ = ["AreaOfRows", "AverageOfRows", "ClassesOfRows", "OverlapOfRows", "Scoring", "Summary"]
+__all__ = [
+    "AreaOfRows",
+    "AverageOfRows",
+    "ClassesOfRows",
+    "OverlapOfRows",
+    "Scoring",
+    "Summary",
+    "scoring_of",
+]
 
 
 class Summary(Protocol):
@@ -187,3 +200,246 @@ def _is(label: Any) -> str:
     """The condition that a row has this label."""
     (text,) = label_texts([label])
     return f"{LABEL} = {string(text)}"
+
+
+# The scorings that can be named, as scikit-learn calls them, and functions of one's own.
+
+
+# A probability below this counts as this in the logarithmic loss, which has no bounds of its own.
+_LEAST_PROBABILITY = 0.001
+# No decision is further from 0 than the greatest double, whose inverse hyperbolic sine is 710.5.
+_MOST_DECIDED = 711.0
+_ERRORS = {"neg_mean_absolute_error": 1, "neg_mean_squared_error": 2}
+
+
+def scoring_of(
+    scoring: str | Callable[..., Any],
+    labels: _Array,
+    y_range: tuple[float, float] | None,
+    bounds: tuple[float, float] | None,
+) -> Scoring:
+    """The scoring as somebody names it; which classes there are in `labels` is public."""
+    if callable(scoring):
+        return _own(scoring, bounds)
+    if bounds is not None:
+        raise InvalidArgument(
+            f"bounds is {bounds} and scoring {scoring!r}, which has bounds; leave them out, or "
+            "give a function of labels and predictions."
+        )
+    if scoring in _ERRORS:
+        return _of_errors(scoring, labels, y_range)
+    if scoring in _OF_CLASSES:
+        return _of_classes(scoring, labels)
+    raise InvalidArgument(
+        f"scoring is {scoring!r}; choose {', '.join((*_OF_CLASSES, *_ERRORS))}, or give a function "
+        "of labels and predictions that has a score for each row, with bounds=."
+    )
+
+
+def _own(function: Callable[..., Any], bounds: tuple[float, float] | None) -> Scoring:
+    if bounds is None:
+        raise InvalidArgument(
+            "scoring is a function without bounds; say between which numbers the score of a row "
+            "is: bounds=(low, high)."
+        )
+    low, high = range_ = bounds_pair(bounds)
+    name = f"{_identity(function)} in [{numeral(low)}, {numeral(high)}]"
+    values = partial(_by_function, function)
+    return Scoring(name, ("predict",), range_, values, AverageOfRows())
+
+
+def _by_function(
+    function: Callable[..., Any], labels: _Array, said: _Array, _: _Array | None
+) -> Any:
+    return function(labels, said)
+
+
+def _identity(function: Callable[..., Any]) -> str:
+    """What tells a function from others of the same name: what it does, as far as it says so."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        raise InvalidArgument(
+            f"scoring is {type(function).__name__}, and no function, so that nothing tells it from "
+            "another one; give a function of labels and predictions."
+        )
+    held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    told = [*_parts(code), repr(function.__defaults__), repr(function.__kwdefaults__), repr(held)]
+    return f"{function.__name__} {sha256(repr(told).encode()).hexdigest()[:16]}"
+
+
+def _parts(code: CodeType) -> list[str]:
+    """Instructions, names and constants of a function's code and of those inside it."""
+    found = [code.co_code.hex(), repr(code.co_names)]
+    for each in code.co_consts:
+        found += _parts(each) if isinstance(each, CodeType) else [repr(each)]
+    return found
+
+
+def _of_errors(scoring: str, labels: _Array, y_range: tuple[float, float] | None) -> Scoring:
+    if y_range is None:
+        raise InvalidArgument(
+            f"scoring is {scoring!r} and y_range is not given; say between which numbers labels "
+            "and predictions are: y_range=(low, high)."
+        )
+    if labels.dtype.kind not in "biuf":
+        raise InvalidArgument(f"scoring is {scoring!r} and y holds no numbers; give numbers.")
+    range_, power = bounds_pair(y_range, "y_range"), _ERRORS[scoring]
+    low, high = range_
+    name = f"{scoring} in [{numeral(low)}, {numeral(high)}]"
+    bounds = Range(-((high - low) ** power), 0.0)
+    return Scoring(name, ("predict",), bounds, partial(_errors, range_, power), AverageOfRows())
+
+
+def _errors(
+    range_: Range, power: int, labels: _Array, said: _Array, _: _Array | None
+) -> NDArray[np.float64]:
+    import numpy as np
+
+    inside = [np.clip(each.astype(np.float64), *range_) for each in (labels, said)]
+    return -(np.abs(inside[0] - inside[1]) ** power)
+
+
+def _of_classes(scoring: str, labels: _Array) -> Scoring:
+    import numpy as np
+
+    classes, sizes = np.unique(labels, return_counts=True)
+    if len(classes) < 2:
+        raise InvalidArgument(
+            f"y has one class only, and {scoring} would tell no model from another; protect rows "
+            "of at least two classes."
+        )
+    return _OF_CLASSES[scoring](scoring, classes, sizes)
+
+
+def _accuracy(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
+    return Scoring(name, ("predict",), Range(0.0, 1.0), _right, AverageOfRows(is_right=True))
+
+
+def _right(labels: _Array, said: _Array, _: _Array | None) -> NDArray[np.float64]:
+    import numpy as np
+
+    return np.asarray(said == labels, dtype=np.float64)
+
+
+def _balanced_accuracy(name: str, classes: _Array, sizes: _Array) -> Scoring:
+    weights = sizes.sum() / (len(classes) * sizes)
+    return Scoring(
+        name,
+        ("predict",),
+        Range(0.0, float(weights.max())),
+        partial(_right_by_class, classes, weights),
+        ClassesOfRows(),
+        public_classes=True,
+    )
+
+
+def _right_by_class(
+    classes: _Array, weights: _Array, labels: _Array, said: _Array, known: _Array | None
+) -> NDArray[np.float64]:
+    import numpy as np
+
+    places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return np.asarray(_right(labels, said, known) * weights[places])
+
+
+def _f1(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
+    _require_two(name, classes)
+    # As scikit-learn has it: 1, where that is a label.
+    positive = next((each for each in classes.tolist() if each == 1), classes.tolist()[-1])
+    values = partial(_is_predicted, positive)
+    return Scoring(name, ("predict",), Range(0.0, 1.0), values, OverlapOfRows(positive))
+
+
+def _is_predicted(
+    positive: Any, _labels: _Array, said: _Array, _: _Array | None
+) -> NDArray[np.float64]:
+    import numpy as np
+
+    return np.asarray(said == positive, dtype=np.float64)
+
+
+def _roc_auc(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
+    _require_two(name, classes)
+    positive = classes.tolist()[-1]
+    return Scoring(
+        name,
+        ("decision_function", "predict_proba"),
+        Range(-1.0, 1.0),
+        partial(_decided, positive),
+        AreaOfRows(positive),
+        public_classes=True,
+    )
+
+
+def _require_two(name: str, classes: _Array) -> None:
+    if len(classes) > 2:
+        raise InvalidArgument(
+            f"scoring is {name!r}, which is of two classes, and y has {len(classes):,}; choose "
+            "accuracy, balanced_accuracy, neg_log_loss or neg_brier_score."
+        )
+
+
+def _decided(
+    positive: Any, labels: _Array, said: _Array, known: _Array | None
+) -> NDArray[np.float64]:
+    """How much an estimator is for the positive class: in bounds, and in the same order."""
+    import numpy as np
+
+    if said.ndim == 2:
+        towards = _given(np.full(len(labels), positive), said, known)
+    else:  # it is about the last of the estimator's two classes
+        towards = said if known is not None and known[-1] == positive else -said
+    return np.asarray(np.arcsinh(towards) / _MOST_DECIDED)
+
+
+def _neg_log_loss(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
+    bounds = Range(math.log(_LEAST_PROBABILITY), 0.0)
+    return Scoring(name, ("predict_proba",), bounds, _log_probability, AverageOfRows())
+
+
+def _log_probability(labels: _Array, said: _Array, known: _Array | None) -> NDArray[np.float64]:
+    import numpy as np
+
+    return np.asarray(np.log(np.clip(_given(labels, said, known), _LEAST_PROBABILITY, 1.0)))
+
+
+def _neg_brier_score(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
+    # Of two classes it is the squared error of one of them, as scikit-learn has it.
+    part = 0.5 if len(classes) == 2 else 1.0
+    values = partial(_squared_distance, part)
+    return Scoring(name, ("predict_proba",), Range(-2.0 * part, 0.0), values, AverageOfRows())
+
+
+def _squared_distance(
+    part: float, labels: _Array, said: _Array, known: _Array | None
+) -> NDArray[np.float64]:
+    """Minus the squared distance of the probabilities; a class nobody learnt had probability 0."""
+    import numpy as np
+
+    truth = _indicators(labels, known)
+    unknown = 1.0 - truth.sum(axis=1)
+    return np.asarray(-part * (((said - truth) ** 2).sum(axis=1) + unknown))
+
+
+def _given(labels: _Array, said: _Array, known: _Array | None) -> NDArray[np.float64]:
+    """The probability that was given to each label; 0 to a class that nobody learnt."""
+    import numpy as np
+
+    return np.asarray((said * _indicators(labels, known)).sum(axis=1))
+
+
+def _indicators(labels: _Array, known: _Array | None) -> NDArray[np.float64]:
+    """For each row 1 at the place of its class and 0 elsewhere, by the estimator's classes."""
+    import numpy as np
+
+    return np.asarray(labels[:, None] == np.asarray(known)[None, :], dtype=np.float64)
+
+
+_OF_CLASSES: dict[str, Callable[[str, _Array, _Array], Scoring]] = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced_accuracy,
+    "f1": _f1,
+    "roc_auc": _roc_auc,
+    "neg_log_loss": _neg_log_loss,
+    "neg_brier_score": _neg_brier_score,
+}

@@ -13,12 +13,24 @@ from holdfast.question.expression import Expression, Op, ValueKind
 from holdfast.question.functions import RowFunction
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.scale import Scale
-from holdfast.statistics.concentrated import ConcentratedMean
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
-from holdfast.statistics.entry import MOST_WHOLE, Entry, number_of, require_all_rows
+from holdfast.statistics.entry import (
+    MOST_WHOLE,
+    Better,
+    Bounds,
+    By,
+    Call,
+    Entry,
+    Table,
+    TableCall,
+    What,
+    grouped,
+    number_of,
+    pair_of,
+    require_all_rows,
+)
 from holdfast.statistics.mean import Average, Mean
-from holdfast.statistics.named import Better, Bounds, By, Call, TableCall, What, grouped, pair_of
-from holdfast.statistics.table import Table
+from holdfast.statistics.statistic import ConcentratedMean
 
 __all__ = [
     "AVERAGES",

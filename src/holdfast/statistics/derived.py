@@ -1,4 +1,4 @@
-"""Statistics that follow from the answers to several others, each by a stated theorem.
+"""Statistics that follow from the answers to several others; plays that yield these parts.
 
 A `Derived` names its parts in stages. The parts of a stage are asked together; a later stage is
 asked after it, so that what was answered may narrow it (a small group has a small variance).
@@ -6,35 +6,111 @@ asked after it, so that what was answered may narrow it (a small group has a sma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeGuard, TypeVar, cast
 
+from holdfast import require
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import text_of
 from holdfast.statistics.mean import Average, Mean, expression_of
-from holdfast.statistics.play import Estimate, Joined, Play, Subquestion, fraction
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.base.conditional import conditional_mean_interval
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.propagation import difference_interval, total_interval
+from holdfast.theory.base.propagation import (
+    conditional_mean_interval,
+    difference_interval,
+    total_interval,
+)
 
 __all__ = [
     "Conditional",
     "Derived",
     "Difference",
+    "Estimate",
+    "Joined",
     "Paired",
+    "Play",
     "Stages",
+    "Subquestion",
     "Total",
+    "alone",
     "as_counted",
     "batches",
+    "fraction",
     "is_derived",
     "is_single",
     "ratio_value",
     "staged",
 ]
+
+
+# A question is a play: it yields parts to put together, is sent their answers, returns its own.
+#
+# Whoever runs a play decides what an answer is: the desk asks the protected rows, the price is
+# found with public stand-ins. All that a play does with an answer is public.
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A released value with its interval; of a claim that was `refuted` nothing is known yet."""
+
+    value: float
+    interval: Interval
+    refuted: bool = False
+
+    def within(self, low: float, high: float) -> Estimate:
+        """The same, knowing that the truth is in [low, high]."""
+        interval = Interval(
+            min(high, max(low, self.interval.low)), max(low, min(high, self.interval.high))
+        )
+        return Estimate(min(interval.high, max(interval.low, self.value)), interval)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What follows from the parts: an interval, and a value where their values have one."""
+
+    value: float | None
+    interval: Interval
+
+    @classmethod
+    def within(cls, value: float | None, interval: Interval, low: float, high: float) -> Joined:
+        """The value and interval found, knowing that the truth is in [low, high]."""
+        found = Estimate(low if value is None else value, interval).within(low, high)
+        return cls(None if value is None else found.value, found.interval)
+
+
+@dataclass(frozen=True, slots=True)
+class Subquestion:
+    """A statistic to be answered.
+
+    With a `guess` (a fraction of its range) the analyst claims that it is about that; with a
+    `claim` too, that it is there. What was `refuted` is asked, and not guessed again.
+    """
+
+    statistic: Statistic
+    guess: float | None = None
+    claim: tuple[float, float] | None = None
+    refuted: bool = False
+
+
+Play = Generator[Sequence[Subquestion], Sequence[Estimate], Joined]
+
+
+def alone(statistic: Statistic, guess: float | None) -> Play:
+    """The play of a statistic that one symbol answers."""
+    (found,) = yield [Subquestion(statistic, None if guess is None else fraction(guess, statistic))]
+    return Joined(found.value, found.interval)
+
+
+def fraction(value: object, statistic: Statistic, name: str = "guess") -> float:
+    """A number in the statistic's own unit as a fraction of its range."""
+    number = require.between(name, value, statistic.low, statistic.high)
+    width = statistic.high - statistic.low
+    return (number - statistic.low) / width if width else 0.0
+
 
 Stages = tuple[tuple[Statistic, ...], ...]
 _Own = TypeVar("_Own")  # of one part, whatever it is

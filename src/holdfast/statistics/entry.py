@@ -1,25 +1,193 @@
-"""An entry of a family of statistics: its name, its form, and what it is of a table."""
+"""An entry of the registry: a statistic's name, its form, and what it is of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holdfast import require
-from holdfast.errors import InvalidQuestion
+from holdfast.data.design import NO_DESIGN, Design
+from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op, ValueKind
-from holdfast.statistics.named import Call
-from holdfast.statistics.table import Table
+from holdfast.question.columns import Schema
+from holdfast.question.declaring import bounds_pair
+from holdfast.question.expression import Column, Expression, Op, ValueKind
+from holdfast.question.functions import RowFunction, bind_function
+from holdfast.question.parse import parse_row
+from holdfast.question.polars_row import from_polars
+from holdfast.question.row import RowValue, row_value
+from holdfast.question.scale import Scale
+from holdfast.question.text import text_of
+from holdfast.statistics.derived import Conditional
+from holdfast.statistics.mean import Average, Mean, expression_of, group_mean
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from holdfast.statistics.derived import Derived
     from holdfast.statistics.quantile import Quantile
     from holdfast.statistics.statistic import Statistic
 
-__all__ = ["MOST_WHOLE", "Bound", "Entry", "number_of", "positive_label", "require_all_rows"]
+__all__ = [
+    "MOST_WHOLE",
+    "Better",
+    "Bound",
+    "Bounds",
+    "By",
+    "Call",
+    "Entry",
+    "Table",
+    "TableCall",
+    "What",
+    "grouped",
+    "number_of",
+    "pair_of",
+    "positive_label",
+    "require_all_rows",
+]
+
+
+# Statistics by name that have not met their table yet: what people and texts ask for.
+#
+# Wherever a value of a row is wanted, text (``"arr_delay > 15"``), a Polars expression or a
+# `row_function` will do; with `bounds` it is cut to them.
+
+
+Better: TypeAlias = Literal["higher", "lower"]
+Bounds: TypeAlias = tuple[float, float] | None
+By: TypeAlias = str | Sequence[str]
+What: TypeAlias = "str | Expression | RowFunction | pl.Expr"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A statistic by name: one number, answered with one interval."""
+
+    name: str
+    arguments: tuple[Any, ...]
+    where: str | Expression | None = None
+    bounds: Bounds = None
+    variance: float | None = None
+    better: Better | None = None
+    scale: Scale | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableCall:
+    """Several numbers at once: a statistic for each value of one or two columns, or a histogram."""
+
+    name: str
+    arguments: tuple[Any, ...]
+    where: str | Expression | None = None
+    bounds: Bounds = None
+    by: tuple[str, ...] = ()
+
+
+def pair_of(bounds: Bounds) -> Bounds:
+    """The bounds that were given, if any, as two numbers in order."""
+    if bounds is None:
+        return None
+    low, high = bounds_pair(bounds)
+    return low, high
+
+
+_MOST_COLUMNS = 2  # the groups of three columns are asked with where
+_NO_GROUPS = ("count", "sum")
+
+
+def grouped(call: Call, by: By | None) -> Call | TableCall:
+    """The statistic itself, or for each value of the columns that are named."""
+    if by is None:
+        return call
+    names = (by,) if isinstance(by, str) else require.items("by", by, "one or two columns")
+    columns = tuple(require.text("by", name) for name in names)
+    if not 1 <= len(set(columns)) == len(columns) <= _MOST_COLUMNS:
+        raise InvalidArgument(f"by is {by!r}; it must be one column, or two different ones.")
+    if call.variance is not None:
+        raise InvalidArgument("variance= is declared for a mean of all rows, without by=.")
+    if call.scale is not None:
+        raise InvalidArgument("sigma= is declared for a mean of all rows, without by=.")
+    if call.name in _NO_GROUPS:
+        raise InvalidArgument(
+            f"{call.name} needs the size of its population, which is another one in each group; "
+            "ask with where= for each group."
+        )
+    return TableCall(call.name, call.arguments, call.where, call.bounds, columns)
+
+
+# What is public of the protected table, and the means that can be asked of it.
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The columns with their declared bounds, and the design."""
+
+    schema: Schema
+    design: Design = NO_DESIGN
+
+    def value(self, what: Any, bounds: tuple[float, float] | None = None) -> RowValue:
+        """A value of a row, from whatever may name one."""
+        if isinstance(what, RowFunction):
+            if bounds is not None:
+                raise InvalidQuestion(
+                    "The bounds of a row_function are given to row_function itself."
+                )
+            return bind_function(what, self.schema)
+        found = self.expression(what, bounded=bounds is None)
+        return row_value(found if bounds is None else build.clip(found, *bounds))
+
+    def scale(self, what: Any) -> Scale | None:
+        """The scale that is declared for a column, where a value is just that column."""
+        if not self.schema.scales or isinstance(what, RowFunction):
+            return None
+        found = self.expression(what)
+        return self.schema.scales.get(found.name) if isinstance(found, Column) else None
+
+    def expression(self, what: Any, *, bounded: bool = False) -> Expression:
+        """A row expression; with `bounded`, declared bounds are applied to its columns."""
+        if isinstance(what, Expression):
+            return what
+        if isinstance(what, str):
+            return parse_row(what, self.schema, bounded=bounded)
+        if isinstance(what, RowFunction):
+            raise InvalidQuestion("This needs a row expression, not a row_function.")
+        return from_polars(what, self.schema, bounded=bounded)
+
+    def condition(self, what: Any) -> Expression:
+        """A row expression that is true or false."""
+        found = self.expression(what)
+        if found.kind is not ValueKind.BOOLEAN:
+            raise InvalidQuestion(f"A condition is needed, and {text_of(found)} is {found.kind}.")
+        return found
+
+    def where(self, what: str | Expression | None) -> Expression | None:
+        """The condition of a `where`."""
+        return None if what is None else self.condition(what)
+
+    def mean(self, value: RowValue, where: Expression | None) -> Average | Conditional:
+        """The mean of a value, of all rows or among those where a condition holds."""
+        if where is None or where == build.TRUE:
+            return Mean(value)
+        if where == build.FALSE:
+            raise InvalidQuestion("The condition of where= holds for no row, whatever the data.")
+        if self.design.covers(where):
+            return group_mean(value, where, self.design.group(where))
+        expression_of(value)  # a Python function has no residual
+        return Conditional(value, where)
+
+    def average(self, value: RowValue, where: Expression | None) -> Average:
+        """The mean as one statistic: of all rows, or of a group of public size."""
+        found = self.mean(value, where)
+        if isinstance(found, Conditional):
+            raise InvalidQuestion(
+                f"A where must be about design columns here, and {text_of(found.condition)} is "
+                "not: the size of its group is not public. Declare design=[...] when the ledger is "
+                "opened, or ask for a mean."
+            )
+        return found
+
 
 Bound: TypeAlias = "Statistic | Derived | Quantile"
 

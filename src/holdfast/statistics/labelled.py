@@ -17,9 +17,7 @@ from holdfast.question import build
 from holdfast.question.expression import Column, ColumnType, Expression, Op
 from holdfast.question.text import identifier, numeral, text_of
 from holdfast.statistics.bind import TABLES, bind
-from holdfast.statistics.entry import MOST_WHOLE, Bound, number_of
-from holdfast.statistics.named import Call, TableCall
-from holdfast.statistics.table import Table
+from holdfast.statistics.entry import MOST_WHOLE, Bound, Call, Table, TableCall, number_of
 from holdfast.statistics.vectors import coordinates, vector_text
 
 __all__ = [

@@ -14,12 +14,19 @@ from typing import overload
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.derived import Stages, as_counted
-from holdfast.statistics.entry import Entry
+from holdfast.statistics.derived import Estimate, Joined, Stages, as_counted
+from holdfast.statistics.entry import (
+    Bounds,
+    By,
+    Call,
+    Entry,
+    Table,
+    TableCall,
+    What,
+    grouped,
+    pair_of,
+)
 from holdfast.statistics.mean import Average
-from holdfast.statistics.named import Bounds, By, Call, TableCall, What, grouped, pair_of
-from holdfast.statistics.play import Estimate, Joined
-from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import (
     correlation_interval,

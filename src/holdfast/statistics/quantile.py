@@ -16,12 +16,20 @@ from holdfast.question.expression import Column, ColumnType, Expression, Op, Ope
 from holdfast.question.functions import RowFunction
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral
-from holdfast.statistics.derived import as_counted
-from holdfast.statistics.entry import Entry, number_of
+from holdfast.statistics.derived import Estimate, Joined, Play, Subquestion, as_counted
+from holdfast.statistics.entry import (
+    Bounds,
+    By,
+    Call,
+    Entry,
+    Table,
+    TableCall,
+    What,
+    grouped,
+    number_of,
+    pair_of,
+)
 from holdfast.statistics.mean import Average
-from holdfast.statistics.named import Bounds, By, Call, TableCall, What, grouped, pair_of
-from holdfast.statistics.play import Estimate, Joined, Play, Subquestion
-from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import quantile_interval
 

@@ -12,15 +12,13 @@ from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue
 from holdfast.statistics.bind import bind, read_again
-from holdfast.statistics.concentrated import ConcentratedMean
-from holdfast.statistics.entry import Bound
+from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.robust import CatoniEstimate
 from holdfast.statistics.scores import LogLoss
-from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.table import Table
+from holdfast.statistics.statistic import ConcentratedMean, Statistic
 from holdfast.statistics.whole import Auc, TableFunction
-from holdfast.theory.base.recorded import gamma_from_text
+from holdfast.theory.base.gamma import gamma_from_text
 from holdfast.theory.base.unbounded import scaled_tail
 
 if TYPE_CHECKING:

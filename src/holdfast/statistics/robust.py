@@ -18,10 +18,8 @@ from holdfast.errors import InvalidQuestion
 from holdfast.question.expression import Column, ValueKind
 from holdfast.question.row import RowValue
 from holdfast.question.text import identifier, numeral
-from holdfast.statistics.entry import Entry, number_of, require_all_rows
-from holdfast.statistics.named import Call
+from holdfast.statistics.entry import Call, Entry, Table, number_of, require_all_rows
 from holdfast.statistics.statistic import ROUNDINGS, Measured
-from holdfast.statistics.table import Table
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.gamma import CatoniMean
 from holdfast.theory.base.unbounded import InUnits

@@ -11,17 +11,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 from holdfast import require
-from holdfast.data.evaluate import evaluate
+from holdfast.data.values import evaluate
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, column_names
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral, text_of
-from holdfast.statistics.derived import Conditional, Difference, Stages, as_counted, ratio_value
-from holdfast.statistics.entry import Entry, number_of, positive_label, require_all_rows
+from holdfast.statistics.derived import (
+    Conditional,
+    Difference,
+    Estimate,
+    Joined,
+    Stages,
+    as_counted,
+    ratio_value,
+)
+from holdfast.statistics.entry import (
+    By,
+    Call,
+    Entry,
+    Table,
+    TableCall,
+    What,
+    grouped,
+    number_of,
+    positive_label,
+    require_all_rows,
+)
 from holdfast.statistics.mean import Average, Mean, expression_of
-from holdfast.statistics.named import By, Call, TableCall, What, grouped
-from holdfast.statistics.play import Estimate, Joined
-from holdfast.statistics.table import Table
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import ratio_interval
 from holdfast.theory.base.safeside import round_down, round_up

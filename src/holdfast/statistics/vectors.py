@@ -20,11 +20,16 @@ from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral, text_of
-from holdfast.statistics.entry import Entry, number_of, require_all_rows
-from holdfast.statistics.measuring import measure
-from holdfast.statistics.named import Call, TableCall, What
-from holdfast.statistics.statistic import Measured, row_error
-from holdfast.statistics.table import Table
+from holdfast.statistics.entry import (
+    Call,
+    Entry,
+    Table,
+    TableCall,
+    What,
+    number_of,
+    require_all_rows,
+)
+from holdfast.statistics.statistic import Measured, measure, row_error
 from holdfast.theory.base.concentration import Concentration
 
 __all__ = [

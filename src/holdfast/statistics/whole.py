@@ -9,9 +9,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
-from holdfast.data.gamma import gamma_of
 from holdfast.data.sample import Sample, plain_frames, reading, silent
-from holdfast.data.sampling import Clustered, Independent, Sampling
+from holdfast.data.sampling import Clustered, Independent, Sampling, gamma_of
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import Range
@@ -20,10 +19,8 @@ from holdfast.question.functions import row_function
 from holdfast.question.row import RowValue
 from holdfast.question.scale import Scale
 from holdfast.question.text import identifier, numeral, string, text_of
-from holdfast.statistics.entry import Entry, positive_label, require_all_rows
-from holdfast.statistics.named import Call, What
+from holdfast.statistics.entry import Call, Entry, Table, What, positive_label, require_all_rows
 from holdfast.statistics.statistic import ROUNDINGS, Measured, Statistic
-from holdfast.statistics.table import Table
 from holdfast.theory.base.concentration import (
     BoundedDifferences,
     Concentration,
@@ -32,7 +29,7 @@ from holdfast.theory.base.concentration import (
     TwoSampleU,
 )
 from holdfast.theory.base.dependence import ClusteredDifferences
-from holdfast.theory.base.recorded import gamma_text
+from holdfast.theory.base.gamma import gamma_text
 from holdfast.theory.base.unbounded import InUnits
 
 if TYPE_CHECKING:

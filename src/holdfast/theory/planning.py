@@ -22,14 +22,13 @@ from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMea
 from holdfast.theory.base.safeside import largest_integer, smallest_integer
 from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.leakage import equal_width
-from holdfast.theory.leakage.rounds import rounds_fit, rounds_half_width
-from holdfast.theory.length.bits import option_millibits
+from holdfast.theory.leakage.equal_width import rounds_fit, rounds_half_width
 from holdfast.theory.length.coexistence import rounded_half_width
-from holdfast.theory.length.described import described_log_level
+from holdfast.theory.length.levels import described_log_level, option_millibits
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
-    from holdfast.theory.typical.accuracy_noises import Accuracy, AccuracyNoise
+    from holdfast.theory.typical.accuracy import Accuracy, AccuracyNoise
 
 __all__ = [
     "GRID_ALLOWANCE",
@@ -109,8 +108,7 @@ class Method:
 def published_methods() -> tuple[Method, ...]:
     """What papers promise, for reference; their theorems are loaded here, for nothing else."""
     from holdfast.theory.field import published
-    from holdfast.theory.typical.accuracy_noises import AccuracyNoise
-    from holdfast.theory.typical.best_accuracy import direct_accuracy, literal_accuracy
+    from holdfast.theory.typical.accuracy import AccuracyNoise, direct_accuracy, literal_accuracy
 
     found = {
         "Rogers et al. 2020": published.russo_zou_half_width,

@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 from scipy.stats import binom
 
-from holdfast.lab.arena.by_account import ManyAccounts, board_gate
-from holdfast.lab.arena.by_gate import Climb
 from holdfast.lab.arena.comparison import Run
-from holdfast.lab.arena.registry import Sizes, attacked
+from holdfast.lab.arena.named_experiments import Sizes, attacked
+from holdfast.lab.arena.studies import Climb, ManyAccounts, board_gate
 from holdfast.lab.arena.trial import Result, run_trials
-from holdfast.lab.attacks.candidates import NullClimber
+from holdfast.lab.attacks.analysts import NullClimber
 
 ROWS, CHANGED, SUBMISSIONS, SESSIONS = 1_000, 50, 200, 40
 GATE = board_gate(ROWS, SUBMISSIONS)

@@ -8,9 +8,9 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from holdfast.lab.arena.by_composition import ComposedRun, composition, measured_eta
 from holdfast.lab.arena.comparison import Run
-from holdfast.theory.typical.noise import gaussian_scale
+from holdfast.lab.arena.studies import ComposedRun, composition, measured_eta
+from holdfast.theory.typical.calibrated_noise import gaussian_scale
 
 
 @pytest.mark.statistical

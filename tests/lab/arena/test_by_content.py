@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from holdfast.errors import InvalidArgument
-from holdfast.lab.arena.by_content import twin_models
 from holdfast.lab.arena.comparison import Run
-from holdfast.lab.attacks.twins import TwinModels
-from holdfast.lab.world.contents import ByContent
-from holdfast.lab.world.holders import Plain
+from holdfast.lab.arena.studies import twin_models
+from holdfast.lab.attacks.analysts import TwinModels
+from holdfast.lab.world.holders import ByContent, Plain
+from holdfast.lab.world.linear_questions import Members, average
 from holdfast.lab.world.populations import terms_on, universe
-from holdfast.lab.world.questions import Members, average
 
 ROWS, TWINS = 1_000, 300
 

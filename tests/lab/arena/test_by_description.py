@@ -10,13 +10,12 @@ import polars as pl
 import pytest
 
 from holdfast.errors import InvalidArgument
-from holdfast.lab.arena.by_description import beside_description, parities, written_votes
 from holdfast.lab.arena.comparison import Run
-from holdfast.lab.arena.registry import Sizes, attacked
-from holdfast.lab.attacks.insiders import WorstParity
+from holdfast.lab.arena.named_experiments import Sizes, attacked
+from holdfast.lab.arena.studies import beside_description, parities, written_votes
+from holdfast.lab.attacks.analysts import WorstParity
+from holdfast.lab.world.linear_questions import Parity, Vote, WrittenVote, average
 from holdfast.lab.world.populations import Signs
-from holdfast.lab.world.questions import Vote, average
-from holdfast.lab.world.written import Parity, WrittenVote
 from tests.holdout.tables import opened
 
 ROWS = pl.DataFrame({"late": [place % 5 == 0 for place in range(2_000)]})

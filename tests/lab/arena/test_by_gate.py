@@ -10,14 +10,14 @@ import pytest
 from scipy.stats import binom
 
 from holdfast.errors import BudgetExhausted, InvalidArgument
-from holdfast.lab.arena.by_gate import Climb, null_hill_climber
 from holdfast.lab.arena.comparison import Run
-from holdfast.lab.arena.registry import Sizes, attacked
+from holdfast.lab.arena.judgement import verdict
+from holdfast.lab.arena.named_experiments import Sizes, attacked
+from holdfast.lab.arena.studies import Climb, null_hill_climber
 from holdfast.lab.arena.trial import run_trials
-from holdfast.lab.arena.verdict import verdict
-from holdfast.lab.attacks.candidates import NullClimber, SomeBetter
+from holdfast.lab.attacks.analysts import NullClimber, SomeBetter
 from holdfast.lab.world.promoters import EachTested, Gated, KeepBest, Pair, Promoter, gate_terms
-from holdfast.theory.leakage.claims import claim_log_level
+from holdfast.theory.leakage.claim_levels import claim_log_level
 from holdfast.theory.leakage.gates import declared_gate_prior, gate_shows, gates_log_charge
 
 ROWS, CHANGED, DIFFERING, CANDIDATES = 1_000, 50, 0.05, 100

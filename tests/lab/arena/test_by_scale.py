@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.lab.arena.by_scale import dependent_tails
 from holdfast.lab.arena.comparison import Run
+from holdfast.lab.arena.studies import dependent_tails
 
 
 def test_both_algorithms_hold_on_dependent_rows_and_their_twins_fail() -> None:

@@ -13,11 +13,11 @@ import pytest
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.lab.arena.campaign import Met, campaign, largest_broken, promising, tightness
 from holdfast.lab.arena.comparison import Run
+from holdfast.lab.arena.judgement import TrialsVerdict, verdict
 from holdfast.lab.arena.trial import Scenario, run_trials
-from holdfast.lab.arena.verdict import TrialsVerdict, verdict
 from holdfast.lab.attacks.attacks import Fingerprinting, Snowball
 from holdfast.lab.attacks.roster import ATTACKS, Staged, attack_cell
-from holdfast.lab.pages.tables import campaign_sheet, tightness_sheet
+from holdfast.lab.pages.report_tables import campaign_sheet, tightness_sheet
 from holdfast.lab.world.populations import Signs
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.catalogue import CATALOGUE

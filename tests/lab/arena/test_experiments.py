@@ -18,7 +18,7 @@ from holdfast.lab.arena.experiments import (
     reusable_holdout,
     snowball,
 )
-from holdfast.lab.arena.registry import EXPERIMENTS, Sizes, attacked
+from holdfast.lab.arena.named_experiments import EXPERIMENTS, Sizes, attacked
 from holdfast.lab.attacks.roster import ATTACKS
 
 FAST = Run(trials=9)

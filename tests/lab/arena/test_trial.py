@@ -13,8 +13,8 @@ from scipy.stats import binom
 
 from holdfast.data.sampling import Declared
 from holdfast.errors import BudgetExhausted, InvalidArgument, MissingExtra, Refused
+from holdfast.lab.arena.judgement import most_failures, verdict
 from holdfast.lab.arena.trial import Final, Game, Move, Result, Scenario, View, play, run_trials
-from holdfast.lab.arena.verdict import most_failures, verdict
 from holdfast.lab.attacks.attacks import SignAttack, WidthReading
 from holdfast.lab.world.holders import (
     CapPerAccount,
@@ -23,11 +23,11 @@ from holdfast.lab.world.holders import (
     Shown,
     Splitting,
 )
+from holdfast.lab.world.linear_questions import LabQuestion, Vote, average
 from holdfast.lab.world.populations import Signs, terms_on
-from holdfast.lab.world.questions import LabQuestion, Vote, average
 from holdfast.lab.world.session import NoisyPart, Protected, planned_terms
-from holdfast.mechanisms.account import Account
 from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.terms import Account
 
 POPULATION = Signs(20)
 TERMS = terms_on(POPULATION, 200, 0.3, 21)

@@ -14,8 +14,8 @@ import pytest
 
 from holdfast.data.sampling import Declared
 from holdfast.errors import BudgetExhausted, InvalidArgument
+from holdfast.lab.arena.judgement import TrialsVerdict, verdict
 from holdfast.lab.arena.trial import Analyst, Scenario, run_trials
-from holdfast.lab.arena.verdict import TrialsVerdict, verdict
 from holdfast.lab.attacks.analysts import (
     FeatureSelection,
     GreedySearch,
@@ -36,6 +36,8 @@ from holdfast.lab.attacks.attacks import (
 from holdfast.lab.world.holders import (
     CapPerAccount,
     Holder,
+    LeakyTime,
+    LeakyWidth,
     Plain,
     Session,
     Shown,
@@ -43,7 +45,7 @@ from holdfast.lab.world.holders import (
     as_if_fixed,
     as_if_independent,
 )
-from holdfast.lab.world.leaky import LeakyTime, LeakyWidth
+from holdfast.lab.world.linear_questions import Arrays, LabQuestion, average
 from holdfast.lab.world.populations import (
     AutoRegressive,
     Blocks,
@@ -54,7 +56,6 @@ from holdfast.lab.world.populations import (
     terms_on,
     universe,
 )
-from holdfast.lab.world.questions import Arrays, LabQuestion, average
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.concentration import Concentration, SubGaussian

@@ -9,17 +9,7 @@ import numpy as np
 import pytest
 
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.lab.world.populations import (
-    AutoRegressive,
-    Blocks,
-    HeavyTails,
-    OnePoint,
-    Population,
-    Resampled,
-    Signs,
-    universe,
-)
-from holdfast.lab.world.questions import (
+from holdfast.lab.world.linear_questions import (
     POINT_BITS,
     Arrays,
     BothPositive,
@@ -31,6 +21,16 @@ from holdfast.lab.world.questions import (
     Vote,
     average,
     grid_moments,
+)
+from holdfast.lab.world.populations import (
+    AutoRegressive,
+    Blocks,
+    HeavyTails,
+    OnePoint,
+    Population,
+    Resampled,
+    Signs,
+    universe,
 )
 from holdfast.question.row import GRID
 from tests.theory.coverage import most_failures

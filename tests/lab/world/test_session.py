@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import holdfast
+from holdfast.lab.world.linear_questions import Arrays, Vote
 from holdfast.lab.world.populations import Signs
-from holdfast.lab.world.questions import Arrays, Vote
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.catalogue import CATALOGUE
 from tests.holdout.tables import noise_by_number

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from scipy.stats import binom
 
 from holdfast.mechanisms.laws.laplace import LAPLACE, discrete_laplace, happens_with_exp
-from holdfast.mechanisms.laws.words import WORD, below
+from holdfast.mechanisms.laws.law import WORD, below
 from holdfast.mechanisms.noise import Noise
 from tests.theory.coverage import counts_refute
 

@@ -16,7 +16,7 @@ from scipy.special import betainc
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
-from holdfast.mechanisms.laws.median import Median
+from holdfast.mechanisms.laws.median_of_uniforms import Median
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.noise import Noise

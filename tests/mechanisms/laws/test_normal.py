@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import norm
 
+from holdfast.mechanisms.laws.law import WORD
 from holdfast.mechanisms.laws.normal import (
     rounded_normal as drawn,
 )
-from holdfast.mechanisms.laws.words import WORD
 from holdfast.mechanisms.noise import Noise
 from tests.seam import NormalUniform, normal_below, normal_decays, normal_half, normal_rate_of
 from tests.theory.coverage import counts_refute

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.bets import (
+    StakeLadder,
     Tally,
     counted,
     first_kept,
@@ -19,13 +20,14 @@ from holdfast.theory.base.bets import (
     level_share,
     log_bets,
     log_capital,
+    log_least_capital,
     log_mixture,
     lower_odds,
     share_above,
     share_below,
+    spread_ladder,
     unit_values,
 )
-from holdfast.theory.base.nuisances import StakeLadder, log_least_capital, spread_ladder
 from tests.theory.direct.worlds import World, mean_of
 
 LAWS = ("log_least_capital", "lower_odds")

@@ -6,7 +6,7 @@ import math
 
 from hypothesis import given, strategies as st
 
-from holdfast.theory.base.conditional import conditional_mean_interval
+from holdfast.theory.base.propagation import conditional_mean_interval
 
 LAWS = ("conditional_mean_interval",)
 small = st.floats(0, 0.2)

@@ -12,7 +12,7 @@ from hypothesis import assume, given, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import Bernstein
-from holdfast.theory.base.public_variance import (
+from holdfast.theory.base.propagation import (
     condition_variance,
     group_variance,
     same_cost_tolerance,

@@ -23,8 +23,9 @@ from holdfast.theory.base.gamma import (
     PolynomialTail,
     SubWeibull,
     TailTable,
+    gamma_from_text,
+    gamma_text,
 )
-from holdfast.theory.base.recorded import gamma_from_text, gamma_text
 from holdfast.theory.base.unbounded import (
     InUnits,
     Narrower,

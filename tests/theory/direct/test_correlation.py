@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base.bets import StakeLadder
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.nuisances import StakeLadder
 from holdfast.theory.direct.correlation import PairBets, correlation_by_bets
 from tests.theory.coverage import too_many
 from tests.theory.direct.worlds import World, mean_of, shrunk

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from holdfast.theory.base.bets import StakeLadder, log_least_capital
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.nuisances import StakeLadder, log_least_capital
 from holdfast.theory.base.propagation import difference_interval
+from holdfast.theory.direct.bounded_mean import bounded_mean_interval
 from holdfast.theory.direct.difference import group_difference_interval, group_difference_lower
-from holdfast.theory.direct.mean import bounded_mean_interval
 from tests.theory.direct.worlds import World, coin, mean_of, miss, shrunk
 
 LAWS = ("group_difference_lower",)

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval, clopper_pearson
-from holdfast.theory.direct.mean import (
+from holdfast.theory.direct.bounded_mean import (
     bet_excess,
     bet_interval,
     bet_lower,

@@ -12,13 +12,13 @@ from hypothesis import given, settings, strategies as st
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval, clopper_pearson_upper
 from holdfast.theory.direct.paired import (
+    exact_paired_lower,
     paired_difference_interval,
     paired_difference_lower,
     paired_difference_within,
     sign_test_log_p,
     smallest_shown_difference,
 )
-from holdfast.theory.direct.paired_exact import exact_paired_lower
 from tests.theory.direct.worlds import World, miss, shrunk
 
 LAWS = ("exact_paired_lower", "paired_difference_lower", "sign_test_log_p")

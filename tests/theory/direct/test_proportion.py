@@ -23,7 +23,7 @@ from holdfast.theory.direct.proportion import (
     share_interval,
     unlike_level,
 )
-from holdfast.theory.direct.ratio import f1_interval, f_beta_interval
+from holdfast.theory.direct.unit_sums import f1_interval, f_beta_interval
 from tests.theory.direct.worlds import World, miss, shrunk
 
 LAWS = ("bentkus_upper", "f1_interval", "f_beta_interval", "independent_clopper_pearson_upper")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.direct.quantile import (
+from holdfast.theory.direct.order_statistics import (
     band_points,
     cdf_band_lower,
     dkw_radius,

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.bets import Tally, log_bets
-from holdfast.theory.direct.ranking import (
+from holdfast.theory.direct.auc import (
     area_under_curve,
     auc_block_interval,
     auc_interval,

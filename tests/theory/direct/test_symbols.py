@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.direct.mean import bounded_mean_interval
+from holdfast.theory.direct.bounded_mean import bounded_mean_interval
 from holdfast.theory.direct.symbols import (
     POINTS,
     STEPS,

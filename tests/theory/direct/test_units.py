@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.direct.mean import bounded_mean_interval
-from holdfast.theory.direct.units import (
+from holdfast.theory.direct.bounded_mean import bounded_mean_interval
+from holdfast.theory.direct.unit_sums import (
     group_mean_interval,
     m_dependent_mean_interval,
     unit_mean_interval,

@@ -13,17 +13,17 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.field.median_mechanism import (
+from holdfast.theory.field.baselines import (
+    multiplicative_weights_drop,
+    multiplicative_weights_step,
+    multiplicative_weights_surprises,
+)
+from holdfast.theory.field.median_parameters import (
     MedianParameters,
     histogram_mistakes,
     median_parameters,
     median_parameters_printed,
     sequence_mistakes,
-)
-from holdfast.theory.field.multiplicative_weights import (
-    multiplicative_weights_drop,
-    multiplicative_weights_step,
-    multiplicative_weights_surprises,
 )
 
 LAWS = (

@@ -17,8 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.leakage.claims import claim_log_level
-from holdfast.theory.leakage.confirmation import share_claim_holds
+from holdfast.theory.leakage.claim_levels import claim_log_level, share_claim_holds
 from holdfast.theory.leakage.gates import gate_shows
 
 LAWS = ("claim_log_level",)

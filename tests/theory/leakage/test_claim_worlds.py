@@ -22,7 +22,7 @@ from fractions import Fraction
 
 import pytest
 
-from holdfast.theory.leakage.claims import (
+from holdfast.theory.leakage.claim_levels import (
     claim_log_level,
     log_left,
     parallel_log_levels,

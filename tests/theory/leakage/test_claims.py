@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.safeside import log_add
 from holdfast.theory.leakage.checks import surprise_prior
-from holdfast.theory.leakage.claims import (
+from holdfast.theory.leakage.claim_levels import (
     claim_log_level,
     confirmations_log_charge,
     log_left,

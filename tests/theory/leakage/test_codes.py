@@ -15,20 +15,18 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.field.baselines import bonferroni_half_width
 from holdfast.theory.leakage.checks import (
+    enumerative_log_weight,
+    fixed_log_weight,
     global_rounding_width,
     guess_and_check_width,
+    kt_log_weight,
     kt_surprise_prior,
     kt_total_cost,
     log_nodes,
     log_rounding_nodes,
-    surprise_prior,
-)
-from holdfast.theory.leakage.codes import (
-    enumerative_log_weight,
-    fixed_log_weight,
-    kt_log_weight,
     mixture_log_weight,
     run_length_log_weight,
+    surprise_prior,
 )
 from holdfast.theory.leakage.equal_width import check_half_width, rounding_half_width
 from holdfast.theory.leakage.nats import confirmed_log_charge, surprise_log_charge

@@ -18,12 +18,10 @@ from holdfast.theory.base.intervals import (
     kl_interval,
 )
 from holdfast.theory.leakage.checks import CHECK_LEVEL, surprise_prior
-from holdfast.theory.leakage.claims import (
+from holdfast.theory.leakage.claim_levels import (
+    claim_holds,
     claim_log_level,
     confirmations_log_charge,
-)
-from holdfast.theory.leakage.confirmation import (
-    claim_holds,
     confirmed_paired_half_width,
     confirmed_share_half_width,
     mean_claim_holds,

@@ -23,7 +23,7 @@ from holdfast.theory.base.safeside import largest_integer
 from holdfast.theory.field.baselines import bonferroni_half_width
 from holdfast.theory.leakage import equal_width
 from holdfast.theory.leakage.checks import declared_surprise_prior
-from holdfast.theory.leakage.claims import claim_log_level, log_left
+from holdfast.theory.leakage.claim_levels import claim_log_level, log_left
 from holdfast.theory.leakage.equal_width import (
     best_renyi_half_width,
     bounded_noise_fits,
@@ -35,12 +35,13 @@ from holdfast.theory.leakage.equal_width import (
     continuum_questions,
     laplace_fits,
     laplace_half_width,
+    most_asks,
+    most_roundings,
     renyi_fits,
     renyi_half_width,
     rounding_fits,
     rounding_half_width,
 )
-from holdfast.theory.leakage.how_many import most_asks, most_roundings
 from holdfast.theory.leakage.nats import (
     LeakageAccount,
     ask_log_cost,

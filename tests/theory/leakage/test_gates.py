@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.direct.paired import smallest_shown_difference
-from holdfast.theory.leakage.claims import (
+from holdfast.theory.leakage.claim_levels import (
     claim_log_level,
 )
 from holdfast.theory.leakage.gates import (

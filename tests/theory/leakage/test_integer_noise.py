@@ -10,13 +10,13 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from holdfast.theory.leakage.integer_noise import (
+from holdfast.theory.leakage.nats import gaussian_log_charge, laplace_log_charge
+from holdfast.theory.leakage.release import (
     discrete_laplace_log_charge,
     discrete_laplace_noise_error,
     rounded_gaussian_log_charge,
     rounded_gaussian_noise_error,
 )
-from holdfast.theory.leakage.nats import gaussian_log_charge, laplace_log_charge
 
 Law = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.leakage.equal_width import rounds_fit, rounds_half_width
 from holdfast.theory.leakage.nats import post_selected_radius
-from holdfast.theory.leakage.rounds import rounds_fit, rounds_half_width
 
 LAWS = ("rounds_half_width",)
 

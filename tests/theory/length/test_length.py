@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import BoundedMean
-from holdfast.theory.length.bits import any_order_millibits, option_millibits
 from holdfast.theory.length.coexistence import (
     ROUNDED_SYMBOLS,
     coexistence_log_charge,
@@ -23,12 +22,15 @@ from holdfast.theory.length.coexistence import (
     rounded_half_width,
     whole_grid_symbols,
 )
-from holdfast.theory.length.described import (
+from holdfast.theory.length.levels import (
+    any_order_millibits,
     described_log_failure,
     described_log_level,
+    free_threshold_radius,
     late_log_level,
+    option_millibits,
+    threshold_events,
 )
-from holdfast.theory.length.threshold import free_threshold_radius, threshold_events
 from holdfast.theory.length.words import (
     CLASS_WEIGHTS,
     DECIMAL_DIGITS,

@@ -24,7 +24,7 @@ from holdfast.theory.notions.arrows import (
     zcdp_to_approx_dp,
     zcdp_to_approx_dp_sharp,
 )
-from holdfast.theory.notions.stability import GDP, ZCDP, ApproxDP, PureDP
+from holdfast.theory.notions.composing import GDP, ZCDP, ApproxDP, PureDP
 
 LAWS = (
     "approx_dp_to_tv",

@@ -19,6 +19,7 @@ from holdfast.theory.notions.arrows import (
     pure_dp_to_zcdp,
     zcdp_to_approx_dp,
 )
+from holdfast.theory.notions.composing import GDP, PureDP
 from holdfast.theory.notions.distances import (
     advanced_composition,
     advanced_composition_of,
@@ -34,7 +35,6 @@ from holdfast.theory.notions.distances import (
     laplace_scale_for_tv,
     laplace_tv,
 )
-from holdfast.theory.notions.stability import GDP, PureDP
 
 LAWS = (
     "advanced_composition",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.notions.stability import GDP, TV, ZCDP, ApproxDP, PureDP
+from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
 from tests.theory.rows import numbers
 
 LAWS = ("PureDP", "ApproxDP", "ZCDP", "GDP", "TV")

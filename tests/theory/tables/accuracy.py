@@ -7,7 +7,7 @@ import math
 from hypothesis import strategies as st
 
 from holdfast.theory.base.concentration import SubExponential
-from holdfast.theory.typical.accuracy_noises import Accuracy
+from holdfast.theory.typical.accuracy import Accuracy
 from tests.theory.rows import Domain, Golden
 
 LOG_05 = math.log(0.05)

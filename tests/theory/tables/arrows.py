@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from holdfast.theory.notions.stability import GDP, ZCDP, ApproxDP, PureDP
+from holdfast.theory.notions.composing import GDP, ZCDP, ApproxDP, PureDP
 from tests.theory.rows import Domain, Golden
 
 _CURVE = "mpmath, 60 digits: Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)"

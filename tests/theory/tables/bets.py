@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.theory.base.bets import Tally
-from holdfast.theory.base.nuisances import StakeLadder
+from holdfast.theory.base.bets import StakeLadder, Tally
 from tests.theory.rows import Domain, Golden
 
 GOLDEN = [

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.typical.certificate`."""
+"""Rows for `holdfast.theory.typical.interaction`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.leakage.claims`, `confirmation`, `gates` and `rounds`."""
+"""Rows for `holdfast.theory.leakage.claim_levels`, `confirmation`, `gates` and `rounds`."""
 
 from __future__ import annotations
 

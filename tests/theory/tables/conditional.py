@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.base.conditional`."""
+"""Rows for `holdfast.theory.base.propagation`."""
 
 from __future__ import annotations
 

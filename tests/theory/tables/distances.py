@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from holdfast.theory.notions.stability import PureDP
+from holdfast.theory.notions.composing import PureDP
 from tests.theory.rows import Domain, Golden
 
 LOG_1E6 = math.log(1e-6)

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.transfer.gaussian`."""
+"""Rows for `holdfast.theory.transfer.gaussian_noise`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.transfer.median_noise`."""
+"""Rows for `holdfast.theory.transfer.median_width`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.field.median_widths`."""
+"""Rows for `holdfast.theory.field.median_parameters`."""
 
 from __future__ import annotations
 

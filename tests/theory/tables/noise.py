@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.typical.noise`."""
+"""Rows for `holdfast.theory.typical.calibrated_noise`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.typical.post_selection`."""
+"""Rows for `holdfast.theory.typical.generalisation`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.transfer.private`."""
+"""Rows for `holdfast.theory.transfer.differential_privacy`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.transfer.private_release`."""
+"""Rows for `holdfast.theory.transfer.differential_privacy`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from holdfast.theory.notions.stability import GDP, PureDP
+from holdfast.theory.notions.composing import GDP, PureDP
 from tests.theory.rows import Domain, Golden
 
 LOG_05 = math.log(0.05)

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.base.public_variance`."""
+"""Rows for `holdfast.theory.base.propagation`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.transfer.shift_composition`; its laws are in test_shift_composition."""
+"""Rows for `holdfast.theory.transfer.likelihood_cover`; its laws are in test_shift_composition."""
 
 from __future__ import annotations
 

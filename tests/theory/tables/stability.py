@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.notions.stability`: each value composed with fixed others."""
+"""Rows for `holdfast.theory.notions.composing`: each value composed with fixed others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from holdfast.theory.notions.stability import GDP, TV, ZCDP, ApproxDP, PureDP
+from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
 from tests.theory.rows import Domain, Golden
 
 GOLDEN = [

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.leakage.vectors`."""
+"""Rows for `holdfast.theory.leakage.vector_release`."""
 
 from __future__ import annotations
 

@@ -15,12 +15,12 @@ from holdfast.theory.transfer.epochs import (
     interleaved_log_beta,
     median_epoch_half_width,
 )
-from holdfast.theory.transfer.gaussian import (
+from holdfast.theory.transfer.gaussian_noise import (
     gaussian_half_width,
     gaussian_max_noise,
     gaussian_shift,
 )
-from holdfast.theory.transfer.median_noise import median_max_noise, median_shift
+from holdfast.theory.transfer.median_width import median_max_noise, median_shift
 
 LOG_05 = math.log(0.05)
 

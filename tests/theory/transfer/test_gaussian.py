@@ -12,7 +12,7 @@ from scipy import integrate
 from scipy.stats import norm
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.transfer.gaussian import (
+from holdfast.theory.transfer.gaussian_noise import (
     gaussian_half_width,
     gaussian_max_noise,
     gaussian_questions,

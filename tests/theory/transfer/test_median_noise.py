@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.transfer.gaussian import gaussian_half_width, gaussian_shift
+from holdfast.theory.transfer.gaussian_noise import gaussian_half_width, gaussian_shift
 from holdfast.theory.transfer.likelihood_cover import fisher_information, peak_density
-from holdfast.theory.transfer.median_noise import (
+from holdfast.theory.transfer.median_width import (
     exact_shift,
     median_max_noise,
     median_noise_half_width,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.transfer.median_release import median_noise_log_charge, median_noise_release
+from holdfast.theory.transfer.median_width import median_noise_log_charge, median_noise_release
 
 LAWS = ("median_noise_release",)
 

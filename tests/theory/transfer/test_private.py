@@ -12,14 +12,14 @@ from scipy import integrate
 from scipy.stats import norm
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.transfer.gaussian import gaussian_max_noise
-from holdfast.theory.transfer.private import (
+from holdfast.theory.transfer.differential_privacy import (
     gaussian_mutual_information,
     private_post_selected_half_width,
     private_post_selected_log_failure,
     private_shift,
     pure_private_shift,
 )
+from holdfast.theory.transfer.gaussian_noise import gaussian_max_noise
 from tests.theory.coverage import too_many
 from tests.theory.transfer.worst import worst_mean
 

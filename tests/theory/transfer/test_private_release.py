@@ -11,16 +11,16 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import norm
 
 from holdfast.theory.notions.arrows import gdp_to_approx_dp, gdp_to_tv, pure_dp_to_tv
+from holdfast.theory.notions.composing import GDP, PureDP
 from holdfast.theory.notions.distances import advanced_composition, laplace_tv
-from holdfast.theory.notions.stability import GDP, PureDP
-from holdfast.theory.transfer.private import pure_private_shift
-from holdfast.theory.transfer.private_release import (
+from holdfast.theory.transfer.differential_privacy import (
     composed_private_shift,
     gdp_at_delta,
     laplace_max_noise,
     optimal_composition_at_delta,
     private_laplace_half_width,
     pure_dp_to_gdp,
+    pure_private_shift,
 )
 
 

@@ -9,9 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.transfer.gaussian import log_shift_excess
-from holdfast.theory.transfer.likelihood_cover import fisher_information, fold, shift_cover
-from holdfast.theory.transfer.shift_composition import composed_shift
+from holdfast.theory.transfer.gaussian_noise import log_shift_excess
+from holdfast.theory.transfer.likelihood_cover import (
+    composed_shift,
+    fisher_information,
+    fold,
+    shift_cover,
+)
 from tests.seam import shift_plan
 
 LAWS = ("composed_shift",)

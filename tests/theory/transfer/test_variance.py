@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.transfer.likelihood_cover import peak_density
-from holdfast.theory.transfer.median_noise import (
+from holdfast.theory.transfer.median_width import (
     exact_shift,
     median_max_noise,
     median_shift,

@@ -23,23 +23,22 @@ from holdfast.theory.base.concentration import (
 from holdfast.theory.base.safeside import largest_true
 from holdfast.theory.leakage.equal_width import gaussian_leakage_half_width, laplace_half_width
 from holdfast.theory.typical.accuracy import (
+    Accuracy,
+    AccuracyNoise,
     accuracy_half_width,
+    direct_accuracy,
     direct_accuracy_log_failure,
     gaussian_accuracy_half_width,
     gaussian_direct_accuracy_log_failure,
     gaussian_leakage_accuracy_log_failure,
     gaussian_literal_accuracy_log_failure,
+    leakage_accuracy,
     leakage_accuracy_log_failure,
+    literal_accuracy,
     literal_accuracy_log_failure,
 )
-from holdfast.theory.typical.accuracy_noises import Accuracy, AccuracyNoise
-from holdfast.theory.typical.best_accuracy import (
-    direct_accuracy,
-    leakage_accuracy,
-    literal_accuracy,
-)
+from holdfast.theory.typical.calibrated_noise import gaussian_scale
 from holdfast.theory.typical.composition import pure_composition
-from holdfast.theory.typical.noise import gaussian_scale
 
 LAWS = ("literal_accuracy", "direct_accuracy", "leakage_accuracy")
 

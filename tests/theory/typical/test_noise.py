@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from scipy.stats import binom
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.typical.noise import (
+from holdfast.theory.typical.calibrated_noise import (
     gaussian_mechanism_error,
     gaussian_mechanism_error_printed,
     gaussian_scale,

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.notions.arrows import gdp_to_approx_dp
-from holdfast.theory.notions.stability import GDP
+from holdfast.theory.notions.composing import GDP
 from holdfast.theory.typical.notion import (
     Form,
     TypicalStability,

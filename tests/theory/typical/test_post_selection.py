@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.special import ndtr
 
-from holdfast.theory.typical.post_selection import (
+from holdfast.theory.typical.generalisation import (
     post_selected_gaussian_log_level,
     post_selected_log_level,
 )

@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.typical.stopped_oracle import (
+from holdfast.theory.typical.generalisation import (
     stopped_oracle_log_bound,
     stopped_oracle_sequential_log_bound,
 )

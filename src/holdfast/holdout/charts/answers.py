@@ -14,9 +14,8 @@ from holdfast.wording import percent, plural
 if TYPE_CHECKING:
     import altair
 
-    from holdfast.ledger.entries import Recorded
+    from holdfast.ledger.entries import Judgement, Recorded
     from holdfast.ledger.transcript import Transcript
-    from holdfast.ledger.verdicts import Judgement
     from holdfast.mechanisms.mechanism import Status
 
 __all__ = ["answers_chart", "ledger_chart"]

@@ -12,7 +12,7 @@ from holdfast.holdout.charts import canvas
 if TYPE_CHECKING:
     import altair
 
-    from holdfast.holdout.stability import Stability
+    from holdfast.papers.stability import Stability
 
 __all__ = ["distribution_chart", "stability_chart"]
 

@@ -148,7 +148,7 @@ def _names_at_ends(alt: Any, points: list[dict[str, Any]], domain: list[float]) 
 
 def _four_lines(plan: Plan, counts: list[int]) -> Iterator[_Line]:
     """What is described at a middle length, checked, asked, and the best of what is published."""
-    from holdfast.planner.solving import planned_methods
+    from holdfast.planner.plan import planned_methods
 
     request = plan.request
     methods = {each.name: each for each in planned_methods(request)}  # all but checks
@@ -173,7 +173,7 @@ def _four_lines(plan: Plan, counts: list[int]) -> Iterator[_Line]:
 
 
 def _every_line(plan: Plan, counts: list[int]) -> list[_Line]:
-    from holdfast.planner.solving import planned_methods
+    from holdfast.planner.plan import planned_methods
 
     request = plan.request
     lines = [

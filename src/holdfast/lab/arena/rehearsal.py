@@ -16,15 +16,15 @@ from typing import Any
 from holdfast.data.sampling import Clustered, Declared, DependencyGraph, MDependent
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
+from holdfast.lab.arena.judgement import WORDS, Word
 from holdfast.lab.arena.trial import Analyst
-from holdfast.lab.arena.verdict import WORDS, Word
-from holdfast.lab.attacks.insiders import AfterExactAnswers, WorstParity
+from holdfast.lab.attacks.analysts import AfterExactAnswers, WorstParity
 from holdfast.lab.attacks.roster import ATTACKS, AttackKind, SignsOf
-from holdfast.lab.pages.tables import Sheet
-from holdfast.lab.world.described import ByDescription
+from holdfast.lab.pages.report_tables import Sheet
 from holdfast.lab.world.holders import Plain, as_if_independent
 from holdfast.lab.world.populations import Blocks, Population, Signs
 from holdfast.lab.world.session import BY_BOUNDED_NOISE, Protected
+from holdfast.lab.world.text_questions import ByDescription
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.terms import Terms

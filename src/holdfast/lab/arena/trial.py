@@ -13,8 +13,8 @@ import numpy as np
 from holdfast import require
 from holdfast.errors import MissingExtra, Refused
 from holdfast.lab.world.holders import Holder, Session, Shown
+from holdfast.lab.world.linear_questions import Arrays, LabQuestion
 from holdfast.lab.world.populations import Population
-from holdfast.lab.world.questions import Arrays, LabQuestion
 from holdfast.mechanisms.terms import Terms
 
 __all__ = [

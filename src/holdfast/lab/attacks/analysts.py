@@ -1,16 +1,43 @@
-"""Analysts who mean well: they search, and searching is enough to overfit what answers exactly."""
+"""Analysts who mean well, insiders, twins, and streams of candidates."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.trial import Game, Move, View
-from holdfast.lab.world.questions import Vote, average
+from holdfast.lab.world.linear_questions import (
+    Arrays,
+    LabQuestion,
+    Members,
+    Parity,
+    Vote,
+    WrittenVote,
+    average,
+)
+from holdfast.lab.world.promoters import Pair
 
-__all__ = ["FeatureSelection", "GreedySearch", "HillClimber", "HonestExplorer", "sided"]
+__all__ = [
+    "AfterExactAnswers",
+    "CandidateStream",
+    "Candidates",
+    "Challenger",
+    "FeatureSelection",
+    "GreedySearch",
+    "HillClimber",
+    "HonestExplorer",
+    "NullClimber",
+    "SomeBetter",
+    "TwinModels",
+    "WorstParity",
+    "WrittenMajority",
+    "sided",
+]
 
 
 def sided(value: float, rng: np.random.Generator, middle: float = 0.5) -> int:
@@ -147,3 +174,201 @@ class FeatureSelection:
         order = np.argsort(-np.abs(np.where(kept, seen, 0.0)), kind="stable")[: self.selected]
         model = Vote.of((int(f), int(np.sign(seen[f]))) for f in order if kept[f])
         yield Move(model, guess=average(model, view.train), final=True)
+
+
+# Streams of candidates for the incumbent's place, each chosen after the verdicts on those before.
+#
+# A candidate changes the incumbent's answers on a fixed share of the items: on b of them it alone
+# is right, on c the incumbent alone. What is promoted becomes the incumbent.
+
+
+# How much less likely an item is changed again after its change was promoted, or was not.
+_AFTER_PROMOTION, _AFTER_REFUSAL = 0.25, 0.5
+
+
+class Challenger(NamedTuple):
+    """A candidate: how it compares on the rows, and its true gain over the incumbent."""
+
+    pair: Pair
+    gain: float
+
+
+# Yields candidates and is sent whether each was promoted.
+CandidateStream = Generator[Challenger, bool, None]
+
+
+class Candidates(Protocol):
+    """A way to bring candidates, as a frozen value."""
+
+    @property
+    def name(self) -> str: ...
+
+    def stream(self, rows: int, changed: int, rng: np.random.Generator) -> CandidateStream:
+        """Candidates without end, each of which changes so many of the rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NullClimber:
+    """Candidates that are no better: the labels are coins, and no change of answers gains anything.
+
+    It climbs as if they were not: items whose change was promoted are right now, and those of a
+    change that was refused were perhaps right before, so that both are left alone for a while.
+    """
+
+    @property
+    def name(self) -> str:
+        return "none is better"
+
+    def stream(self, rows: int, changed: int, rng: np.random.Generator) -> CandidateStream:
+        right = rng.random(rows) < 0.5  # whether the incumbent is, on each item
+        wanted = np.ones(rows)
+        while True:
+            # The smallest of exponential clocks: a draw without replacement, weighted.
+            clocks = rng.standard_exponential(rows) / wanted
+            items = np.argpartition(clocks, changed - 1)[:changed]
+            c = int(np.count_nonzero(right[items]))
+            promoted = yield Challenger(Pair(changed - c, c), 0.0)
+            if promoted:
+                right[items] = ~right[items]
+            wanted[items] *= _AFTER_PROMOTION if promoted else _AFTER_REFUSAL
+
+
+@dataclass(frozen=True, slots=True)
+class SomeBetter:
+    """Candidates of which a share truly gains, and the others nothing; changes are independent."""
+
+    gain: float = 0.03
+    share: float = 0.1
+
+    @property
+    def name(self) -> str:
+        return f"one in {1 / self.share:g} gains {self.gain:g}"
+
+    def stream(self, rows: int, changed: int, rng: np.random.Generator) -> CandidateStream:
+        while True:
+            gain = self.gain if rng.random() < self.share else 0.0
+            b = int(rng.binomial(changed, 0.5 * (1.0 + gain * rows / changed)))
+            yield Challenger(Pair(b, changed - b), gain)
+
+
+# Analysts who have seen the protected rows, or are told them exactly, and ask in words.
+#
+# A described answer is true for everybody, whatever they know: its interval pays for all that
+# could have been asked in as many words.
+
+
+def _rows_of(view: View) -> Arrays:
+    if view.rows is None:
+        raise InvalidArgument("An insider needs to see the rows.")
+    return view.rows
+
+
+@dataclass(frozen=True, slots=True)
+class WorstParity:
+    """Of all 2^d parities of the features the one that is furthest from 1/2 in these rows."""
+
+    features: int
+
+    @property
+    def name(self) -> str:
+        return "worst parity"
+
+    @property
+    def description(self) -> str:
+        return "Sees the rows, and asks the parity of features that is furthest from its truth."
+
+    def of_rows(self, rows: Arrays) -> LabQuestion:
+        sums = _walsh(rows["agree"][: self.features] < 0)
+        sums[0] = 0  # the empty parity is 1 for every row
+        return Parity(int(np.argmax(np.abs(sums))), self.features)
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
+        yield Move(self.of_rows(_rows_of(view)), final=True)
+
+
+def _walsh(negative: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each set of features the sum over the rows of their product, by Walsh and Hadamard."""
+    features = len(negative)
+    cells = (1 << np.arange(features)) @ negative
+    sums = np.bincount(cells, minlength=1 << features)
+    for place in range(features):
+        pairs = sums.reshape(-1, 2, 1 << place)
+        sums = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+    return sums
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenMajority:
+    """The majority of all columns that agree with the label in these rows, written out."""
+
+    features: int
+
+    @property
+    def name(self) -> str:
+        return "written majority"
+
+    @property
+    def description(self) -> str:
+        return "Sees the rows, and writes down the majority of all columns that fit them."
+
+    def of_rows(self, rows: Arrays) -> LabQuestion:
+        fitting = np.flatnonzero(rows["agree"][: self.features].mean(axis=1) > 0)
+        return WrittenVote(Vote.of((int(feature), 1) for feature in fitting), self.features)
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
+        yield Move(self.of_rows(_rows_of(view)), final=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AfterExactAnswers:
+    """The sign attack whose features are asked by description, and whose vote is not described."""
+
+    features: int
+
+    @property
+    def name(self) -> str:
+        return "sign attack by description"
+
+    @property
+    def description(self) -> str:
+        return "Is told each feature exactly, by its description, and asks the vote of the ledger."
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
+        model = {}
+        for feature in range(self.features):
+            answer = yield Move(WrittenVote(Vote.of({feature: 1}), self.features))
+            model[feature] = sided(answer.value, rng)
+        yield Move(Vote.of(model), final=True)
+
+
+# An analyst who learns the rows from which columns are said to be the same.
+
+
+@dataclass(frozen=True, slots=True)
+class TwinModels:
+    """A model that says no to every row, and twins that say yes where one value occurs.
+
+    Each is a column computed from the rows. Where the twin is answered as a repeat of the model,
+    nothing in the rows tells them apart: the value does not occur. The last question is how many
+    rows have a value that occurs, of those tried: in the sample as many as have any of them.
+    """
+
+    universe: int
+    tried: int
+
+    @property
+    def name(self) -> str:
+        return "twin models"
+
+    @property
+    def description(self) -> str:
+        return "Attaches twins of a model, one for each value, and sees which are the same column."
+
+    def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
+        yield Move(Members(np.zeros(self.universe, dtype=bool)), guess=0.0)
+        occurs = np.zeros(self.universe, dtype=bool)
+        for value in range(self.tried):
+            answer = yield Move(Members(np.arange(self.universe) == value), guess=0.0)
+            occurs[value] = answer.status != "repeated"
+        yield Move(Members(occurs), guess=self.tried / self.universe, final=True)

@@ -18,7 +18,7 @@ from holdfast.errors import InvalidArgument, Refused
 from holdfast.lab.arena.trial import Game, Move, View
 from holdfast.lab.attacks.analysts import sided
 from holdfast.lab.world.holders import Shown, as_if_fixed
-from holdfast.lab.world.questions import (
+from holdfast.lab.world.linear_questions import (
     POINT_BITS,
     BothPositive,
     Linear,

@@ -27,8 +27,7 @@ from holdfast.lab.attacks.attacks import (
     Snowball,
     WidthReading,
 )
-from holdfast.lab.world.holders import CapPerAccount, Holder, Plain
-from holdfast.lab.world.leaky import LeakyTime, LeakyWidth
+from holdfast.lab.world.holders import CapPerAccount, Holder, LeakyTime, LeakyWidth, Plain
 from holdfast.lab.world.populations import (
     AutoRegressive,
     Blocks,

@@ -18,11 +18,16 @@ from holdfast.lab.arena.campaign import (
     tightness,
 )
 from holdfast.lab.arena.comparison import Experiment, Run
-from holdfast.lab.arena.registry import EXPERIMENTS, Sizes
-from holdfast.lab.arena.verdict import WORDS, Word
+from holdfast.lab.arena.judgement import WORDS, Word
+from holdfast.lab.arena.named_experiments import EXPERIMENTS, Sizes
 from holdfast.lab.pages.pictures import coverage_chart, experiment_chart, svg, tightness_chart
-from holdfast.lab.pages.showcase import showcase
-from holdfast.lab.pages.tables import Sheet, campaign_sheet, experiment_sheet, tightness_sheet
+from holdfast.lab.pages.report_tables import (
+    Sheet,
+    campaign_sheet,
+    experiment_sheet,
+    showcase,
+    tightness_sheet,
+)
 
 __all__ = ["Report", "Section", "reports", "write_pages"]
 

@@ -1,4 +1,4 @@
-"""Who answers: the ways that people hold out data today, as values with one interface.
+"""Who answers: how people hold out data today, and what careful-looking code does wrong.
 
 None of them is part of the promise; they are what Holdfast is compared with. Intervals are those
 that people would attach: they are shown so that a trial can say whether they hold.
@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Protocol
+
+import numpy as np
 
 from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted
-from holdfast.lab.world.questions import Arrays, LabQuestion, average
+from holdfast.lab.world.linear_questions import Arrays, LabQuestion, average
 from holdfast.mechanisms.terms import Terms
+from holdfast.theory.base.intervals import empirical_bernstein_radius
 from holdfast.theory.field.baselines import (
     sample_splitting_binomial_half_width,
     sample_splitting_half_width,
 )
 
 __all__ = [
+    "ByContent",
     "CapPerAccount",
     "Holder",
+    "LeakyTime",
+    "LeakyWidth",
     "Plain",
     "Session",
     "Shown",
@@ -201,3 +208,123 @@ class _SplitSession:
         part = self.sample.take(slice(self.asked * size, (self.asked + 1) * size))
         self.asked += 1
         return _around(average(question, part), self.half_width)
+
+
+# Holders that give something away beside the value: what careful-looking code can do wrong.
+#
+# Their values are noisy, and yet everything is there to be read: in a width, or in the time
+# taken.
+
+
+_BLOCK = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LeakyWidth:
+    """Noise on the value, but a width computed on the exact sample: the width tells everything."""
+
+    noise: float = 0.05
+
+    @property
+    def name(self) -> str:
+        return "noisy value, width of the sample"
+
+    @property
+    def promises(self) -> bool:
+        return False
+
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+        return _LeakySession(self, terms, sample, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True, slots=True)
+class _LeakySession:
+    settings: LeakyWidth
+    terms: Terms
+    sample: Arrays
+    rng: np.random.Generator
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
+        values = np.asarray(question.values(self.sample), dtype=np.float64)
+        log_p = self.terms.log_beta - math.log(self.terms.questions or 1)
+        radius = empirical_bernstein_radius(len(values), float(values.var(ddof=1)), log_p)
+        noise = self.settings.noise
+        value = float(values.mean() + self.rng.uniform(-noise, noise))
+        return Shown(value, value - noise - radius, value + noise + radius, reach=noise)
+
+
+@dataclass(frozen=True, slots=True)
+class LeakyTime:
+    """Noise on the value, and a scan that stops as soon as it has counted a quarter of the rows:
+    the number of blocks read, and so the time taken, tells the count."""
+
+    noise: float = 0.05
+
+    @property
+    def name(self) -> str:
+        return "noisy value, scan that stops early"
+
+    @property
+    def promises(self) -> bool:
+        return False
+
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
+        return _TimedSession(self, terms, sample, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True, slots=True)
+class _TimedSession:
+    settings: LeakyTime
+    terms: Terms
+    sample: Arrays
+    rng: np.random.Generator
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
+        values = np.asarray(question.values(self.sample), dtype=np.float64)
+        enough = np.flatnonzero(np.cumsum(values) >= len(values) / 4)
+        rows = int(enough[0]) + 1 if len(enough) else len(values)
+        noise = self.settings.noise
+        value = float(values.mean() + self.rng.uniform(-noise, noise))
+        reach = noise + as_if_fixed(self.terms)
+        blocks = math.ceil(rows / _BLOCK)
+        return Shown(value, value - reach, value + reach, reach=noise, work=blocks)
+
+
+# A holder that knows computed columns by what they hold: what careful-looking code can do wrong.
+#
+# A question about a column whose values are those of an earlier one is a repeat, free and with
+# the same answer. It saves budget, and tells for nothing, exactly, that no row tells the two
+# apart.
+
+
+@dataclass(frozen=True, slots=True)
+class ByContent:
+    """A holder whose columns are the same if their values in the sample are."""
+
+    holder: Holder
+
+    @property
+    def name(self) -> str:
+        return f"{self.holder.name}, columns known by their content"
+
+    @property
+    def promises(self) -> bool:
+        return False
+
+    def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
+        return _ContentSession(sample, self.holder.open(terms, sample, train, seed))
+
+
+@dataclass(slots=True)
+class _ContentSession:
+    sample: Arrays
+    inner: Session
+    known: dict[tuple[str, float | None], Shown] = field(default_factory=dict)
+
+    def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:
+        values = np.ascontiguousarray(question.values(self.sample))
+        asked = sha256(values.tobytes()).hexdigest(), guess
+        if asked in self.known:
+            return replace(self.known[asked], status="repeated")
+        self.known[asked] = self.inner.ask(question, guess, identity)
+        return self.known[asked]

@@ -16,19 +16,20 @@ from numpy.typing import NDArray
 from holdfast import require
 from holdfast.data.sampling import Declared, Independent
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.lab.world.questions import (
+from holdfast.lab.world.linear_questions import (
     HALF_RANGE,
     POINT_BITS,
     Arrays,
     BothPositive,
     LabQuestion,
     Linear,
+    Parity,
     Staircase,
     Tails,
     Vote,
+    WrittenVote,
     average,
 )
-from holdfast.lab.world.written import Parity, WrittenVote
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.concentration import (
     BoundedMean,

@@ -14,13 +14,10 @@ from typing import NamedTuple, Protocol, cast
 
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent
-from holdfast.mechanisms.account import Account
-from holdfast.mechanisms.claims import GATES
-from holdfast.mechanisms.mechanism import Wish
+from holdfast.mechanisms.claims import GATES, more_than
+from holdfast.mechanisms.mechanism import Wish, walk
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.showing import more_than
-from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.walk import walk
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question import GRID, ColumnType, RowValue, Schema, parse_row, row_value
 from holdfast.statistics.mean import Mean
 from holdfast.theory.direct.paired import sign_test_log_p

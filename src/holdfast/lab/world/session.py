@@ -24,19 +24,32 @@ from holdfast.data.histogram import Histogram, histograms
 from holdfast.data.sample import Moments, Sample
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
-from holdfast.guessers.last_best import LastBest
+from holdfast.guessers.training import LastBest
 from holdfast.lab.world.holders import Session, Shown
-from holdfast.lab.world.questions import Arrays, LabQuestion, average, grid_moments, moments_of
-from holdfast.mechanisms.account import Account
+from holdfast.lab.world.linear_questions import (
+    Arrays,
+    LabQuestion,
+    average,
+    grid_moments,
+    moments_of,
+)
 from holdfast.mechanisms.catalogue import built, claiming, kind_of
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.kind import Planned
-from holdfast.mechanisms.ladder import Ladder
-from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Refuted, Release, Wish, about
+from holdfast.mechanisms.mechanism import (
+    Checker,
+    Mechanism,
+    Offer,
+    Refuted,
+    Release,
+    Wish,
+    about,
+    revealed,
+    walk,
+)
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.revealed import revealed
-from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.walk import walk
+from holdfast.mechanisms.terms import Account, Terms
+from holdfast.papers.ladder import Ladder
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import GRID, BatchFunction, RowValue
 from holdfast.statistics.mean import Mean

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.laws.words import below, words_of
+from holdfast.mechanisms.laws.law import Grid, below, words_of
 from holdfast.mechanisms.noise import Noise
-from holdfast.theory.leakage.integer_noise import (
+from holdfast.theory.leakage.release import (
+    RESOLUTION,
     discrete_laplace_log_charge,
     discrete_laplace_noise_error,
 )
-from holdfast.theory.leakage.release import RESOLUTION
 
 __all__ = ["LAPLACE", "Laplace", "discrete_laplace", "happens_with_exp"]
 

@@ -1,4 +1,4 @@
-"""A law of noise, and the public grid on which the sample's value and the noise are added.
+"""A law of noise, the public grid it is added on, and uniform words to draw it from.
 
 The sample's value q, a fraction of its range, is put on a grid of G cells in the range; a whole
 number Z of cells is added: the symbol is floor(q G + 1/2) + Z, and stands for itself over G. While
@@ -11,6 +11,7 @@ answer is charged on the leakage account (Theorem L).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -19,7 +20,7 @@ from holdfast import require
 from holdfast.mechanisms.noise import Noise
 from holdfast.theory.base.safeside import float_above
 
-__all__ = ["Grid", "Law", "grid_within"]
+__all__ = ["PLACES", "WORD", "Grid", "Law", "below", "grid_within", "words_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +102,27 @@ def grid_within(law: Law, room: Fraction, log_beta: float) -> Grid:
     least = (Fraction(law.error(scale, log_beta)) + Fraction(1, 2)) / room
     # Without noise a cell is as wide as the room, and part of one would be charged as a whole.
     return Grid(math.ceil(least) if scale else float_above(least), scale, law.reach(scale))
+
+
+# Independent uniform words, from which the laws that are not uniform are drawn exactly.
+
+
+PLACES = 64
+WORD = 2**PLACES  # a word is a whole number, uniform on {0, ..., WORD - 1}
+
+
+def words_of(noise: Noise) -> Iterator[int]:
+    """The stream of one question; everything that it draws must come from one such iterator."""
+    return noise.uniforms(0, WORD - 1)
+
+
+def below(words: Iterator[int], span: int) -> int:
+    """0, ..., span - 1, each equally likely, by rejection."""
+    count = -(-span.bit_length() // PLACES) + 1  # one word more: a rejection is rarer than 2^-64
+    limit = (1 << (PLACES * count)) // span * span
+    while True:
+        drawn = 0
+        for _ in range(count):
+            drawn = drawn << PLACES | next(words)
+        if drawn < limit:
+            return drawn % span

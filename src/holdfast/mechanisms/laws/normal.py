@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.laws.words import PLACES, words_of
+from holdfast.mechanisms.laws.law import PLACES, Grid, words_of
 from holdfast.mechanisms.noise import Noise
-from holdfast.theory.leakage.integer_noise import (
+from holdfast.theory.leakage.release import (
+    RESOLUTION,
     rounded_gaussian_log_charge,
     rounded_gaussian_noise_error,
 )
-from holdfast.theory.leakage.release import RESOLUTION
 
 __all__ = ["NORMAL", "Normal", "rounded_normal"]
 

@@ -16,12 +16,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast import require
-from holdfast.theory.base.bets import Array, counted_pairs, first_kept, level_share
+from holdfast.theory.base.bets import (
+    Array,
+    StakeLadder,
+    centred,
+    counted_pairs,
+    first_kept,
+    level_share,
+    log_least_capital,
+    spread_ladder,
+)
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.nuisances import StakeLadder, centred, log_least_capital, spread_ladder
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.direct.mean import bounded_mean_interval, enclosed_mean_interval
+from holdfast.theory.direct.bounded_mean import bounded_mean_interval, enclosed_mean_interval
 
 __all__ = ["PairBets", "correlation_by_bets"]
 

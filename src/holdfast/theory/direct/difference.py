@@ -17,18 +17,19 @@ from numpy.typing import ArrayLike
 
 from holdfast import require
 from holdfast.theory.base.bets import (
+    StakeLadder,
     counted,
     exact_values,
     first_kept,
     level_share,
+    log_least_capital,
     unit_values,
 )
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.nuisances import StakeLadder, log_least_capital
 from holdfast.theory.base.propagation import difference_interval
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.direct.mean import bounded_mean_interval, enclosed_mean_interval
+from holdfast.theory.direct.bounded_mean import bounded_mean_interval, enclosed_mean_interval
 
 __all__ = [
     "Enclosed",

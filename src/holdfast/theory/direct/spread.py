@@ -16,17 +16,19 @@ from numpy.typing import ArrayLike
 from holdfast import require
 from holdfast.theory.base.bets import (
     Array,
+    centred,
     counted,
     counted_pairs,
     exact_values,
     first_kept,
     level_share,
+    log_least_capital,
+    spread_ladder,
 )
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.nuisances import centred, log_least_capital, spread_ladder
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.direct.mean import bounded_mean_interval, enclosed_mean_interval
+from holdfast.theory.direct.bounded_mean import bounded_mean_interval, enclosed_mean_interval
 
 __all__ = [
     "covariance_by_bets",

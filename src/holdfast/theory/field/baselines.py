@@ -1,4 +1,4 @@
-"""What everything is compared with: fresh rows for each question, fixed questions, one look.
+"""What everything is compared with: fresh rows, fixed questions, one look.
 
 All are half-widths for means of [0, 1] values of n independent rows, for k questions together with
 probability 1 - beta. Solve for k or n with `safeside.largest_integer` and `smallest_integer`.
@@ -20,10 +20,14 @@ from holdfast.theory.base.theorem import theorem
 
 __all__ = [
     "bonferroni_half_width",
+    "multiplicative_weights_drop",
+    "multiplicative_weights_step",
+    "multiplicative_weights_surprises",
     "one_look_half_width",
     "sample_splitting_binomial_half_width",
     "sample_splitting_half_width",
 ]
+
 
 _LOG2 = math.log(2)
 _SMALLEST_TRUSTED = 1e-250  # the incomplete beta function underflows not far below
@@ -139,3 +143,52 @@ def one_look_half_width(n: int, log_beta: float) -> float:
     """The interval people attach to every answer. Not valid for more than one fixed question."""
     n = require.positive_integer("n", n)
     return _hoeffding(n, require.log_probability("log_beta", log_beta))
+
+
+# Multiplicative weights: the efficient guesser, and why it is surprised only so often.
+#
+# Symbols: X a finite domain, D-hat the guesser's distribution on it, phi the question, g = E_Dhat
+# phi its guess, gap the distance of g from what the surprise revealed, lambda = 4 gap the step.
+
+
+@theorem(
+    source="Literature",
+    place="Hardt & Rothblum 2010; step lambda = 4 gap",
+    statement="If g = E_Dhat phi is at distance >= gap from E_D phi and phi has values in [0, 1], "
+    "multiplying D-hat by exp(+-4 gap phi) lowers KL(D || D-hat) by at least 2 gap^2.",
+    domain="0 < gap <= 1",
+    monotone={"gap": "up"},
+    slack="Hoeffding's lemma; the exact I-projection lowers it further",
+)
+def multiplicative_weights_drop(gap: float) -> float:
+    """2 gap^2 nats."""
+    return 2 * require.between("gap", gap, 0.0, 1.0, open_low=True) ** 2
+
+
+@theorem(
+    source="Literature",
+    place="Hardt & Rothblum 2010; step size",
+    statement="lambda = 4 gap maximises the guaranteed drop lambda gap - lambda^2/8 of the "
+    "divergence.",
+    domain="0 < gap <= 1",
+    monotone={"gap": "up"},
+    slack="none for the quadratic bound",
+)
+def multiplicative_weights_step(gap: float) -> float:
+    """lambda = 4 gap."""
+    return 4 * require.between("gap", gap, 0.0, 1.0, open_low=True)
+
+
+@theorem(
+    source="Literature",
+    place="Hardt & Rothblum 2010; mistake bound",
+    statement="Starting from the uniform distribution on X the surprises satisfy "
+    "sum 2 gap^2 <= ln|X|, so there are at most ln|X|/(2 gap_min^2) of them.",
+    domain="domain_size >= 2, 0 < gap <= 1",
+    monotone={"domain_size": "up", "gap": "down"},
+    slack="a prior close to the data replaces ln|X| by the divergence from it",
+)
+def multiplicative_weights_surprises(domain_size: int, gap: float) -> int:
+    """floor(ln|X|/(2 gap^2))."""
+    size = require.integer_at_least("domain_size", domain_size, 2)
+    return math.floor(round_up(math.log(size) / multiplicative_weights_drop(gap)))

@@ -1,4 +1,4 @@
-"""GuessAndCheck: the public priors of a surprise, and the lecture's form (Theorem K).
+"""GuessAndCheck: priors of a surprise, Theorem K, and codes of the public tree.
 
 Guesses are checked against the sample; what a refuted guess costs beside its release is the public
 prior's. The lecture's form counts the nodes of the public tree instead: a refuted guess is replaced
@@ -11,30 +11,37 @@ c checks so far, f surprises so far, eps the public prior of a surprise.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast import require
+from holdfast.errors import InvalidArgument
 from holdfast.theory.base import special
-from holdfast.theory.base.safeside import golden_minimum, log1mexp, round_up
+from holdfast.theory.base.safeside import golden_minimum, log1mexp, log_add, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
     "CHECK_LEVEL",
     "declared_surprise_prior",
+    "enumerative_log_weight",
+    "fixed_log_weight",
     "global_rounding_width",
     "guess_and_check_width",
+    "kt_log_weight",
     "kt_surprise_prior",
     "kt_total_cost",
     "log_gamma_error",
     "log_nodes",
     "log_rounding_nodes",
+    "mixture_log_weight",
     "never_surprised_odds",
+    "run_length_log_weight",
     "surprise_prior",
 ]
+
 
 _Array = NDArray[np.float64]
 
@@ -227,3 +234,109 @@ def _best_width(n: int, log_beta: float, log_count: Callable[[float], float]) ->
         return 0.5 / G + math.sqrt((math.log(2) + log_count(G) - log_beta) / (2 * n))
 
     return round_up(golden_minimum(width, 0.0, math.log(_CELLS_AT_MOST))[1])
+
+
+# Codes: how the failure probability is shared over the nodes of the public tree, with no horizon.
+#
+# A node is the t-th question after f surprises. A code gives it a weight w; the weights of all
+# nodes sum to at most 1 (Kraft), so that the node may fail with probability beta w. Each surprise
+# j before it also named one of G_j cells: `sum_log_cells` = sum_j ln G_j is subtracted.
+#
+# All functions return ln w, rounded down.
+
+
+@theorem(
+    source="Holdfast",
+    place="Theorem K, fixed (k, m, G)",
+    statement="Every node of the tree of k questions with at most m surprises of G cells each gets "
+    "weight 1/N.",
+    domain="k >= 1, 0 <= m <= k, G >= 1",
+    monotone={"k": "down", "m": "down", "G": "down"},
+    slack="Kraft sum exactly 1",
+)
+def fixed_log_weight(k: int, m: int, G: float) -> float:
+    """-ln N."""
+    return round_down(-log_nodes(k, m, G))
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 4, anytime codes: enumerative",
+    statement="w = 1/(t(t+1)) 1/((f+1)(f+2)) / C(t-1, f) prod_j 1/G_j.",
+    domain="t >= 1, 0 <= f < t, sum_log_cells >= 0",
+    monotone={"sum_log_cells": "down"},
+    slack="Kraft sum at most 1; the weights of f >= t are unused",
+)
+def enumerative_log_weight(t: int, f: int, sum_log_cells: float = 0.0) -> float:
+    """The surprises' places are coded by their number among C(t - 1, f)."""
+    t, f = _node(t, f)
+    log_choose = -math.log(t) - float(special.betaln(t - f, f + 1))
+    log_places = -math.log(f + 1) - math.log(f + 2) - log_choose - log_gamma_error(t)
+    return round_down(_horizon(t) + log_places - _cells(sum_log_cells))
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 4, anytime codes: Krichevsky-Trofimov",
+    statement="w = 1/(t(t+1)) Gamma(f + 1/2) Gamma(t - f - 1/2)/(pi Gamma(t)) prod_j 1/G_j.",
+    domain="t >= 1, 0 <= f < t, sum_log_cells >= 0",
+    monotone={"sum_log_cells": "down"},
+    slack="Kraft sum exactly 1 for G_j = 1",
+)
+def kt_log_weight(t: int, f: int, sum_log_cells: float = 0.0) -> float:
+    """The surprises' places are coded by the Krichevsky-Trofimov estimator."""
+    t, f = _node(t, f)
+    log_sequence = special.gammaln(f + 0.5) + special.gammaln(t - f - 0.5) - special.gammaln(t)
+    log_places = float(log_sequence) - math.log(math.pi) - log_gamma_error(t)
+    return round_down(_horizon(t) + log_places - _cells(sum_log_cells))
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 4, anytime codes: run-length",
+    statement="w = 1/((f+1)(f+2)) prod_i 1/(r_i(r_i+1)) prod_j 1/G_j over the f runs between "
+    "surprises and the current run.",
+    domain="runs >= 1, as many as surprises so far plus one; sum_log_cells >= 0",
+    monotone={"sum_log_cells": "down"},
+    slack="Kraft sum exactly 1 for G_j = 1",
+)
+def run_length_log_weight(runs: Sequence[int], sum_log_cells: float = 0.0) -> float:
+    """`runs`: questions up to and including each surprise, then questions since the last one."""
+    if not runs:
+        raise InvalidArgument("runs is empty; it must end with the length of the current run.")
+    f = len(runs) - 1
+    total = -math.log(f + 1) - math.log(f + 2) - _cells(sum_log_cells)
+    for run in runs:
+        total += _horizon(require.positive_integer("run", run))
+    return round_down(total, 16)
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 4, anytime codes: mixture",
+    statement="Half of one code plus half of another is a code: within ln 2 of the better one.",
+    domain="two log-weights of the same node, <= 0",
+    monotone={"first": "up", "second": "up"},
+    slack="ln 2 nats at most",
+)
+def mixture_log_weight(first: float, second: float) -> float:
+    """ln((w1 + w2)/2)."""
+    first = require.log_probability("first", first)
+    second = require.log_probability("second", second)
+    return round_down(log_add(first, second) - math.log(2))
+
+
+def _horizon(t: int) -> float:
+    """-ln(t(t+1)): a share for each t that sums to 1."""
+    return -math.log(t) - math.log1p(t)
+
+
+def _node(t: int, f: int) -> tuple[int, int]:
+    t = require.positive_integer("t", t)
+    f = require.integer_at_least("f", f, 0)
+    require.between("f", f, 0, t - 1)
+    return t, f
+
+
+def _cells(sum_log_cells: float) -> float:
+    return require.non_negative("sum_log_cells", sum_log_cells)

@@ -1,4 +1,4 @@
-"""The half-width of k questions: the leakage recurrence, solved for t.
+"""The half-width of k questions, and how many of one half-width: the recurrence, solved.
 
 Each of k questions gets beta/k and is answered with half-width t. With L_j = ln K_j + ln(k/beta)
 its radius is alpha_j = radius(-L_j), and its answer costs c(alpha_j) nats, so L_{j+1} = L_j + c;
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 from holdfast import require
 from holdfast.theory.base.concentration import Concentration
@@ -42,14 +43,19 @@ __all__ = [
     "laplace_fits",
     "laplace_half_width",
     "least_half_width",
+    "most_asks",
+    "most_roundings",
     "renyi_fits",
     "renyi_half_width",
     "rounding_cost",
     "rounding_fits",
     "rounding_half_width",
+    "rounds_fit",
+    "rounds_half_width",
     "steps_at_least",
     "uniform_cost",
 ]
+
 
 # A cost takes (alpha, t) and never falls with alpha.
 _Cost = Callable[[float, float], float]
@@ -360,3 +366,124 @@ def best_renyi_half_width(profile: Concentration, k: int, log_beta: float) -> tu
 
     inside = golden_minimum(half_width, 0.05, 1.0, steps=12)
     return min(inside, (1.0, half_width(1.0)), key=lambda found: found[1])
+
+
+# How many questions of one half-width: the leakage recurrence (`equal_width`), solved for k.
+
+
+# A cost takes (alpha, t) and never falls with alpha.
+_QuestionCost = Callable[[float, float], float]
+# ln of the share of the k-th of the questions to come; it never rises with k.
+_Shares = Callable[[int], float]
+
+
+def most_asks(profile: Concentration, t: float, log_share: _Shares, nats: float, most: int) -> int:
+    """How many more questions of half-width t fit after `nats` of leakage, up to `most`.
+
+    Each has the share of the last of them.
+    """
+    return _most(profile, t, log_share, nats, most, uniform_cost)
+
+
+def most_roundings(
+    profile: Concentration, t: float, log_share: _Shares, nats: float, most: int
+) -> int:
+    """How many more questions of half-width t fit, rounded, after `nats` of leakage."""
+    return _most(profile, t, log_share, nats, most, rounding_cost)
+
+
+def _most(
+    profile: Concentration,
+    t: float,
+    log_share: _Shares,
+    nats: float,
+    most: int,
+    cost: _QuestionCost,
+) -> int:
+    """The largest k up to `most` that the share of the k-th affords.
+
+    With the share of a later one fewer fit: what a share affords is a bound for all on its one
+    side, and the two bounds meet after a few counts.
+    """
+    leaked = require.non_negative("nats", nats)
+
+    @cache
+    def with_share(log_p: float) -> int:
+        return _number_afforded(profile, t, leaked - log_p, most, cost)
+
+    def afforded(k: int) -> int:
+        return with_share(require.log_probability("log_share", log_share(k)))
+
+    low, high = 0, afforded(1)
+    while low < high:
+        fits = afforded(high)
+        if fits >= high:
+            return high
+        low = max(low, fits)  # the share of an earlier one affords no less
+        high = min(high - 1, afforded(low + 1))
+    return low
+
+
+def _number_afforded(
+    profile: Concentration, t: float, start: float, most: int, cost: _QuestionCost
+) -> int:
+    """The largest k up to `most` that affords k - 1 charges, counted once."""
+    radius, L = profile.radius, start
+    alpha = radius(-L)
+    for k in range(1, min(most, MOST_EXACT + 1) + 1):
+        if alpha >= t:
+            return k - 1
+        L += cost(alpha, t)
+        alpha = radius(-L)
+    if most <= MOST_EXACT + 1:
+        return most
+    steps = steps_at_least(profile, t, radius(-start), t, cost)
+    beyond = most if math.isinf(steps) else math.ceil(steps)
+    return min(most, max(MOST_EXACT + 1, beyond))
+
+
+# Rounds of questions chosen together, and a last look without noise.
+#
+# Questions of a batch share one leakage: each has its own share, and all are charged afterwards.
+# So k questions in d rounds are charged d - 1 times, at the radius that a round starts with; and
+# the last round, which nothing comes after, needs no noise: it shows exact values
+# (`post_selected_radius`: m questions of a last look are m candidates) and closes the ledger for
+# all that is not described.
+#
+# Symbols: k questions, d rounds, t the half-width, alpha the radius, L = ln K + ln(k/beta).
+
+
+def rounds_fit(profile: Concentration, k: int, rounds: int, t: float, log_beta: float) -> bool:
+    """Whether k questions of half-width t fit into so many rounds, the last without noise.
+
+    All rounds but the last have ceil(k/d) questions, or none once all are asked.
+    """
+    k = require.positive_integer("k", k)
+    rounds = require.integer_between("rounds", rounds, 1, k)
+    L = math.log(k) - require.log_probability("log_beta", log_beta)
+    each = math.ceil(k / rounds)
+    for _ in range(math.ceil(k / each) - 1):
+        alpha = profile.radius(-L)
+        if alpha >= t:
+            return False
+        L += each * uniform_cost(alpha, t)
+    return profile.radius(-L) <= t
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 11.5, rounds",
+    statement="k questions in d rounds of ceil(k/d), each round chosen together from the answers "
+    "before it, the last shown exactly, are all within t of the truth with probability 1 - beta if "
+    "alpha < t along ln K <- ln K - ceil(k/d) ln(1 - alpha/t) from round to round.",
+    domain="1 <= rounds <= k, log_beta <= 0; any population for which the profile holds",
+    monotone={"log_beta": "down"},
+    slack="equal rounds: larger ones at the end, which cost less, are narrower",
+)
+def rounds_half_width(profile: Concentration, k: int, rounds: int, log_beta: float) -> float:
+    """The least half-width for k questions in so many rounds, the last without noise."""
+    k = require.positive_integer("k", k)
+    floor = profile.radius(require.log_probability("log_beta", log_beta) - math.log(k))
+    if rounds_fit(profile, k, rounds, floor, log_beta):
+        return floor
+    return least_half_width(lambda t: rounds_fit(profile, k, rounds, t, log_beta), floor)

@@ -26,7 +26,7 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_up, smallest_integer, smallest_true
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.paired import sign_test_log_p
-from holdfast.theory.leakage.confirmation import paired_claim_holds
+from holdfast.theory.leakage.claim_levels import paired_claim_holds
 
 __all__ = [
     "declared_gate_prior",

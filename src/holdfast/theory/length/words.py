@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cache
 from types import MappingProxyType
 
-from holdfast.theory.length.bits import option_millibits
+from holdfast.theory.length.levels import option_millibits
 
 __all__ = [
     "CLASS_WEIGHTS",

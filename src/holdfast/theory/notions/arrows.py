@@ -15,7 +15,7 @@ from holdfast import require
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import Erratum, theorem
-from holdfast.theory.notions.stability import GDP, TV, ZCDP, ApproxDP, PureDP
+from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
 
 __all__ = [
     "approx_dp_to_tv",

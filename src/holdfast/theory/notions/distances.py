@@ -24,7 +24,7 @@ from holdfast.theory.base import special
 from holdfast.theory.base.safeside import largest_true, round_up
 from holdfast.theory.base.theorem import Erratum, theorem
 from holdfast.theory.notions.arrows import gdp_to_approx_dp, gdp_to_tv
-from holdfast.theory.notions.stability import GDP, ApproxDP, PureDP
+from holdfast.theory.notions.composing import GDP, ApproxDP, PureDP
 
 __all__ = [
     "advanced_composition",

@@ -29,14 +29,14 @@ from dataclasses import dataclass
 from holdfast import require
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.transfer.gaussian import (
+from holdfast.theory.transfer.gaussian_noise import (
     best_signal,
     gaussian_max_noise,
     gaussian_shift,
     transfer_half_width,
 )
 from holdfast.theory.transfer.likelihood_cover import order
-from holdfast.theory.transfer.median_noise import exact_shift, median_max_noise
+from holdfast.theory.transfer.median_width import exact_shift, median_max_noise
 
 __all__ = [
     "GaussianEpoch",

@@ -30,7 +30,7 @@ from holdfast import require
 from holdfast.theory.base.safeside import golden_minimum, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.transfer.likelihood_cover import order
-from holdfast.theory.transfer.median_noise import (
+from holdfast.theory.transfer.median_width import (
     ORDERS,
     MedianNoiseDesign,
     checked_orders,

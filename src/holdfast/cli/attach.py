@@ -1,0 +1,140 @@
+"""The commands for columns that arrive later: attach, promote, columns."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli.commands import Json, app, read_bounds, show_json
+from holdfast.cli.elsewhere import again, anywhere, require_here, served, with_rows
+from holdfast.cli.init import Flag, Null, Separator, form_of_text, read_table
+from holdfast.cli.ledgers import Data, Name, TableName, looked_at, resumed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from holdfast.data.files import TableForm
+    from holdfast.holdout.holdout import Holdout
+
+__all__ = ["attach", "columns", "promote"]
+
+
+@app.command(epilog="Example: holdfast attach reviews v7 predictions.csv --value predicted")
+@anywhere
+def attach(
+    name: Name,
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="What questions call it.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A CSV, Parquet or JSONL file with the values.")
+    ],
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="K", help="The file's column of keys, if it is not named as usual."),
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(metavar="V", help="The file's column of values, if it has several."),
+    ] = None,
+    bounds: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="LOW HIGH", help="The range of numbers, to be averaged."),
+    ] = None,
+    missing: Annotated[
+        str,
+        typer.Option(metavar="HOW", help="Keys without a value: refuse, or null."),
+    ] = "refuse",
+    digest: Annotated[
+        str | None,
+        typer.Option(metavar="D", help="Of what made values with protected columns: a model, say."),
+    ] = None,
+    by: Annotated[str | None, typer.Option(metavar="TEXT", help="Who attaches it.")] = None,
+    separator: Separator = None,
+    null: Null = None,
+    flag: Flag = None,
+    data: Data = None,
+    table: TableName = None,
+    as_json: Json = False,
+) -> None:
+    """Attach values that arrive later: predictions, scores.
+
+    Each belongs to the row with its key, the column named by --key at init. A name is written once;
+    the same values under another name are the same column. Values that were made with protected
+    columns, such as scores of labels, have a --digest of what made them and --bounds: they are
+    known by it, and never by their content.
+    """
+    from holdfast.question.text import identifier
+
+    form = form_of_text(separator, null, flag)
+    written = {"--separator": separator, "--null": null, "--flag": flag}
+    require_here({"--digest": digest, "--by": by, **written})
+    said: dict[str, Any] = {"key": key, "value": value, "bounds": read_bounds(bounds)}
+    said |= (
+        {"missing": missing} | ({"digest": digest} if digest else {}) | ({"by": by} if by else {})
+    )
+    holdout = with_rows(name, data, table)
+    values = _read_as_its_keys(holdout, file, key, form) if any(written.values()) else file
+    found = holdout.attach(column, values, **said)
+    if as_json:
+        show_json(found.to_dict())
+        return
+    question = f"avg({identifier(found.name)} is not null)"
+    typer.echo(f"Attached {found}.")
+    typer.echo(f"\nNext: holdfast ask {again(name)} {quote(question)}, or about its values")
+
+
+def _read_as_its_keys(
+    holdout: Holdout, file: str, key: str | None, form: TableForm
+) -> pl.DataFrame:
+    """The file of values, its keys of the type that the holdout's have."""
+    own = holdout.opening.terms.key
+    types = {} if own is None else {key or own: holdout.schema.types[own]}
+    return read_table(file, form, types)
+
+
+@app.command(epilog="Example: holdfast promote reviews v7 --why 'shown to be better'")
+def promote(
+    name: Name,
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column that is there.")],
+    why: Annotated[str | None, typer.Option(metavar="TEXT", help="Why it is promoted.")] = None,
+    by: Annotated[str | None, typer.Option(metavar="TEXT", help="Who promotes it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Name the incumbent, with which others are compared.
+
+    It is an entry of the ledger, costs nothing and changes no answer.
+    """
+    with resumed(name) as holdout:
+        found = holdout.promote(column, why=why, by=by)
+    if as_json:
+        show_json(found.to_dict())
+        return
+    typer.echo(f"The incumbent is {found}.")
+    typer.echo(f"\nNext: holdfast columns {quote(name)}")
+
+
+@app.command(epilog="Example: holdfast columns reviews")
+@anywhere
+def columns(name: Name, as_json: Json = False) -> None:
+    """The columns of questions: the table's, and those attached."""
+    there, incumbent = served(name), None
+    if there is None:
+        with looked_at(name) as transcript:
+            schema, found = transcript.opening.schema, list(transcript.attached)
+            incumbent = transcript.attached.incumbent
+    else:
+        schema, found = there.schema, there.columns
+    if as_json:
+        last = None if incumbent is None else incumbent.to_dict()
+        attached = [column.to_dict() for column in found]
+        show_json({"table": schema.to_dict(), "columns": attached, "incumbent": last})
+        return
+    typer.echo(str(schema))
+    for column in found:
+        typer.echo(f"attached {column}")
+    if not found:
+        typer.echo("No column has been attached.")
+    if incumbent is not None:
+        typer.echo(f"The incumbent is {incumbent}.")
+    typer.echo(f"\nNext: holdfast attach {again(name)} COLUMN FILE")

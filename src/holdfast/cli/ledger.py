@@ -1,0 +1,427 @@
+"""The commands that look at ledgers and ask nothing: list, budget, ledger, audit, ..."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast import require
+from holdfast.cli.commands import Json, app, read_number, show_json
+from holdfast.cli.elsewhere import again, anywhere, require_here, served
+from holdfast.cli.ledgers import (
+    Data,
+    Name,
+    TableName,
+    home_named,
+    known_table,
+    ledger_path,
+    looked_at,
+    where_the_data_is,
+    without_password,
+)
+from holdfast.cli.terminal import progress
+from holdfast.errors import HoldfastError, InvalidArgument, LedgerTampered
+
+if TYPE_CHECKING:
+    from holdfast.data.sample import Sample
+    from holdfast.ledger.audit import Finding
+    from holdfast.ledger.records import LedgerHome
+    from holdfast.service.client import ServedHoldout
+
+__all__ = ["AUDIT_FAILED", "audit", "budget", "certificate", "chart", "ledger", "list", "stability"]
+
+
+AUDIT_FAILED = 4
+
+
+@app.command(epilog="Example: holdfast budget flights")
+@anywhere
+def budget(name: Name, as_json: Json = False) -> None:
+    """What is left, and what is promised."""
+    from holdfast.holdout.budget import budget_of
+
+    there = served(name)
+    if there is None:
+        with looked_at(name) as transcript:
+            left = budget_of(transcript)
+    else:
+        left = there.budget
+    if as_json:
+        show_json(left.to_dict())
+    else:
+        typer.echo(f"{left}\n\nNext: holdfast ledger {again(name)}")
+
+
+@app.command(epilog="Example: holdfast ledger flights --output answers.csv")
+@anywhere
+def ledger(
+    name: Name,
+    onward: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE TARGET]",
+            help="After the word move: the ledger to move, and where to (a file or an address).",
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="How every interval came about.")
+    ] = False,
+    parts: Annotated[
+        bool,
+        typer.Option("--parts", help="With the looks that a median, a difference, ... is made of."),
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the table to a .csv, .json or .parquet file."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Everything that was asked and answered so far.
+
+    `holdfast ledger move SOURCE TARGET` takes a ledger elsewhere: it is copied with its columns and
+    its secret, the copy is verified, and nothing more is asked of the source.
+    """
+    from holdfast.holdout.budget import budget_of
+    from holdfast.ledger.view import explanation, view_of
+
+    if onward:
+        _move(name, onward, as_json)
+        return
+    require_here({"--explain": explain})
+    there = served(name)
+    if there is None:
+        with looked_at(name) as transcript:
+            view = view_of(transcript, budget_of(transcript).together)
+            text = explanation(transcript) if explain else view.to_text(parts=parts)
+    else:
+        view = there.ledger
+        text = view.to_text(parts=parts)
+    if output is not None:
+        _write(view.to_polars(parts=parts), require.file("output", output))
+    if as_json:
+        show_json(view.to_dicts(parts=parts))
+        return
+    typer.echo(text)
+    typer.echo(f"\nWritten to {output}." if output else f"\nNext: holdfast audit {again(name)}")
+
+
+def _move(word: str, places: Sequence[str], as_json: bool) -> None:
+    from holdfast.data.database import is_database_url
+    from holdfast.ledger.move import move
+
+    if word != "move" or len(places) != 2:
+        raise InvalidArgument(
+            "ledger takes the name of one ledger; to move one: holdfast ledger move SOURCE TARGET."
+        )
+    source, target = ledger_path(places[0]), places[1]
+    if is_database_url(target):
+        without_password("target", target)
+    entries = move(home_named(places[0]), target)
+    if as_json:
+        show_json({"ledger": target, "entries": entries})
+        return
+    typer.echo(f"Moved {entries:,} entries to {target}; nothing more is asked of {source}.")
+    typer.echo(f"\nNext: holdfast audit {quote(target)}")
+
+
+def _write(frame: Any, path: Path) -> None:
+    if not path.parent.is_dir():
+        raise InvalidArgument(
+            f"output is {str(path)!r}, and there is no folder {str(path.parent)!r}; create it "
+            "first."
+        )
+    match path.suffix.lower():
+        case ".csv":
+            frame.write_csv(path)
+        case ".json":
+            frame.write_json(path)
+        case ".parquet":
+            frame.write_parquet(path)
+        case _:
+            raise InvalidArgument(
+                f"output is {str(path)!r}; its name must end in .csv, .json or .parquet."
+            )
+
+
+@app.command(epilog="Example: holdfast stability flights --expected-error 0.1")
+def stability(
+    name: Name,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X",
+            help="What tau and nu may be (default: a quarter of the failure probability).",
+        ),
+    ] = None,
+    expected_error: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="Also say how much noise would promise this much: 0.1."),
+    ] = None,
+    chart: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw eta against questions: PNG, SVG, PDF, HTML."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """How much all answers so far depend on the sample.
+
+    As (eta, tau, nu), differential privacy and total variation: every account says what follows
+    from it, and where it is vacuous. Asks nothing, costs nothing.
+    """
+    from holdfast.papers.stability import stability_of
+
+    numbers = (read_number("level", level), read_number("expected_error", expected_error))
+    with looked_at(name) as transcript:
+        found = stability_of(transcript, *numbers)
+    if chart is not None:
+        found.chart(chart)
+    if as_json:
+        show_json(found.to_dict() | ({"chart": chart} if chart else {}))
+        return
+    typer.echo(str(found))
+    drawn = f"Chart written to {chart}." if chart else f"Next: holdfast ledger {quote(name)}"
+    typer.echo(f"\n{drawn}")
+
+
+@app.command(epilog="Example: holdfast chart flights answers.png")
+def chart(
+    name: Name,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Where to: a .png, .svg, .pdf or .html file.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Draw everything that was answered, with its interval."""
+    from holdfast.holdout.charts import ledger_chart
+
+    with looked_at(name) as transcript:
+        ledger_chart(transcript, file)
+    show_json({"chart": file}) if as_json else typer.echo(f"Chart written to {file}.")
+
+
+@app.command(epilog="Example: holdfast audit flights")
+@anywhere
+def audit(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="The holdout's name, its ledger file, or a certificate: reuse.json.",
+        ),
+    ],
+    data: Data = None,
+    table: TableName = None,
+    as_json: Json = False,
+) -> None:
+    """Check the chain, every interval and the data.
+
+    Every interval is derived again from the ledger alone; the data is read for its fingerprint,
+    and for what the ledger says of it. A certificate carries all the ledger's entries, and needs
+    neither ledger nor data.
+    """
+    from holdfast.certificate.checking import is_certificate
+
+    require_here({"--data": data, "--table": table})
+    there = served(name)
+    path = ledger_path(name) if there is None else None
+    copied = isinstance(path, Path) and is_certificate(path)
+    if there is not None:
+        findings, passed_over = _of_service(there)
+    elif isinstance(path, Path) and copied:
+        findings, passed_over = _of_certificate(path, data)
+    else:
+        findings, passed_over = _of_ledger(name, data, table)
+    fine = all(finding.fine for finding in findings)
+    skipped = [what for what, why in passed_over.items() if why is not None]
+    if as_json:
+        found = [finding.to_dict() for finding in findings]
+        compared = {f"{what}_compared": what not in skipped for what in ("data", "seal")}
+        show_json({"fine": fine, **compared, "findings": found})
+    else:
+        for finding in findings:
+            typer.echo(f"{'ok' if finding.fine else 'FAILED':<8}{finding.what}: {finding.detail}")
+        for what in skipped:
+            typer.echo(f"skip    {what}: {passed_over[what]}")
+        typer.echo(f"\n{_verdict(findings, skipped, 'certificate' if copied else 'ledger')}")
+        if fine and not copied:
+            typer.echo(f"\nNext: holdfast certificate {again(name)} --output reuse.html")
+    if not fine:
+        sys.exit(AUDIT_FAILED)
+
+
+def _of_ledger(
+    name: str, data: str | None, table: str | None
+) -> tuple[list[Finding], dict[str, str | None]]:
+    """What the audit of a ledger finds, and why it does not look at its seal or its data."""
+    from holdfast.ledger.audit import audit as run_audit
+    from holdfast.ledger.identity import protected_rows
+
+    home = home_named(name)
+    source, skipped, unsealed = _known_of(home, data)
+
+    def rows() -> Sample:
+        with looked_at(name) as transcript:
+            opening = transcript.opening
+        return protected_rows(opening, source, table or known_table(home, source))
+
+    findings = run_audit(
+        home,
+        None if source is None else rows,
+        progress("entries audited"),
+    )
+    return findings, {"seal": unsealed, "data": skipped}
+
+
+def _of_service(there: ServedHoldout) -> tuple[list[Finding], dict[str, str | None]]:
+    """What the service finds, and why it does not look at the data."""
+    from holdfast.ledger.audit import Finding
+
+    found = there.audit()
+    unread = None if found["data_compared"] else "the service does not know where it is."
+    return [Finding(**each) for each in found["findings"]], {"seal": None, "data": unread}
+
+
+def _of_certificate(path: Path, data: str | None) -> tuple[list[Finding], dict[str, str | None]]:
+    """What the audit of a certificate finds, and why it looks at neither seal nor data."""
+    from holdfast.certificate.checking import audit_certificate
+    from holdfast.ledger.audit import Copied
+
+    if data is not None:
+        raise InvalidArgument("a certificate is audited alone; leave out --data.")
+    findings = audit_certificate(path, progress("entries audited"))
+    return findings, {
+        "seal": Copied(()).unchecked,
+        "data": "whether a table is the protected one can be told with the ledger's secret only.",
+    }
+
+
+def _verdict(findings: Sequence[Finding], passed_over: Sequence[str], what: str) -> str:
+    wrong = {finding.what for finding in findings if not finding.fine}
+    if wrong == {"data"}:
+        return (
+            "The promise cannot be relied upon with this table: the ledger is intact and belongs "
+            "to another; find that one."
+        )
+    if wrong:
+        advice = {
+            "ledger": "restore the newest copy of the ledger",
+            "certificate": "ask its maker for another copy, or audit the ledger itself",
+        }
+        return f"The promise cannot be relied upon: {advice[what]}."
+    if not passed_over:
+        return "The promise is intact."
+    return f"The {what} is intact; not looked at: {' and '.join(passed_over)}."
+
+
+def _known_of(home: LedgerHome, data: str | None) -> tuple[str | None, str | None, str | None]:
+    """Where the data is, or why it cannot be read; and why the seal cannot be compared."""
+    from holdfast.ledger.store import look
+
+    try:
+        with look(home) as reader:
+            found, missing = where_the_data_is(reader)
+    except LedgerTampered:
+        return data, None, None  # the audit itself will say what is wrong
+    if data is not None and reader.secret is not None:
+        found, missing = data, None
+    return found, missing, reader.unchecked
+
+
+@app.command(epilog="Example: holdfast certificate flights --output reuse.html")
+@anywhere
+def certificate(
+    name: Name,
+    output: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE", help="Where to: .html to read and print, .json to be audited alone."
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Write down what was promised and answered, to show to others.
+
+    The page needs no other file and prints well. The JSON carries the ledger's entries: whoever
+    has it audits it alone, without ledger, secret or data. Neither shows a row or a path.
+    """
+    from holdfast.certificate.certificate import certified
+    from holdfast.ledger.store import look
+
+    there = served(name)
+    if there is not None:
+        there.certificate(output)
+        show_json({"output": output}) if as_json else typer.echo(f"Written to {output}.")
+        return
+    with look(ledger_path(name)) as reader:
+        found = certified(reader.news, output)
+    if reader.unchecked is not None:
+        typer.echo(f"Not checked: the seal; {reader.unchecked}", err=True)
+    if as_json:
+        said = found.statement
+        facts = {"made": found.made, "count": said["count"], "head": said["head"]}
+        show_json({"output": output, **facts})
+        return
+    typer.echo(f"{found}\nWritten to {output}.")
+    is_data = output.lower().endswith(".json")
+    again = f"certificate {quote(name)} --output reuse.json"
+    typer.echo(f"\nNext: holdfast {f'audit {quote(output)}' if is_data else again}")
+
+
+# The command that finds ledgers: list.
+
+
+@app.command(epilog="Example: holdfast list")
+def list(as_json: Json = False) -> None:
+    """The ledgers of this folder, and others that were opened."""
+    from holdfast.ledger.index import in_reach
+
+    found = [_facts(ledger) for ledger in in_reach(Path())]
+    if as_json:
+        show_json(found)
+    elif found:
+        for facts in found:
+            typer.echo(f"{facts['ledger']}\n  {_told(facts)}")
+        typer.echo(f"\nNext: holdfast budget {quote(found[0]['ledger'])}")
+    else:
+        typer.echo("There is no ledger here, nor was one opened elsewhere.")
+        typer.echo("\nNext: holdfast init DATA --name NAME")
+    if any(facts.get("tampered") for facts in found):
+        sys.exit(AUDIT_FAILED)
+
+
+def _facts(ledger: LedgerHome) -> dict[str, Any]:
+    """What a ledger is about; or why that cannot be said. It is looked at, and needs no secret."""
+    from holdfast.holdout.budget import budget_of
+    from holdfast.ledger.store import look
+    from holdfast.ledger.transcript import Transcript
+
+    try:
+        with look(ledger) as reader:
+            transcript = Transcript.resumed(reader)
+            name, answered = transcript.opening.name, transcript.next_line - 1
+            budget = budget_of(transcript)
+    except LedgerTampered as error:
+        return {"ledger": str(ledger), "error": str(error), "tampered": True}
+    except HoldfastError as error:
+        return {"ledger": str(ledger), "error": str(error)}
+    return {
+        "ledger": str(ledger),
+        "name": name,
+        "rows": budget.terms.rows,
+        "answered": answered,
+        "questions_left": budget.questions_left,
+        "left": budget.remaining,
+    }
+
+
+def _told(facts: dict[str, Any]) -> str:
+    if "error" in facts:
+        return f"cannot be read: {facts['error']}"
+    return (
+        f"{facts['name']}: {facts['rows']:,} rows, {facts['answered']:,} answered, {facts['left']}"
+    )

@@ -1,0 +1,298 @@
+"""Questions chosen together, put to the desk: refused where only the whole range could come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from holdfast import require
+from holdfast.described.question import sure_half_width
+from holdfast.errors import HoldfastError, InvalidArgument, Refused, ToleranceTooLoose
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.desk import Desk
+from holdfast.holdout.guess import Guess
+from holdfast.holdout.idempotency import retold
+from holdfast.holdout.plays import answered, wish_of
+from holdfast.holdout.price import require_covered
+from holdfast.holdout.request import NamedWidth, claimed, ruled
+from holdfast.ledger.entries import Request, in_unit
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
+from holdfast.statistics.bind import Question
+from holdfast.statistics.derived import (
+    Derived,
+    Estimate,
+    Subquestion,
+    batches,
+    is_derived,
+    is_single,
+    staged,
+)
+from holdfast.statistics.entry import Better, Bound, Call, TableCall
+from holdfast.statistics.player import is_whole
+from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.intervals import Interval
+
+__all__ = [
+    "Said",
+    "Saying",
+    "answers_to",
+    "better_of",
+    "is_silent",
+    "require_telling",
+    "several",
+    "told_before",
+]
+
+
+# Answers that could only be the whole range: told before they are asked, from public numbers.
+#
+# A statistic of several parts is tried with the answers by which it would say most: those that
+# the ledger has, the analyst's own claim as if confirmed, and for the rest what a favourable
+# table would be answered. If even these leave the whole range, nothing is worth its charge.
+
+
+def require_telling(
+    desk: Desk,
+    questions: Sequence[Bound],
+    guess: Guess,
+    tolerance: float | None,
+    *,
+    in_table: bool = False,
+) -> None:
+    """Refuse questions of which public numbers tell that the answer would say nothing.
+
+    One that stands `in_table` beside others may, if there is an answer to a part of it to go by.
+    """
+    for place, question in enumerate(questions):
+        if not is_silent(desk, question, guess.of(place), guess, tolerance):
+            continue
+        if in_table and _some_known(desk, question, guess, tolerance):
+            continue
+        raise ToleranceTooLoose(
+            f"requested {question.text} from answers of half-width {desk.half_width(tolerance):g} "
+            "of their ranges; even the most favourable of them would leave its whole range "
+            f"{Interval(question.low, question.high)}, so it was not asked and nothing was spent. "
+            "Ask with a smaller tolerance=, use more rows, or declare the columns of a group with "
+            "design=."
+        )
+
+
+def _some_known(desk: Desk, question: Bound, guess: Guess, tolerance: float | None) -> bool:
+    """Whether the first part of it has been answered."""
+    if not is_derived(question):
+        return False
+    first = batches(question, numbers=guess.numbers is not None)[0][0]
+    return desk.stored(wish_of(desk, first, guess, tolerance)) is not None
+
+
+def is_silent(
+    desk: Desk, question: Bound, number: float | None, guess: Guess, tolerance: float | None
+) -> bool:
+    """Whether it would say nothing, whatever the answers to come; `number` is guessed of it."""
+    if not is_derived(question) or not desk.transcript.terms.promises:
+        return False  # baselines promise nothing, and show what they find
+    parts = [part for stage in batches(question, numbers=number is not None) for part in stage]
+    wishes = [wish_of(desk, part, guess, tolerance) for part in parts]
+    looks = [desk.stored(wish) for wish in wishes]
+    known = [None if look is None else look.estimate for look in looks]
+    claim = None if number is None else _last_claim(question, number, known)
+    if claim is not None:
+        wishes[-1] = claimed(claim, desk.half_width(tolerance, claim.statistic), tolerance)
+        looks[-1] = desk.stored(wishes[-1])
+    if None not in looks:
+        return False  # a repeat, and free
+    try:
+        if claim is not None:
+            look = looks[-1]
+            known[-1] = _confirmed(desk, wishes[-1]) if look is None else look.estimate
+        offers = [
+            None if estimate is not None else _offered(desk, wish)
+            for wish, estimate in zip(wishes, known, strict=True)
+        ]
+    except HoldfastError:
+        return False  # it will be refused for that
+    return all(
+        is_whole(question.join(_best(values, parts, known, offers)).interval, question)
+        for values in question.favourable(known)
+    )
+
+
+def _last_claim(
+    question: Derived, number: float, known: Sequence[Estimate | None]
+) -> Subquestion | None:
+    """What a guess claims of the last part; None where that follows from parts not yet known."""
+    play, left = staged(question, number), iter(known)
+    batch = next(play)
+    while batch[0].guess is None:
+        own = [found for found in (next(left) for _ in batch) if found is not None]
+        if len(own) < len(batch):
+            return None
+        batch = play.send(own)
+    return batch[0]
+
+
+def _offered(desk: Desk, wish: Wish) -> tuple[Mechanism, Offer]:
+    mechanism, (offer,) = desk.offers([wish], desk.transcript.committed)
+    return mechanism, offer
+
+
+def _best(
+    values: Sequence[float],
+    parts: Sequence[Statistic],
+    known: Sequence[Estimate | None],
+    offers: Sequence[tuple[Mechanism, Offer] | None],
+) -> list[Estimate]:
+    """The parts as they are known, or as a table with these values would be answered."""
+    return [
+        estimate or _answered(value, part, offer)
+        for value, part, estimate, offer in zip(values, parts, known, offers, strict=True)
+    ]
+
+
+def _answered(value: float, part: Statistic, offered: tuple[Mechanism, Offer] | None) -> Estimate:
+    """The answer to a part without noise in its favour or against it."""
+    if offered is None:
+        raise TypeError(f"{part.text} is neither known nor offered")
+    mechanism, offer = offered
+    width = part.high - part.low
+    place = (value - part.low) / width if width else 0.0
+    if offer.claim is None:
+        cell = offer.own_grid.cell(*place.as_integer_ratio())
+        (release,) = mechanism.settle([offer], [cell])
+        return _in_unit(part, *release.interval)
+    if offer.tolerance is None:
+        raise TypeError(f"a check of {part.text} promises a half-width")
+    return _in_unit(part, place - offer.tolerance, place + offer.tolerance)
+
+
+def _confirmed(desk: Desk, wish: Wish) -> Estimate:
+    """What the analyst claims, as if confirmed."""
+    mechanism, offer = _offered(desk, wish)
+    (release,) = mechanism.settle([offer], [CONFIRMED])
+    return _in_unit(wish.question, *release.interval)
+
+
+def _in_unit(part: Statistic, low: float, high: float) -> Estimate:
+    """An interval of fractions in the part's own unit; its middle stands for the value."""
+    first, last = (in_unit(end, part.low, part.high) for end in (low, high))
+    return Estimate(first + (last - first) / 2, Interval(first, last))
+
+
+class Saying(TypedDict, total=False):
+    """What may be said with every verb."""
+
+    why: str | None
+    tolerance: float | None
+    half_width: float | None
+    by: str | None
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said with a call beside its questions: why, by whom, its own key, the half-width."""
+
+    why: str | None
+    by: str | None
+    key: str | None
+    width: NamedWidth
+
+    def __post_init__(self) -> None:
+        for name in ("why", "by", "key"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise InvalidArgument(f"{name} is {value!r}; it must be text.")
+
+    def requests(
+        self,
+        desk: Desk,
+        questions: Sequence[Bound],
+        betters: Sequence[Better | None],
+        guess: Guess,
+        table: str | None = None,
+    ) -> list[Request]:
+        """What is asked for, as the ledger records it; `table` is what they are asked for."""
+        tolerance = self.width.part_of(questions, desk.transcript.terms.rows)
+        return [
+            Request(
+                question.text,
+                question.low,
+                question.high,
+                guess.verb,
+                guess.of(place),
+                guess.side,
+                tolerance,
+                better,
+                self.why,
+                self.by,
+                self.key,
+                table,
+                is_single(question) and question.unbounded,
+            )
+            for place, (question, better) in enumerate(zip(questions, betters, strict=True))
+        ]
+
+
+def told_before(desk: Desk, requests: Sequence[Request]) -> list[Answer] | None:
+    """What a call with the same key was told; None if there was none."""
+    key = requests[0].key
+    if key is None:
+        return None
+    desk.refresh()
+    return None if desk.transcript.told_for(key) is None else retold(desk, key, requests)
+
+
+def answers_to(
+    desk: Desk,
+    questions: Sequence[Bound],
+    requests: Sequence[Request],
+    guess: Guess,
+    *,
+    in_table: bool = False,
+) -> list[Answer]:
+    """The answers. `in_table`, a question may say nothing beside others that do."""
+    tolerance = requests[0].tolerance
+    if guess.side is None and not all(map(is_single, questions)):
+        desk.refresh()
+        require_telling(desk, questions, guess, tolerance, in_table=in_table)
+        require_covered(desk, questions, guess, tolerance)
+
+    def silent(place: int) -> bool:
+        if guess.side is not None:
+            return False
+        return is_silent(desk, questions[place], guess.of(place), guess, tolerance)
+
+    try:
+        return answered(desk, questions, requests, guess, tolerance, silent)
+    except Refused as refusal:
+        if guess.verb == "check" or tolerance is None or len(questions) > 1:
+            raise
+        raise _with_alternative(desk, questions[0], refusal) from None
+
+
+def _with_alternative(desk: Desk, question: Bound, refusal: Refused) -> Refused:
+    """The refusal of a half-width, with what is answered without one."""
+    found = ruled(desk, question)
+    if found is None:
+        return refusal
+    part = sure_half_width(found.rule)
+    most = "" if part is None else f" of at most {part * (found.high - found.low):.4g}"
+    return type(refusal)(
+        f"{refusal} Without a half-width it is answered by its description, at its own{most}.",
+        refusal.shortfall,
+    )
+
+
+def better_of(question: Question | TableCall) -> Better | None:
+    """Which sign of a difference is better, where that was said."""
+    return question.better if isinstance(question, Call) else None
+
+
+def several(questions: Iterable[Question]) -> list[Question]:
+    """Questions that are given together; one text is not many."""
+    if isinstance(questions, str):
+        raise InvalidArgument(
+            f"questions is the one text {questions!r}; give a list, or use ask or check for one."
+        )
+    return require.items("questions", questions, "a list of questions")

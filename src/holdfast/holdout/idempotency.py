@@ -1,0 +1,75 @@
+"""Idempotency: a call repeated with its request key returns the stored answers.
+
+That includes what was left then. So the ledger is folded up to that entry, which takes the longer
+the longer it is, and is done for retries only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.budget import Budget, budget_of
+from holdfast.holdout.desk import Desk
+from holdfast.ledger.entries import Request
+from holdfast.ledger.transcript import Transcript
+
+__all__ = ["by_key", "left_after", "retold"]
+
+
+def by_key(requests: Sequence[Request]) -> dict[str | None, list[int]]:
+    """The places of each call's requests; those without a key are told as one."""
+    places: dict[str | None, list[int]] = {}
+    for place, request in enumerate(requests):
+        places.setdefault(request.key, []).append(place)
+    return places
+
+
+def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
+    """What was left when the calls with these keys had been told; under None, what is left now."""
+    with desk.store.guard:  # threads may share the transcript
+        left: dict[str | None, Budget] = {None: desk.budget()}
+        told = {key: _told_for(desk, key) for key in keys}
+        # Told together, and nothing since: to be told costs nothing.
+        count = desk.transcript.count
+        newest = set(range(count - len(told) + 1, count + 1)) == set(told.values())
+        for key, seq in told.items():
+            left[key] = left[None] if newest else budget_of(_as_of(desk, seq)[0])
+        return left
+
+
+def retold(desk: Desk, key: str, requests: Sequence[Request]) -> list[Answer]:
+    """What the call with this key was told; refused if it asked for something else."""
+    then, text = _as_of(desk, _told_for(desk, key))
+    lines = json.loads(text)["lines"]
+    before = [Request.read(line["request"]) for line in lines]
+    if len(before) != len(requests) or not all(map(Request.is_same, before, requests)):
+        raise InvalidArgument(
+            f"the key was used to {before[0].verb} {before[0].question}"
+            f"{f' and {len(before) - 1} more' if len(before) > 1 else ''}, and this call asks for "
+            "something else; use another key for it. Nothing was spent."
+        )
+    looks, left = {each.look: each for each in then.answers}, budget_of(then)
+    found = [then.lines[line["line"] - 1] for line in lines]
+    return [
+        Answer(
+            line, left, repeated=body["repeated"], parts=[looks[each] for each in line.parts]
+        ).judged(request.better)
+        for line, body, request in zip(found, lines, before, strict=True)
+    ]
+
+
+def _told_for(desk: Desk, key: str) -> int:
+    told = desk.transcript.told_for(key)
+    if told is None:
+        raise LedgerTampered("the ledger has lost what a call was told; open it again.")
+    return told
+
+
+def _as_of(desk: Desk, seq: int) -> tuple[Transcript, str]:
+    """The ledger as it was after an entry, and what that said."""
+    rows, then = desk.store.news()[:seq], Transcript()
+    then.apply(rows)
+    return then, rows[-1][1]

@@ -1,0 +1,424 @@
+"""A request: a question read against the table, its half-width, its way, and its claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+from holdfast import require
+from holdfast.data.sample import Sample
+from holdfast.described.question import DescribedQuestion, described
+from holdfast.described.rule import Ground
+from holdfast.errors import InvalidArgument, InvalidQuestion, Refused, ToleranceTooTight
+from holdfast.holdout.attach import differing
+from holdfast.holdout.batch import is_described
+from holdfast.holdout.desk import Desk
+from holdfast.holdout.guess import Guess, averages
+from holdfast.ledger.entries import Opening
+from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.mechanism import Wish, about
+from holdfast.question.parse import reads_alike
+from holdfast.statistics.bind import Question, bind, read_question
+from holdfast.statistics.derived import Difference, Paired, Play, Subquestion, Total, is_single
+from holdfast.statistics.entry import Bound, TableCall
+from holdfast.statistics.labelled import GroupsOf, Labelled, labelled
+from holdfast.statistics.player import play_of
+from holdfast.statistics.scores import BalancedAccuracy
+from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.safeside import float_below
+from holdfast.theory.leakage.gates import gate_shows
+
+__all__ = [
+    "ClaimGrounds",
+    "NamedWidth",
+    "as_named",
+    "bound_to",
+    "claim_grounds",
+    "claimed",
+    "described_question",
+    "is_describable",
+    "one_answer_of",
+    "plays_of",
+    "require_enough_differing",
+    "ruled",
+    "width_in_units",
+    "wishes_for",
+]
+
+
+# Which questions are answered at the level of their description, and which go to the ledger.
+#
+# The choice is public: it depends on the question's words, on what was declared, and on what the
+# ledger can still answer.
+
+
+def described_question(
+    desk: Desk, question: Question, text: str | None = None, *, together: bool = False
+) -> DescribedQuestion | None:
+    """The question with the rule that answers it exactly; None if it goes to the ledger.
+
+    `text` is what it was read from, if it was. One that is asked `together` with others on one
+    event does not go to the ledger, which would take each.
+    """
+    if desk.ground is None:
+        return None
+    try:
+        found = desk.ground.prior.read(question)
+        return ruled(desk, found, was_read=text == found.text, together=together)
+    except InvalidQuestion:
+        return None  # what is wrong with it is said where it is bound to the table
+
+
+def is_describable(desk: Desk, question: Question) -> bool:
+    """Whether there is a rule for it, whether or not the ledger has a narrower answer."""
+    if desk.ground is None:
+        return False
+    return described(desk.ground.prior.read(question), desk.ground) is not None
+
+
+def ruled(
+    desk: Desk, question: Bound, *, was_read: bool = False, together: bool = False
+) -> DescribedQuestion | None:
+    """The statistic with the rule that answers it exactly; None if it goes to the ledger.
+
+    `was_read` tells that it was read from its canonical text.
+    """
+    if desk.ground is None or not (was_read or _is_told(desk.ground, question.text)):
+        return None
+    found = described(question, desk.ground)
+    return None if found is None or (not together and _is_long(desk, found)) else found
+
+
+def _is_told(ground: Ground, text: str) -> bool:
+    """Whether its text says it: of a column that was attached later it only has the name."""
+    try:
+        return ground.prior.read(text).text == text
+    except InvalidQuestion:
+        return False
+
+
+def _is_long(desk: Desk, found: DescribedQuestion) -> bool:
+    """Whether the ledger has a narrower answer to a question with a long description."""
+    if not desk.transcript.terms.promises:
+        return False
+    t = desk.half_width(None, found)
+    if found.reach <= t:
+        return False
+    try:
+        question = bind(found.text, desk.table)  # its group has the size that the ledger knows
+        if not is_single(question):
+            return False
+        desk.offers([Wish(question, t)], desk.transcript.committed)
+    except (InvalidQuestion, Refused):
+        return False
+    return True
+
+
+def as_named(question: Question | TableCall) -> Question | TableCall:
+    """The statistic that is named, in Python or by a text; it has not met its table yet."""
+    return read_question(question) if isinstance(question, str) else question
+
+
+def bound_to(
+    desk: Desk,
+    question: Question | TableCall,
+    groups: GroupsOf,
+    *,
+    describe: bool = False,
+    text: str | None = None,
+) -> Bound | Labelled:
+    """The question as statistics of this table; `groups` tells those of its columns.
+
+    To `describe`, what has a description comes with the rule that answers it. `text` is what the
+    question was read from, if it was, and says all of it.
+    """
+    known, text = desk.table, question if isinstance(question, str) else text
+    try:
+        return _bound(desk, question, groups, describe, text)
+    except InvalidQuestion:
+        desk.refresh()
+        if desk.table is known:
+            raise
+    return _bound(desk, question, groups, describe, text)  # someone attached a column meanwhile
+
+
+def _bound(
+    desk: Desk,
+    question: Question | TableCall,
+    groups: GroupsOf,
+    describe: bool,
+    text: str | None,
+) -> Bound | Labelled:
+    call = as_named(question)
+    if isinstance(call, TableCall):
+        together = call.name == "distribution"
+        bound = partial(_one_bound, desk, describe=describe, together=together)
+        return labelled(call, desk.table, groups, bound)
+    found = _one_bound(desk, call, text, describe=describe)
+    if text is not None and reads_alike(text, found.text):
+        desk.was_read(found.text)
+    return found
+
+
+def _one_bound(
+    desk: Desk, call: Question, text: str | None = None, *, describe: bool, together: bool = False
+) -> Bound:
+    known = described_question(desk, call, text, together=together) if describe else None
+    return bind(call, desk.table) if known is None else known
+
+
+def one_answer_of(found: Bound | Labelled) -> Bound:
+    """A question with one answer; refused where it has many."""
+    if isinstance(found, Labelled):
+        raise InvalidQuestion(
+            "A histogram, a distribution and by= groups are many answers; ask for them by "
+            "themselves."
+        )
+    return found
+
+
+# The half-width that is asked for: as a part of the range, or in the unit of the answer.
+
+
+_SHOWN = 3  # columns
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWidth:
+    """A `tolerance` (part of the range), a `half_width` (in the statistic's own unit), or none."""
+
+    tolerance: float | None = None
+    half_width: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.tolerance is not None and self.half_width is not None:
+            raise InvalidArgument(
+                f"tolerance is {self.tolerance!r} and half_width {self.half_width!r}; both name "
+                "the half-width, one as a part of the range: give one of them."
+            )
+        if self.half_width is not None:
+            require.positive("half_width", self.half_width)
+
+    @property
+    def is_named(self) -> bool:
+        return self.tolerance is not None or self.half_width is not None
+
+    def part_of(self, questions: Sequence[Bound], rows: int) -> float | None:
+        """As a part of the range of these questions, or of the unit of those that have none.
+
+        None if none is named. The questions are asked of a table of so many `rows`.
+        """
+        if self.half_width is None:
+            return self.tolerance
+        for question in questions:
+            if not _is_scaled(question):
+                raise InvalidArgument(
+                    f"half_width is {self.half_width:g}, and how wide {question.text} is depends "
+                    "on what its parts come to; give tolerance=, the half-width of each as a part "
+                    "of its range."
+                )
+        ranges = {(question.high - question.low, _unit(question, rows)) for question in questions}
+        if len(ranges) > 1:
+            raise InvalidArgument(
+                f"half_width is {self.half_width:g}, and the questions have "
+                f"{len(ranges)} different ranges; ask them one by one, or give tolerance=."
+            )
+        ((whole, unit),) = ranges
+        if self.half_width >= whole / 2:
+            raise InvalidArgument(
+                f"half_width is {self.half_width:g}, and {questions[0].text} ranges over "
+                f"{whole:g}; a half-width must be below {whole / 2:g} to say something."
+            )
+        return float_below(Fraction(self.half_width) / Fraction(whole) / Fraction(unit))
+
+
+def _unit(question: Bound, rows: int) -> float:
+    return question.unit(rows) if is_single(question) else 1.0
+
+
+def _is_scaled(question: Bound) -> bool:
+    """Whether parts that are each known to a part of their ranges make it known to that of its own.
+
+    So it is where the parts are added up; not where they are divided, multiplied or searched for.
+    """
+    match question:
+        case Total() | Paired():
+            return True
+        case Difference(first, second):
+            return is_single(first) and is_single(second)
+        case BalancedAccuracy():
+            return _is_scaled(question.rates)
+    return is_single(question)
+
+
+def width_in_units(opening: Opening) -> str:
+    """The promised half-width, and what it is of a mean of the columns with a range or a scale."""
+    terms, schema = opening.terms, opening.schema
+    if terms.tolerance is None:
+        return terms.width
+    wholes = {name: 2 * scale.sigma for name, scale in schema.scales.items()}
+    wholes |= {name: high - low for name, (low, high) in schema.bounds.items()}
+    units = [f"{terms.tolerance * whole:.4g} of {name}" for name, whole in wholes.items()]
+    if not units:
+        return terms.width
+    more = [f"{len(units) - _SHOWN:,} more"] if len(units) > _SHOWN else []
+    return f"{terms.width} = {', '.join([*units[:_SHOWN], *more])}"
+
+
+# What is wished of statistics: to ask for them, or to check what is guessed of them.
+
+
+def wishes_for(
+    desk: Desk, statistics: Sequence[Statistic], others: Sample | None, tolerance: float | None
+) -> list[Wish]:
+    """To ask for these, or to check what other rows or a guesser say of them.
+
+    What is described has an answer of its own, whatever is guessed.
+    """
+    plain = [one for one in statistics if not is_described(one)]
+    guessed = iter(_guessed(desk, plain, others, tolerance) if plain else ())
+    return [
+        Wish(one, desk.half_width(tolerance, one), narrow=True)
+        if is_described(one)
+        else replace(next(guessed), narrow=tolerance is None)
+        for one in statistics
+    ]
+
+
+def _guessed(
+    desk: Desk, statistics: Sequence[Statistic], others: Sample | None, tolerance: float | None
+) -> list[Wish]:
+    wishes = [Wish(one, desk.half_width(tolerance, one)) for one in statistics]
+    if others is not None:
+        found = averages(others, statistics, desk.table)
+        return [
+            about(wish.question, wish.tolerance, guess)
+            for wish, guess in zip(wishes, found, strict=True)
+        ]
+    trained = kind_of(desk.opening.mechanism["name"]).trained
+    if not trained and desk.taught() is None:
+        return wishes
+    desk.refresh()  # what others were answered meanwhile teaches guessers, too
+    if trained:
+        return _by_training(desk, wishes)
+    guessing = desk.taught()
+    return wishes if guessing is None else guessing.wishes(wishes)
+
+
+def _by_training(desk: Desk, wishes: Sequence[Wish]) -> list[Wish]:
+    """To ask for these with the training rows' values; what was asked before needs none."""
+    if all(wish.question.text in desk.transcript.by_question for wish in wishes):
+        return list(wishes)
+    if desk.train is None:
+        raise InvalidArgument(
+            f"this ledger answers by {desk.opening.mechanism['name']}, which needs other rows "
+            "to guess from; open it with train=. Nothing was spent."
+        )
+    found = averages(desk.train, [wish.question for wish in wishes], desk.table)
+    return [replace(wish, guess=guess) for wish, guess in zip(wishes, found, strict=True)]
+
+
+# What is claimed of questions: on which public grounds, and how they are played.
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimGrounds:
+    """What is public about claims of a question: how it is answered instead, and its spread.
+
+    `described` finds the question by its description, once it is needed; `moment` is a guess of
+    the second moment.
+    """
+
+    gated: bool = False
+    described: Callable[[], DescribedQuestion | None] = lambda: None
+    moment: float | None = None
+
+    def of(self, wish: Wish) -> Wish:
+        """A claim of a part, on these grounds."""
+        return replace(wish, gated=self.gated, moment=self.moment)
+
+
+def claim_grounds(desk: Desk, question: Bound, guess: Guess) -> ClaimGrounds:
+    """The grounds of what is claimed of a question; none where it is asked."""
+    if guess.verb == "ask":
+        return ClaimGrounds()
+    moment = _moment(desk, question, guess)
+    if guess.gated:
+        return ClaimGrounds(True, moment=moment)
+    return ClaimGrounds(False, partial(ruled, desk, question), moment)
+
+
+def _moment(desk: Desk, question: Bound, guess: Guess) -> float | None:
+    """The share of rows that differ, where it is public: declared, or of two submitted columns."""
+    if not isinstance(question, Paired):
+        return None
+    if guess.differing is not None:
+        return guess.differing
+    (statistic,) = question.stages[-1]
+    attached = desk.attached_of([statistic])
+    columns = sorted({column.column for column in attached})
+    public = all(column.origin == "submitted" for column in attached)
+    if len(columns) != 2 or not public or not desk.transcript.terms.independent:
+        return None
+    return max(differing(desk, *columns), 1 / desk.transcript.terms.rows)
+
+
+def plays_of(
+    desk: Desk,
+    questions: Sequence[Bound],
+    guess: Guess,
+    tolerance: float | None,
+    claims: Sequence[ClaimGrounds],
+) -> list[Play]:
+    """The plays of questions that are put together."""
+    return [
+        play_of(
+            question,
+            guess.of(place),
+            desk.half_width(tolerance, question if is_single(question) else None),
+            once=desk.once,
+            side=guess.side,
+            verb=guess.verb,
+            described=claims[place].described,
+        )
+        for place, question in enumerate(questions)
+    ]
+
+
+def claimed(part: Subquestion, t: float, tolerance: float | None) -> Wish:
+    """What the analyst claims of a part: that it is about a guess, or on one side of it."""
+    wish = about(part.statistic, t, part.guess or 0.0)
+    claim = wish.claim if part.claim is None else part.claim
+    return replace(wish, claim=claim, narrow=tolerance is None, stated=True)
+
+
+def require_enough_differing(desk: Desk, question: Bound, guess: Guess) -> None:
+    """Refuse a gate that so few differing rows, a public number, cannot show whatever they say."""
+    bound, share = guess.of(0), _moment(desk, question, guess)
+    if share is None or bound is None or guess.side is None:
+        return
+    (part,) = next(play_of(question, bound, 0.5, once=desk.once, side=guess.side, verb="gate"))
+    wish = replace(claimed(part, 0.5, None), gated=True, moment=share)
+    if desk.stored(wish) is not None:
+        return
+    _, (offer,) = desk.offers([wish], desk.transcript.committed)
+    terms, margin = desk.transcript.terms, bound if guess.side == "at least" else -bound
+    differ = min(terms.rows, math.ceil(share * terms.rows))
+    if not abs(margin) < 1.0 or gate_shows(
+        terms.rows,
+        differ,
+        0,
+        offer.log_p or 0.0,
+        margin=margin,
+        alike=(offer.extra or {})["alike"],
+        second_moment=share,
+    ):
+        return
+    raise ToleranceTooTight(
+        f"requested to show a difference beyond {bound:g} of {terms.rows:,} rows, of which "
+        f"{differ:,} differ; even if all of those were on one side it could not be shown now. "
+        "Nothing was spent. Gate a candidate that differs more, or use more rows."
+    )

@@ -1,0 +1,514 @@
+"""Search spaces: exact scores of declared candidates, all true together, and their cost.
+
+The configurations are declared before any of them is scored. A candidate is made from rows that are
+not protected, at one of the configurations, and what it predicts for the protected rows is attached
+under the configuration's own name, once. So there are as many scores as configurations, whoever
+looks at them and whatever chooses the next: each is at 1/N of the search's level (Theorem O').
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, TypedDict, Unpack
+
+from holdfast import require
+from holdfast.data.attached import Fields, column_values
+from holdfast.data.computed import Computed, ScoreBounds, type_within
+from holdfast.data.fingerprint import fingerprint
+from holdfast.described.question import DescribedQuestion, sure_half_width
+from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.ask import Said, answers_to
+from holdfast.holdout.attach import Bringing, attach_column, checked_name
+from holdfast.holdout.batch import Body
+from holdfast.holdout.desk import Desk
+from holdfast.holdout.guess import Guess
+from holdfast.holdout.price import Cost, cost_of
+from holdfast.holdout.request import NamedWidth
+from holdfast.ledger.attachments import AttachedColumn, Origin
+from holdfast.ledger.chain import canonical, now
+from holdfast.ledger.dictionaries import LAST_LOOK, Dictionary, late_question
+from holdfast.ledger.entries import Recorded
+from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.dictionary import after_opening, stake_in
+from holdfast.question.bounds import Range
+from holdfast.question.declaring import bounds_pair
+from holdfast.question.expression import ColumnType
+from holdfast.statistics.bind import Question
+from holdfast.statistics.entry import Call
+from holdfast.statistics.mean import Mean
+from holdfast.statistics.whole import TableFunction
+from holdfast.theory.length.coexistence import coexistence_log_charge
+
+__all__ = [
+    "Declaring",
+    "Search",
+    "SearchCost",
+    "Space",
+    "cost_of_search",
+    "opened_search",
+    "require_late",
+    "space_of",
+]
+
+
+# Search spaces: finitely many configurations, each known by its place among all of them.
+#
+# A configuration is plain, as JSON has it: what trains a model from it is not part of it. The
+# digest of a space says which configurations it has, so that the same can be named again.
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """`size` configurations: numbered, listed, or all combinations of what `axes` list.
+
+    Listed ones are one axis without a name. Values are told apart by their canonical texts.
+    """
+
+    size: int
+    axes: Mapping[str | None, Mapping[str, int]] | None = None
+
+    @property
+    def digest(self) -> str | None:
+        """Which configurations there are; None where they are numbered."""
+        if self.axes is None:
+            return None
+        listed = [[name, list(places)] for name, places in self.axes.items()]
+        return sha256(canonical({"space": listed}).encode()).hexdigest()
+
+    def place_of(self, configuration: Any) -> int:
+        """The number of a configuration, from 0; refused if it is none of the space."""
+        if self.axes is None:
+            return require.integer_between("configuration", configuration, 0, self.size - 1)
+        if None in self.axes:
+            return self._place(None, configuration)
+        if not isinstance(configuration, Mapping) or configuration.keys() != self.axes.keys():
+            raise InvalidArgument(
+                f"configuration is {configuration!r}; the space needs one value for each of "
+                f"{', '.join(map(str, self.axes))}."
+            )
+        place = 0
+        for name, places in self.axes.items():
+            place = place * len(places) + self._place(name, configuration[name])
+        return place
+
+    def _place(self, axis: str | None, value: Any) -> int:
+        places = (self.axes or {})[axis]
+        found = places.get(_text(value))
+        if found is None:
+            what = "configuration" if axis is None else f"{axis} of the configuration"
+            raise InvalidArgument(
+                f"{what} is {value!r}, which is none of the {len(places):,} that were declared; "
+                "open another search for it."
+            )
+        return found
+
+
+def space_of(space: Any, size: int | None) -> Space:
+    """A space as somebody declares it: a list, values for each parameter, or its size alone."""
+    if (space is None) is (size is None):
+        raise InvalidArgument(
+            f"space is {'not ' if space is None else ''}given and size is {size!r}; a search needs "
+            "one of them: size=1000, or space={'depth': [2, 3], 'seed': range(10)}."
+        )
+    if space is None:
+        return Space(require.positive_integer("size", size))
+    if isinstance(space, Mapping):
+        named = {require.text("parameter", name): _axis(name, space[name]) for name in space}
+        axes: dict[str | None, Mapping[str, int]] = {name: named[name] for name in sorted(named)}
+    else:
+        axes = {None: _axis("space", space)}
+    if not axes:
+        raise InvalidArgument("space has no parameter; give values for at least one.")
+    return Space(math.prod(map(len, axes.values())), axes)
+
+
+def _axis(name: str, values: object) -> dict[str, int]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidArgument(f"{name} is {values!r}; it must list its values.")
+    texts = [_text(value) for value in values]
+    places = {text: place for place, text in enumerate(texts)}
+    if len(places) < len(texts) or not texts:
+        raise InvalidArgument(
+            f"{name} lists {len(texts):,} values, {len(places):,} of them different; list each "
+            "once, and at least one."
+        )
+    return places
+
+
+def _text(value: object) -> str:
+    """A value by which it is known in every process."""
+    try:
+        return canonical({"value": _plain(value)})
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"a configuration has the value {value!r}; it must be a number, text, True, False, "
+            "None, or a list or mapping of these. Name anything else by a text."
+        ) from None
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of arrays are numbers, and tuples lists."""
+    if isinstance(value, Mapping):
+        return {require.text("parameter", name): _plain(each) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_plain(each) for each in value]
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value
+
+
+# What opening a search takes, told before it is opened.
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCost:
+    """What opening a search takes, before it is opened. Free to know, and nothing of the data.
+
+    `level` is the failure probability of all its scores together, `left` that of what is left.
+    `half_width` is the widest that the score of its first question can be, as a part of the range
+    (None where that is not known), `nats` what each score adds for questions asked later.
+    `questions_left` is how many those are at the declared half-width, now and after it is opened.
+    """
+
+    name: str
+    size: int
+    level: float
+    left: float
+    half_width: float | None
+    nats: float | None
+    questions_left: tuple[int, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        return {**plain, "questions_left": list(self.questions_left)}
+
+    def __str__(self) -> str:
+        before, after = self.questions_left
+        wide = "" if self.half_width is None else f", half-width at most {self.half_width:.4g}"
+        nats = "" if self.nats is None else f" and takes {self.nats:.4g} nats of later questions"
+        return (
+            f"{self.name}: {self.size:,} configurations, any number of scores; takes "
+            f"{self.level:.3g} of the {self.left:.3g} that is left of the failure probability; a "
+            f"score is exact{wide}{nats}; questions left without a description: {before:,} now, "
+            f"{after:,} after it is opened"
+        )
+
+    __repr__ = __str__
+
+
+# What is said of a number is read rightly of a condition, too; "model > 0.5" of a condition is
+# "model", which is another thing of numbers.
+_NUMBERS = (ColumnType.FLOAT, ColumnType.INTEGER)
+_TYPES = (*_NUMBERS, ColumnType.TEXT, ColumnType.BOOLEAN)
+_COMPUTED = (ColumnType.FLOAT, ColumnType.BOOLEAN)
+_SHARE = 0.5
+
+
+class Declaring(TypedDict, total=False):
+    """What is declared of a search beside its name and its configurations."""
+
+    size: int | None
+    question: Question | Sequence[Question] | None
+    share: float
+    computed: bool
+    bounds: tuple[float, float] | None
+    train: Any
+    code: str | None
+    why: str | None
+    by: str | None
+
+
+def opened_search(
+    desk: Callable[[], Desk], name: str, space: Any, **declared: Unpack[Declaring]
+) -> Search:
+    """The search of this name: opened now, or as it was opened with the same declarations."""
+    at = desk()
+    at.refresh()
+    known = at.transcript.dictionaries.named.get(name)
+    if known is not None and space is None and not declared:
+        return Search(desk, known, Space(known.size))
+    found = space_of(space, declared.get("size"))
+    wanted = _proposed(at, name, found, declared)
+
+    def entry() -> list[Body]:
+        return [] if _is_there(at, wanted) else [_opened_now(at, wanted).body()]
+
+    if not _is_there(at, wanted):
+        at.tell(entry)
+    return Search(desk, at.transcript.dictionaries.named[name], found)
+
+
+def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionary:
+    """What somebody declares, checked, before it has a stake; nothing is written."""
+    require_late(desk, "search")
+    checked_name(name)
+    code, why, by = (said.get("code"), said.get("why"), said.get("by"))
+    for what, text in (("code", code), ("why", why), ("by", by)):
+        if text is not None:
+            require.text(what, text)
+    share = require.probability("share", said.get("share", _SHARE))
+    bounds, train = said.get("bounds"), said.get("train")
+    wanted = Dictionary(
+        kind="search/1",
+        name=name,
+        size=space.size,
+        questions=(),
+        share=share,
+        log_beta=0.0,
+        nats=0.0,
+        columns=len(desk.transcript.attached.columns),
+        at="",
+        computed=require.flag("computed", said.get("computed", False)),
+        bounds=None if bounds is None else bounds_pair(bounds),
+        space=space.digest,
+        train=None if train is None else fingerprint(desk.other_rows(train)),
+        code=code,
+        why=why,
+        by=by,
+    )
+    return replace(wanted, questions=_declared_texts(desk, wanted, said.get("question")))
+
+
+def _declared_texts(
+    desk: Desk, wanted: Dictionary, question: Question | Sequence[Question] | None
+) -> tuple[str, ...]:
+    """The questions in canonical words, the search's name standing for a configuration's column."""
+    _require_free(desk, wanted)
+    texts = [_of_stand_in(desk, wanted, each).text for each in _several(question)]
+    if len(set(texts)) < len(texts):
+        raise InvalidArgument("question has the same question twice; declare each once.")
+    return tuple(texts)
+
+
+def _several(question: Question | Sequence[Question] | None) -> Sequence[Question]:
+    if question is None:
+        return ()
+    return [question] if isinstance(question, str | Call | Mean | TableFunction) else question
+
+
+def _of_stand_in(desk: Desk, dictionary: Dictionary, question: Question) -> DescribedQuestion:
+    """The question about a column that has the search's own name, of the first type that fits."""
+    refused: InvalidQuestion | None = None
+    possible = _COMPUTED if dictionary.computed else _TYPES
+    bounded = dictionary.bounds is not None
+    for type_ in (each for each in possible if each in _NUMBERS or not bounded):
+        try:
+            return _of_column(desk, dictionary, dictionary.name, type_, question)
+        except InvalidQuestion as error:
+            refused = refused or error
+    raise InvalidQuestion(f"{refused} Nothing was spent.")
+
+
+def _of_column(
+    desk: Desk,
+    dictionary: Dictionary,
+    name: str,
+    type_: ColumnType,
+    question: Question,
+    bounds: Range | None = None,
+) -> DescribedQuestion:
+    """The question about a column that is not attached yet."""
+    declared = bounds or dictionary.bounds
+    origin: Origin = "computed" if dictionary.computed else "submitted"
+    keyless = dictionary.computed
+    column = AttachedColumn(name, name, origin, "", type_, declared, "", None, keyless)
+    attached = {**desk.transcript.attached.columns, name: column}
+    return late_question(dictionary, desk.opening, attached, question, name)
+
+
+def require_late(desk: Desk, what: str) -> None:
+    """Refuse where the levels of the ledger's answers do not count what others leak."""
+    kind = kind_of(desk.opening.mechanism["name"])
+    if not kind.beside_described:
+        raise InvalidArgument(
+            f"this ledger answers by {kind.name}, which must know all that will leak beforehand, "
+            f"and has no {what}; open one by bounded noise. Nothing was spent."
+        )
+
+
+def _opened_now(desk: Desk, wanted: Dictionary) -> Dictionary:
+    """The search with what it is opened with, if it is opened now; refused if nothing is left."""
+    transcript = desk.transcript
+    account = transcript.committed
+    account.require_open()
+    log_beta, nats = stake_in(transcript.terms, account, wanted.share)
+    columns = len(transcript.attached.columns)
+    return replace(wanted, log_beta=log_beta, nats=nats, columns=columns, at=now())
+
+
+def _is_there(desk: Desk, wanted: Dictionary) -> bool:
+    """Whether it was opened already; refused if the name is another's."""
+    known = desk.transcript.dictionaries.named.get(wanted.name)
+    if known is not None and known.declared == wanted.declared:
+        return True
+    if known is not None:
+        raise InvalidArgument(
+            f"the search {known.name!r} was opened with other declarations ({known}), and a name "
+            "never means others; choose another one. Nothing was spent."
+        )
+    _require_free(desk, wanted)
+    return False
+
+
+def _require_free(desk: Desk, wanted: Dictionary) -> None:
+    """Refuse a name that a column has, or another search but for capital letters."""
+    transcript, name = desk.transcript, wanted.name
+    others = [each for each in transcript.dictionaries.named if each != name]
+    taken = transcript.attached.taken(name, (*desk.opening.schema.types, *others, LAST_LOOK))
+    if taken is not None:
+        raise InvalidArgument(
+            f"the name {name!r} is taken by {taken!r}, and a search's name stands for a column in "
+            "its questions; choose another one. Nothing was spent."
+        )
+
+
+def cost_of_search(desk: Desk, name: str, space: Any, **declared: Unpack[Declaring]) -> SearchCost:
+    """What it would take to open a search; refused as it would be."""
+    desk.refresh()
+    found = space_of(space, declared.get("size"))
+    opened = _opened_now(desk, _proposed(desk, name, found, declared))
+    terms, account = desk.transcript.terms, desk.transcript.committed
+    mechanism = desk.transcript.mechanism
+    rule = _of_stand_in(desk, opened, opened.questions[0]).rule if opened.questions else None
+    after = after_opening(account, opened.stake, opened.share)
+    return SearchCost(
+        name,
+        opened.size,
+        math.exp(opened.log_beta),
+        math.exp(stake_in(terms, account, 1.0).log_beta),
+        None if rule is None else sure_half_width(rule),
+        None if rule is None else coexistence_log_charge(rule.symbols),
+        (mechanism.questions_left(terms, account), mechanism.questions_left(terms, after)),
+    )
+
+
+class Search:
+    """A search space of a holdout, and the scores of its configurations. Made by `search`."""
+
+    def __init__(self, desk: Callable[[], Desk], dictionary: Dictionary, space: Space) -> None:
+        self._desk = desk
+        self._dictionary = dictionary
+        self._space = space
+
+    @property
+    def name(self) -> str:
+        """What it is called, and what its questions call the column of a configuration."""
+        return self._dictionary.name
+
+    @property
+    def size(self) -> int:
+        """How many configurations it has."""
+        return self._dictionary.size
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The questions that were declared, which have the narrowest intervals."""
+        return self._dictionary.questions
+
+    @property
+    def scores(self) -> list[Recorded]:
+        """What was told of configurations, in order; `member` names the column of each."""
+        desk = self._desk()
+        desk.refresh()
+        mechanism = self._dictionary.mechanism.name
+        return [look for look in desk.transcript.answers if look.mechanism == mechanism]
+
+    def column(self, configuration: Any) -> str:
+        """The name under which the values of a configuration are attached."""
+        return self._dictionary.column(self._space.place_of(configuration))
+
+    def cost(self, question: Question | None = None) -> Cost:
+        """What a score would cost, and how wide it is at most. Free; touches no data."""
+        desk = self._desk()
+        desk.refresh()
+        found = _of_stand_in(desk, self._dictionary, self._asked(question))
+        return cost_of(desk, found, Guess(), None)
+
+    def score(
+        self,
+        configuration: Any,
+        values: Any = None,
+        *,
+        question: Question | None = None,
+        key: str | None = None,
+        value: str | None = None,
+        missing: str = "refuse",
+        digest: str | None = None,
+        why: str | None = None,
+        by: str | None = None,
+    ) -> Answer:
+        """The exact score of a configuration, by the values it gives to the protected rows.
+
+        `values`, `key`, `value`, `missing` and `digest` are as for `attach`: what was made with
+        protected columns has the digest of what made it. A configuration has its values once; for
+        another question about it they are left out. `question` is one that was declared (the
+        first, by default), or any other, whose interval is wider by its length.
+        """
+        desk, name, asked = self._desk(), self.column(configuration), self._asked(question)
+        desk.refresh()
+        if values is not None:
+            how = Bringing(Fields(name, key, value), self._bounds(values, digest), missing, digest)
+            self._require_readable(desk, asked, values, how)
+            attach_column(desk, values, how, by)
+        if name not in desk.transcript.attached.columns:
+            raise InvalidArgument(
+                f"{name!r} has no values yet; give what the candidate says of the protected rows. "
+                "Nothing was spent."
+            )
+        found = late_question(
+            self._dictionary, desk.opening, desk.transcript.attached.columns, asked, name
+        )
+        said = Said(why, by, None, NamedWidth(None, None))
+        requests = said.requests(desk, [found], [None], Guess())
+        (answer,) = answers_to(desk, [found], requests, Guess())
+        return answer
+
+    def _asked(self, question: Question | None) -> Question:
+        if question is not None:
+            return question
+        if not self.questions:
+            raise InvalidArgument(
+                f"{self.name!r} was opened without a question; name one with question=."
+            )
+        return self.questions[0]
+
+    def _bounds(self, values: Any, digest: str | None) -> ScoreBounds | None:
+        """Those of values that are brought; without any, what comes with a digest is a condition.
+
+        What is computed from protected rows has bounds of its own.
+        """
+        if isinstance(values, Computed):
+            return None
+        return self._dictionary.bounds or (bool if digest is not None else None)
+
+    def _require_readable(self, desk: Desk, asked: Question, values: Any, how: Bringing) -> None:
+        """Refuse values that cannot be asked about, before they have the name."""
+        fields = how.fields
+        if fields.name in desk.transcript.attached.columns:
+            return
+        desk.transcript.account.require_open()
+        type_, bounds, keyless = type_within(self._dictionary.bounds), None, True
+        if isinstance(values, Computed):
+            type_, bounds = values.type, values.bounds
+            key, attached = desk.transcript.terms.key, desk.transcript.attached
+            keyless = attached.keyless(key, values.columns)
+        elif how.digest is None:
+            found = column_values(values, desk.protected.order, fields, missing=how.missing)
+            type_, keyless = found.type, False
+        if self._dictionary.computed and not keyless:
+            raise InvalidArgument(
+                f"{self.name!r} is a search of computed=True, and values are made for the keys of "
+                "rows; bring what one program makes of all rows alike: a function of other "
+                "columns, or values with its digest=. Nothing was spent."
+            )
+        _of_column(desk, self._dictionary, fields.name, type_, asked, bounds)
+
+    def __repr__(self) -> str:
+        """How many configurations, and what they have of the failure probability."""
+        scored = len({look.member for look in self.scores})
+        return (
+            f"Search {self.name!r}: {self.size:,} configurations, {scored:,} scored; of the "
+            f"failure probability {math.exp(self._dictionary.log_beta):.3g} is for all of them"
+        )

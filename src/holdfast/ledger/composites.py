@@ -1,0 +1,201 @@
+"""Composite answers: recorded lines computed from the answers to their parts.
+
+All of it is a function of the transcript: the play of its question, sent the answers of its looks,
+says its value and interval, and their charges and statuses its own. So it charges nothing, and an
+audit comes to the same from the looks alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from holdfast.errors import Refused
+from holdfast.ledger.entries import Recorded, Request
+from holdfast.ledger.limits import lies_in, open_ended
+from holdfast.mechanisms.terms import Terms
+from holdfast.statistics.derived import Estimate, Joined, Subquestion, is_single
+from holdfast.statistics.entry import Bound
+from holdfast.statistics.player import Due, Verb, is_whole, play_of, played
+from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.intervals import Interval
+
+__all__ = ["Followed", "read_whole", "rebuilt", "whole"]
+
+
+_WORST_FIRST = ("answered", "confirmed")
+_CLAIMED: Mapping[Verb, tuple[str, str]] = {
+    "check": ("confirmed", "not confirmed"),
+    "gate": ("shown", "not shown"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A play that has ended: what it said, and its looks in order, each with the part it is of.
+
+    What is `joined` is None where the play was not followed to its end.
+    """
+
+    joined: Joined | None
+    looks: Sequence[Recorded]
+    parts: Sequence[Subquestion]
+
+
+def whole(
+    request: Request,
+    question: Bound,
+    followed: Followed,
+    earlier: Sequence[Recorded],
+    terms: Terms,
+) -> dict[str, Any]:
+    """What is told of a question; `earlier` is what was told of it before.
+
+    Its charge is that of the looks that were asked for it, and not told under it before.
+    """
+    found = followed.joined or Joined(None, Interval(question.low, question.high))
+    paid = {look for line in earlier for look in line.parts}
+    own = {
+        each.look: each
+        for each in followed.looks
+        if each.part_of == question.text and each.look not in paid
+    }
+    # Where there is no range an end may be infinite: it is written as that of the grid.
+    low, high = max(found.interval.low, question.low), min(found.interval.high, question.high)
+    silent = is_whole(found.interval, question) and (found.value is None or terms.promises)
+    middle = low + (high - low) / 2  # of an interval that says something
+    return {
+        "status": _status(request, question, found.interval, followed, own, terms, silent=silent),
+        "value": None if silent else middle if found.value is None else found.value,
+        "interval": [low, high],
+        "charge": sum((each.charge for each in own.values()), 0.0),
+        "parts": [each.look for each in followed.looks],
+    }
+
+
+def _status(
+    request: Request,
+    question: Bound,
+    interval: Interval,
+    followed: Followed,
+    own: Collection[int | None],
+    terms: Terms,
+    *,
+    silent: bool,
+) -> str:
+    """A claim is confirmed or shown, or not; else what became of the looks for it."""
+    statuses = {each.status for each in followed.looks}
+    if "no promise" in statuses:
+        return "says nothing" if silent else "no promise"
+    if request.verb != "ask":
+        made, unmade = _CLAIMED[request.verb]
+        if request.guess is not None and not silent:
+            return made if _is_implied(request, question, interval, followed, terms) else unmade
+        if unmade in statuses:
+            return unmade
+    if silent:
+        return "says nothing"
+    asked = {each.status for each in followed.looks if each.look in own} or statuses
+    # Something may follow from looks of which none says anything by itself.
+    return next((each for each in _WORST_FIRST if each in asked), "answered")
+
+
+def _is_implied(
+    request: Request, question: Bound, interval: Interval, followed: Followed, terms: Terms
+) -> bool:
+    """Whether what was claimed of a question, or of all its parts, follows from what was found."""
+    if request.guess is None:
+        return False
+    t = terms.half_width if request.tolerance is None else request.tolerance
+    reach = t * _unit(question, terms) * (request.high - request.low)
+    about = request.guess - reach <= interval.low and interval.high <= request.guess + reach
+    claims = [
+        lies_in(
+            look.part_of_range,
+            part.claim or _around(part.guess, t, part.statistic, terms),
+            look.range,
+        )
+        for part, look in zip(followed.parts, followed.looks, strict=False)
+        if part.guess is not None
+    ]
+    return (about and request.side is None) or (bool(claims) and all(claims))
+
+
+def _unit(question: Bound, terms: Terms) -> float:
+    """What a tolerance is a part of, as a part of the range."""
+    return question.unit(terms.rows) if is_single(question) else 1.0
+
+
+def _around(guess: float, t: float, statistic: Statistic, terms: Terms) -> tuple[float, float]:
+    reach = t * statistic.unit(terms.rows)
+    return guess - reach, guess + reach
+
+
+def rebuilt(
+    request: Request, question: Bound, looks: Sequence[Recorded], terms: Terms, *, once: bool
+) -> Followed:
+    """The play of a question, sent the answers of these looks, and refused what they leave out."""
+    left, parts = iter(looks), list[Subquestion]()
+
+    def put(due: Due) -> list[Estimate]:
+        own = list(islice(left, len(due)))
+        asked = [part for _, part in due]
+        if [each.question for each in own] != [part.statistic.text for part in asked]:
+            raise Refused("the looks of the ledger go no further")
+        parts.extend(asked)
+        return [each.estimate for each in own]
+
+    t = terms.half_width if request.tolerance is None else request.tolerance
+    described = next((question for each in looks if each.bits is not None), None)
+    play = play_of(
+        question,
+        request.guess,
+        t,
+        once=once,
+        side=request.side,
+        verb=request.verb,
+        described=lambda: described,
+    )
+    try:
+        (joined,) = played([play], put)
+    except Refused:
+        joined = None
+    return Followed(joined, looks, parts)
+
+
+def read_whole(body: dict[str, Any], at: str, receipt: str) -> Recorded:
+    """A line that an entry tells, from its body."""
+    request = Request.read(body["request"])
+    inside, limits = Interval(*body["interval"]), Interval(request.low, request.high)
+    return Recorded(
+        number=body["line"],
+        look=None,
+        parts=tuple(body["parts"]),
+        question=request.question,
+        status=body["status"],
+        value=body["value"],
+        interval=open_ended(inside, *limits) if request.unbounded else inside,
+        range=limits,
+        guess=request.guess,
+        claim=_claim(request),
+        tolerance=request.tolerance,
+        charge=body["charge"],
+        leaked=0.0,
+        at=at,
+        request=request,
+        mechanism=None,
+        receipt=receipt,
+        variance=None,
+        revealed=Interval(0.0, 1.0),
+    )
+
+
+def _claim(request: Request) -> tuple[float, float] | None:
+    """What was claimed of one side, as parts of the range."""
+    if request.side is None or request.guess is None:
+        return None
+    width = request.high - request.low
+    bound = (request.guess - request.low) / width if width else 0.0
+    return (0.0, bound) if request.side == "at most" else (bound, 1.0)

@@ -1,0 +1,201 @@
+"""The index of ledgers: where each was opened, and which are over the same table.
+
+It spares the reader of untouched files their fingerprint, and tells the command line where to look.
+The ledger itself names no place, so that it can be shown to others. It is sealed with the secret,
+for otherwise whoever can write it could pass another table off as the protected one; without it, or
+if it cannot be written, the data is only read again.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import sqlite3
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass
+from hmac import compare_digest
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from holdfast.data.database import is_database_url
+from holdfast.data.files import FileStamp
+from holdfast.errors import HoldfastError
+from holdfast.ledger.chain import keyed
+from holdfast.ledger.identity import keyed_print
+from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.sqlite import FileHome
+from holdfast.ledger.store import home_of, known_secret
+
+__all__ = [
+    "STATE",
+    "Whereabouts",
+    "in_reach",
+    "index_path",
+    "note",
+    "note_ledger",
+    "others_over",
+    "recall",
+]
+
+
+_FILE, _PURPOSE = "files", "holdfast files/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """The path or glob, the table in a database, the files as they were, and what they held.
+
+    `print_` is what the ledger writes for such a table. Without `stamps` the rows were not those of
+    files alone, and must be read again.
+    """
+
+    source: str
+    table: str | None = None
+    stamps: tuple[FileStamp, ...] = ()
+    print_: str = ""
+
+
+def note(ledger: LedgerHome, secret: bytes, found: Whereabouts) -> None:
+    """Keep it beside the ledger, for its owner only."""
+    path = ledger.beside(_FILE)
+    facts = json.dumps(asdict(found))
+    text = json.dumps({"facts": facts, "seal": keyed(secret, _PURPOSE, facts)})
+    draft = path.with_name(f"{path.name}-{os.getpid()}")
+    with suppress(OSError):
+        try:
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            draft.replace(path)  # at once: others may be reading
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def recall(ledger: LedgerHome, secret: bytes) -> Whereabouts | None:
+    """What was kept; nothing, if it is not there or was not written by the ledger's owner."""
+    try:
+        text = json.loads(ledger.beside(_FILE).read_text(encoding="utf-8"))
+        facts: str = text["facts"]
+        if not hmac.compare_digest(text["seal"], keyed(secret, _PURPOSE, facts)):
+            return None
+        return _read(json.loads(facts))
+    except (OSError, LookupError, RecursionError, TypeError, ValueError):
+        return None
+
+
+def _read(facts: dict[str, Any]) -> Whereabouts:
+    stamps = tuple(FileStamp(**stamp) for stamp in facts["stamps"])
+    return Whereabouts(**{**facts, "stamps": stamps})
+
+
+# Other ledgers over the same table, as far as they can be found.
+#
+# A promise is kept by one budget, and a second ledger over the same rows is a second budget.
+# Ledgers in the same folder, or the same database, are looked at, and those of the user's index:
+# a list of paths and addresses (without passwords) in the folder of HOLDFAST_STATE (default:
+# holdfast in XDG_STATE_HOME, or in ~/.local/state; empty: no index is kept). Whatever cannot be
+# read is passed over, and an index that cannot be written is not kept: it only helps to notice an
+# oversight.
+
+
+STATE = "HOLDFAST_STATE"  # the variable that names the folder of the index
+
+
+def others_over(
+    content: str,
+    ledger: LedgerHome,
+    files: tuple[FileStamp, ...] = (),
+    task: str | None = None,
+) -> list[LedgerHome]:
+    """The ledgers in reach, but this one, that protect a table of this fingerprint.
+
+    The very same files are the same rows, too, however they are read: with other flags, say. What
+    is declared to be of another `task` is another table, even if the ids of its rows are the same.
+    Of databases only the ledger's own is looked at: others may be far away.
+    """
+    near = [*ledger.neighbours(), *(each for each in _indexed() if isinstance(each, FileHome))]
+    found = {str(each): each for each in near}
+    own = str(_resolved(ledger))
+    return [
+        each
+        for name, each in sorted(found.items())
+        if name != own and _protects(each, content, files, task)
+    ]
+
+
+def in_reach(folder: Path) -> list[LedgerHome]:
+    """The ledgers of a folder and of the user's index."""
+    near = [*FileHome(folder.resolve() / "x.ledger").neighbours(), *_indexed()]
+    return [each for _, each in sorted({str(each): each for each in near}.items())]
+
+
+def note_ledger(ledger: LedgerHome) -> None:
+    """Enter a ledger in the user's index, without a password; those that are gone are left out."""
+    index, own = index_path(), str(_resolved(ledger))
+    if index is None or own in (known := [str(each) for each in _indexed()]):
+        return
+    with suppress(OSError):
+        index.parent.mkdir(parents=True, exist_ok=True)
+        draft = index.with_name(f"{index.name}-{os.getpid()}")
+        draft.write_text("".join(f"{each}\n" for each in [*known, own]), "utf-8")
+        draft.replace(index)
+
+
+def _resolved(ledger: LedgerHome) -> LedgerHome:
+    """The same ledger, by the one name that its file has."""
+    return FileHome(ledger.path.resolve()) if isinstance(ledger, FileHome) else ledger
+
+
+def _indexed() -> list[LedgerHome]:
+    """The ledgers of the index: files that still exist, and addresses in databases."""
+    index = index_path()
+    if index is None:
+        return []
+    try:
+        lines = [line for line in index.read_text("utf-8").splitlines() if line]
+        kept = [line for line in lines if is_database_url(line) or Path(line).is_file()]
+        return [home_of(line) for line in kept]
+    except (OSError, ValueError):
+        return []
+
+
+def index_path() -> Path | None:
+    """The file that lists the user's ledgers; None where there shall be none."""
+    chosen = os.environ.get(STATE)
+    if chosen is not None:
+        return Path(chosen) / "ledgers" if chosen else None
+    try:
+        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    except RuntimeError:  # nobody's home
+        return None
+    return Path(state) / "holdfast" / "ledgers"
+
+
+def _protects(
+    ledger: LedgerHome, content: str, files: tuple[FileStamp, ...], task: str | None
+) -> bool:
+    try:
+        opening, secret = json.loads(_first_text(ledger)), known_secret(ledger)
+        stored, other_task = opening["fingerprint"], opening.get("task")
+        if None not in (task, other_task) and task != other_task:
+            return False
+        if compare_digest(stored, keyed_print(secret, content)):
+            return True
+        last = recall(ledger, secret)
+        return bool(files) and last is not None and last.stamps == files
+    except (HoldfastError, OSError, LookupError, TypeError, ValueError, sqlite3.Error):
+        return False
+
+
+def _first_text(ledger: LedgerHome) -> str:
+    if not isinstance(ledger, FileHome):
+        with ledger.records() as records:
+            ((_, text, _),) = records.entries(1, 1)
+        return text
+    # Nothing is made beside a ledger that is only looked at, and its first entry never changes.
+    address = f"file:{quote(str(ledger))}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        ((text,),) = connection.execute("SELECT text FROM entries WHERE seq = 1").fetchall()
+    return str(text)

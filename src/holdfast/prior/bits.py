@@ -1,0 +1,200 @@
+"""The prior "words/1" over the questions of one table, and the length of a question in bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.data.design import ANY_GROUP
+from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
+from holdfast.prior.column_weights import Columns
+from holdfast.prior.constants import free_number_millibits, level_millibits
+from holdfast.prior.grammar import Grammar
+from holdfast.prior.parts import Part, Role, Use, parts_of
+from holdfast.question.columns import Schema
+from holdfast.statistics.bind import Question, bind
+from holdfast.statistics.entry import Bound, Table
+from holdfast.theory.length.levels import any_order_millibits, option_millibits
+from holdfast.theory.length.words import NAME, option
+
+__all__ = ["Bits", "PricedPart", "Prior", "bits"]
+
+_MOST_PRICES = 4096  # that are remembered
+_WHERE = {
+    "mean": "where mean",
+    "cut": "where cut",
+    "contrast": "where contrast",
+    "quantile": "where quantile",
+    "distribution": "where quantile",
+}
+_OF_ALL_ROWS = frozenset({"auc", "log_loss", "declared"})
+
+
+@dataclass(frozen=True, slots=True)
+class PricedPart:
+    """A part of a question, what it is to it, and its length in thousandths of a bit."""
+
+    text: str
+    role: Role
+    millibits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """How long a question is, in bits.
+
+    `plain` is the length of its dearest part with every constant as written; `free` that of its
+    cheapest part that answers it for all constants, or all levels, at once (None if it has none);
+    `best` the smaller.
+    """
+
+    parts: tuple[PricedPart, ...]
+
+    @classmethod
+    def priced(cls, uses: Iterable[Use], millibits: Callable[[Part], int]) -> Bits:
+        """Those of parts, each at its price."""
+        roles = {use.part: use.role for use in uses}
+        return cls(tuple(PricedPart(p.text, role, millibits(p)) for p, role in roles.items()))
+
+    @property
+    def plain(self) -> float:
+        """Of its dearest part, with every constant as written."""
+        return max(self._lengths("plain"))
+
+    @property
+    def free(self) -> float | None:
+        """Of its cheapest part that answers it for all constants, or levels, at once."""
+        return min(self._lengths("free"), default=None)
+
+    @property
+    def best(self) -> float:
+        """The smaller of both."""
+        return min([self.plain, *self._lengths("free")])
+
+    def _lengths(self, role: Role) -> list[float]:
+        return [part.millibits / 1000 for part in self.parts if part.role == role]
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """Prices of all questions over what was declared of a table before its rows were looked at."""
+
+    schema: Schema
+    grammar: Grammar = field(init=False, compare=False, repr=False)
+    favourites: frozenset[Part] = field(init=False, compare=False, repr=False)
+    # A question's price is wanted for its length, and again for the level of each of its parts.
+    _prices: dict[Part, int] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grammar", Grammar(Columns(self.schema)))
+        found = (part for text in self.schema.favourites for part in self._parts_of(text))
+        object.__setattr__(self, "favourites", frozenset(found))
+        object.__setattr__(self, "_prices", {})
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Prior:
+        """The prior of a table as a ledger describes it; only the types are needed."""
+        if body.get("prior", NAME) != NAME:
+            raise InvalidArgument(f"The prior {body['prior']!r} is not known; there is {NAME!r}.")
+        return cls(Schema.from_dict(body))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for the ledger: the same for all ways to declare the same."""
+        favourites = sorted({self.read(text).text for text in self.schema.favourites})
+        return {"prior": NAME, **self.schema.to_dict(), "favourites": favourites}
+
+    def read(self, question: Question) -> Bound:
+        """The statistic that a question means; to describe it, any `where` will do."""
+        return bind(question, Table(self.schema, ANY_GROUP))
+
+    def _parts_of(self, favourite: str) -> list[Part]:
+        try:
+            return [use.part for use in parts_of(self.read(favourite))]
+        except InvalidQuestion as error:
+            raise InvalidQuestion(
+                f"The favourite {favourite[:60]!r} has no description: {error}"
+            ) from None
+
+    def bits(self, question: Question) -> Bits:
+        """The length of a question; refused if it has no description."""
+        return self.of(self.read(question))
+
+    def of(self, question: Bound) -> Bits:
+        """The length of a question that has met its table."""
+        return Bits.priced(parts_of(question), self.millibits)
+
+    def millibits(self, part: Part) -> int:
+        """The price of a part: by the grammar, or as one of the favourites."""
+        found = self._prices.get(part)
+        if found is None:
+            if len(self._prices) >= _MOST_PRICES:
+                self._prices.clear()
+            found = self._prices[part] = self._price(part)
+        return found
+
+    def _price(self, part: Part) -> int:
+        if not self.favourites:
+            return self._described(part)
+        if part in self.favourites:
+            listed = option_millibits(1, len(self.favourites))
+            return min(
+                option("route", "favourites") + listed,
+                option("route", "grammar") + self._described(part),
+            )
+        return option("route", "grammar") + self._described(part)
+
+    def _described(self, part: Part) -> int:
+        cost = option("part", part.kind) + self._body(part)
+        if part.kind in _OF_ALL_ROWS:
+            if part.where is not None:
+                raise NotDescribed(f"{part.kind} is asked of all rows: it has no where.")
+            return cost
+        row = _WHERE.get(part.kind, "where other")
+        if part.where is None:
+            return cost + option(row, "no")
+        return cost + option(row, "yes") + self.grammar.condition(part.where, "w")
+
+    def _body(self, part: Part) -> int:
+        words, (tree, *others) = self.grammar, part.trees
+        numbers = sum(map(free_number_millibits, part.numbers))
+        form = option(part.kind, part.form) if part.form else 0
+        match part.kind:
+            case "mean" | "spread" | "declared":
+                body = words.value(tree)
+            case "cut":
+                body = words.cut(tree)
+            case "quantile":
+                numbers = level_millibits(part.numbers[0])
+                body = words.number(tree, bounded=True)
+            case "distribution":
+                body = words.number(tree, bounded=True)
+            case "contrast":
+                body = words.value(tree) + words.groups(*others)
+            case "paired" | "relation":
+                body = sum(map(words.value, part.trees)) + any_order_millibits(len(set(part.trees)))
+            case "ratio":
+                body = sum(words.condition(each, "v") for each in part.trees)
+            case "auc" | "brier" | "log_loss":
+                (label,) = others
+                body = words.number(tree, bounded=False) + words.condition(label, "v")
+        return form + body + numbers
+
+
+def bits(question: Question, schema: Prior | Schema | Mapping[str, Any]) -> Bits:
+    """The length of a question's description by the prior "words/1"; no data is needed.
+
+    `schema` says what is declared of the table: `types` of its columns, and perhaps `bounds`,
+    `values`, `weights` and `favourites`, as in `Prior.to_dict`. A `Prior` made once is faster.
+    """
+    match schema:
+        case Prior():
+            return schema.bits(question)
+        case Schema():
+            return Prior(schema).bits(question)
+        case Mapping():
+            return Prior.from_dict(schema).bits(question)
+    raise InvalidArgument(
+        "schema must be a mapping with the 'types' of the columns, not "
+        f"{type(schema).__name__}; write it like {{'types': {{'x': 'float'}}}}."
+    )

@@ -1,0 +1,435 @@
+"""A data set that is served: its threads, its ledger, and all that a worker holds.
+
+The asker holds the ledger while it looks at the rows, which may take long; what is free to know is
+read from the ledger by a holdout without rows, which waits for nobody. Calls that arrive while the
+asker is busy wait together, and are put together (`holdfast.holdout.coalesce`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from holdfast.data.sample import Sample
+from holdfast.errors import (
+    DataChanged,
+    HoldfastError,
+    InvalidArgument,
+    InvalidQuestion,
+    LedgerBusy,
+    Refused,
+)
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.ask import Said
+from holdfast.holdout.coalesce import Waiting
+from holdfast.holdout.groups import Distribution, Groups
+from holdfast.holdout.guess import guess_of
+from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.open import open as open_holdout
+from holdfast.holdout.price import Cost
+from holdfast.holdout.request import NamedWidth
+from holdfast.ledger.records import LedgerHome
+from holdfast.service.folder import Folder, Settings
+from holdfast.service.pacing import Attempts
+from holdfast.service.problems import rejection
+from holdfast.service.tokens import Token, TokenStore
+from holdfast.statistics.bind import Question, question_of
+from holdfast.statistics.entry import Better, TableCall
+
+__all__ = [
+    "FAULTS_OF_CALLS",
+    "Asking",
+    "DatasetKind",
+    "Metrics",
+    "Reply",
+    "Served",
+    "Service",
+    "dataset_kind",
+]
+
+
+DatasetKind: TypeAlias = Literal["table", "board", "gate"]
+Reply: TypeAlias = Answer | Groups | Distribution
+_T = TypeVar("_T")
+_MOST_TOGETHER = 256
+# What is wrong with a call, and not with the files: the holdout is as good as before.
+FAULTS_OF_CALLS = (InvalidArgument, InvalidQuestion, LedgerBusy, Refused)
+
+_log = logging.getLogger("holdfast.service")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What somebody asks over the wire: a text with its options, and what is claimed of it.
+
+    With `gate`, what is claimed is to be shown: a "no" says nothing, and is nearly free.
+    """
+
+    question: str
+    where: str | None = None
+    groups: tuple[str, ...] = ()
+    bounds: tuple[float, float] | None = None
+    better: Better | None = None
+    guess: float | None = None
+    at_most: float | None = None
+    at_least: float | None = None
+    tolerance: float | None = None
+    half_width: float | None = None
+    why: str | None = None
+    by: str | None = None
+    key: str | None = None
+    gate: bool = False
+
+    @property
+    def read(self) -> Question | TableCall:
+        """The statistic that is asked for."""
+        return question_of(
+            self.question,
+            where=self.where,
+            by=self.groups or None,
+            bounds=self.bounds,
+            better=self.better,
+            trusted=False,
+        )
+
+    @property
+    def claim(self) -> dict[str, float]:
+        """What is claimed, as the verbs take it."""
+        said = {"guess": self.guess, "at_most": self.at_most, "at_least": self.at_least}
+        return {name: value for name, value in said.items() if value is not None}
+
+    @property
+    def width(self) -> dict[str, float | None]:
+        return {"tolerance": self.tolerance, "half_width": self.half_width}
+
+    def put_to(self, holdout: Holdout) -> Reply:
+        """Ask it alone."""
+        said: dict[str, Any] = {"why": self.why, "by": self.by, "key": self.key, **self.claim}
+        question: Any = self.read
+        if self.gate:
+            return holdout.gate(question, **said)
+        put: Callable[..., Reply] = holdout.check if self.claim else holdout.ask
+        return put(question, **said, **self.width)
+
+    def cost_of(self, holdout: Holdout) -> Cost:
+        """What it would cost; nothing is asked."""
+        wanted: dict[str, Any] = {**self.claim, **self.width, "gate": self.gate}
+        return holdout.cost(self.read, **wanted)
+
+    def waiting(self, question: Question) -> Waiting:
+        """The same, to be put with what others ask."""
+        guess = guess_of(_no_rows, self.guess, self.at_most, self.at_least)
+        said = Said(self.why, self.by, self.key, NamedWidth(self.tolerance, self.half_width))
+        return Waiting(question, guess, said, self._whole)
+
+    @property
+    def _whole(self) -> str | None:
+        """The text, where it says all that is asked for."""
+        options = (self.where, self.bounds, self.better)
+        return self.question if not self.groups and options == (None, None, None) else None
+
+
+def _no_rows(_: Any) -> Sample:
+    raise InvalidArgument("a guess that is sent is a number.")
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call on its way, and whoever waits for it."""
+
+    asking: Asking
+    told: Future[Reply] = field(default_factory=Future)
+
+
+class Served:
+    """The data set of a name. All its methods but `close` are for the event loop."""
+
+    def __init__(self, name: str, home: LedgerHome, *, patience: float, most_waiting: int) -> None:
+        self.name = name
+        self._home, self._patience, self._most_waiting = home, patience, most_waiting
+        self._asker = ThreadPoolExecutor(1, f"{home.stem} asks")
+        self._reader = ThreadPoolExecutor(1, f"{home.stem} reads")
+        self._guard = threading.Lock()
+        self._waiting: list[_Call] = []
+        self._with_rows: Holdout | None = None  # of the asker alone
+        self._rowless: Holdout | None = None  # of the reader alone
+        self._kind: DatasetKind | None = None  # once it is known
+
+    async def answer(self, asking: Asking) -> Reply:
+        """Ask a question, with whatever else waits."""
+        call = _Call(asking)
+        with self._guard:
+            if len(self._waiting) >= self._most_waiting:
+                raise LedgerBusy("too many wait for this data set.")
+            self._waiting.append(call)
+        self._asker.submit(self._answer_waiting)
+        return await asyncio.wrap_future(call.told)
+
+    async def known(self, use: Callable[[Holdout], _T]) -> _T | None:
+        """What takes no look at the rows; None if it takes one."""
+
+        def told(holdout: Holdout) -> _T | None:
+            holdout.budget  # noqa: B018  # which reads what others have been told since
+            try:
+                return use(holdout)
+            except (InvalidArgument, LedgerBusy, Refused):  # there are no rows to ask
+                return None
+
+        return await self.read(told)
+
+    async def ask(self, use: Callable[[Holdout], _T]) -> _T:
+        """Do something with the holdout and its rows, when it is its turn."""
+        return await _in(self._asker, lambda: self._used(use))
+
+    async def read(self, use: Callable[[Holdout], _T]) -> _T:
+        """Do something with the ledger alone: what is free to know.
+
+        It never waits for its turn to write, which would be as long as the scan of the asker.
+        """
+
+        def used() -> _T:
+            if self._rowless is None:
+                self._rowless = open_holdout(ledger=self._home.address, timeout=0.0)
+            try:
+                return use(self._rowless)
+            except HoldfastError as error:
+                if not isinstance(error, FAULTS_OF_CALLS):
+                    self._rowless.close()
+                    self._rowless = None
+                raise
+
+        return await _in(self._reader, used)
+
+    async def kind(self) -> DatasetKind:
+        """What it is for, which it was from the beginning."""
+        if self._kind is not None:
+            return self._kind
+        self._kind = found = await self.read(dataset_kind)
+        return found
+
+    async def is_board(self) -> bool:
+        """Whether it is a leaderboard."""
+        return await self.kind() == "board"
+
+    def close(self) -> None:
+        """Finish what is being asked, and let go of the files."""
+        for thread in (self._asker, self._reader):
+            thread.shutdown(wait=True)
+        for holdout in (self._with_rows, self._rowless):
+            if holdout is not None:
+                holdout.close()
+
+    # In the asker's thread ------------------------------------------------------------------------
+
+    def _answer_waiting(self) -> None:
+        calls = self._taken()
+        if not calls:
+            return  # an earlier turn took it along
+        try:
+            found = self._used(lambda holdout: _put_together(holdout, calls))
+        except Exception as error:
+            found = [error] * len(calls)
+        for call, told in zip(calls, found, strict=True):
+            self._let_go_after(told)
+            if isinstance(told, Exception):
+                call.told.set_exception(told)
+            else:
+                call.told.set_result(told)
+
+    def _taken(self) -> list[_Call]:
+        """Those that wait, but only the first of each key: the others are told what it is told.
+
+        Who is left has a turn of their own: there is one for every call that waits.
+        """
+        with self._guard:
+            taken: list[_Call] = []
+            left: list[_Call] = []
+            keys: set[str] = set()
+            for call in self._waiting:
+                key = call.asking.key
+                late = len(taken) >= _MOST_TOGETHER or key in keys
+                (left if late else taken).append(call)
+                keys |= set() if key is None else {key}
+            self._waiting = left
+        return [call for call in taken if call.told.set_running_or_notify_cancel()]
+
+    def _used(self, use: Callable[[Holdout], _T]) -> _T:
+        if self._with_rows is None:
+            self._with_rows = self._opened()
+        try:
+            return use(self._with_rows)
+        except Exception as error:
+            self._let_go_after(error)
+            raise
+
+    def _opened(self) -> Holdout:
+        """The holdout with its rows, from where they were when it was published."""
+        with open_holdout(ledger=self._home.address, timeout=self._patience) as known:
+            source = known.source
+        if source is None:
+            raise DataChanged("nobody wrote down where the data is.")
+        try:
+            return open_holdout(source, ledger=self._home.address, timeout=self._patience)
+        except InvalidArgument as error:  # the files are gone, or something else is in their place
+            raise DataChanged(str(error)) from None
+
+    def _let_go_after(self, told: object) -> None:
+        """After trouble with files the next one opens them again, and compares the rows."""
+        if not isinstance(told, Exception) or isinstance(told, FAULTS_OF_CALLS):
+            return
+        _log.error("%s: %s", self._home.stem, type(told).__name__)
+        if self._with_rows is not None:
+            self._with_rows.close()
+            self._with_rows = None
+
+
+def dataset_kind(holdout: Holdout) -> DatasetKind:
+    """What a data set is for: submissions, candidates of a declared number, or questions."""
+    if holdout.boarding.record.terms is not None:
+        return "board"
+    return "table" if holdout.opening.terms.candidates is None else "gate"
+
+
+async def _in(thread: ThreadPoolExecutor, do: Callable[[], _T]) -> _T:
+    return await asyncio.get_running_loop().run_in_executor(thread, do)
+
+
+def _put_together(holdout: Holdout, calls: Sequence[_Call]) -> list[Reply | Exception]:
+    """What each call is told; gates and tables are asked by themselves, after the others."""
+    told: dict[int, Reply | Exception] = {}
+    waiting: dict[int, Waiting] = {}
+    alone: list[int] = []
+    for place, call in enumerate(calls):
+        try:
+            question = call.asking.read
+            if isinstance(question, TableCall) or call.asking.gate:
+                alone.append(place)
+            else:
+                waiting[place] = call.asking.waiting(question)
+        except HoldfastError as error:
+            told[place] = error
+    told |= zip(waiting, holdout.answer_together(list(waiting.values())), strict=True)
+    for place in alone:
+        try:
+            told[place] = calls[place].asking.put_to(holdout)
+        except HoldfastError as error:
+            told[place] = error
+    return [told[place] for place in range(len(calls))]
+
+
+# Counters of a worker, as Prometheus reads them: requests by route and status, no times.
+#
+# How long something took may tell of the rows, and what was asked is in the ledger; so only what
+# the outside saw anyway is counted.
+
+
+class Metrics:
+    """What was counted since the worker started."""
+
+    def __init__(self) -> None:
+        self._requests: Counter[tuple[str, str, int]] = Counter()
+
+    def count(self, method: str, route: str, status: int) -> None:
+        """One request, by the pattern of its address, not by the address."""
+        self._requests[method, route, status] += 1
+
+    def text(self) -> str:
+        """All counters in Prometheus' text format."""
+        lines = [
+            "# HELP holdfast_requests_total Requests answered by this worker.",
+            "# TYPE holdfast_requests_total counter",
+        ]
+        lines += [
+            f'holdfast_requests_total{{worker="{os.getpid()}",method="{method}",route="{route}",'
+            f'status="{status}"}} {count}'
+            for (method, route, status), count in sorted(self._requests.items())
+        ]
+        return "\n".join(lines) + "\n"
+
+
+# What a worker of the service holds: the folder, who may ask, and the data sets.
+
+
+_MOST_FAILURES, _MOST_FROM_ONE_PLACE = 10, 100
+_WINDOW = 60.0  # seconds
+
+
+@dataclass(slots=True)
+class Service:
+    """One worker. Data sets are found in the folder when they are asked for."""
+
+    folder: Folder
+    settings: Settings
+    tokens: TokenStore
+    metrics: Metrics = field(default_factory=Metrics)
+    failures: Attempts = field(
+        default_factory=lambda: Attempts(_MOST_FAILURES, _WINDOW, time.monotonic)
+    )
+    strangers: Attempts = field(
+        default_factory=lambda: Attempts(_MOST_FROM_ONE_PLACE, _WINDOW, time.monotonic)
+    )
+    _served: dict[str, Served] = field(default_factory=dict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of(cls, path: Path, settings: Settings | None = None) -> Service:
+        """The service of a folder."""
+        folder = Folder.made(path)
+        return cls(folder, settings or folder.settings(), TokenStore(folder.tokens, folder.secret))
+
+    def names_for(self, token: Token) -> list[str]:
+        """The data sets that a token is for."""
+        return [name for name in self.folder.names if token.allows(name)]
+
+    def served(self, name: str, token: Token) -> Served:
+        """A data set, for whoever may know of it."""
+        if not token.allows(name):
+            raise rejection(403, f"the token is for the data set {token.dataset!r} alone.")
+        if not self.folder.serves(name):
+            raise rejection(404, "there is no data set of this name.")
+        with self._guard:  # requests that find nobody serving it yet come in several threads
+            if name not in self._served:
+                settings = self.settings
+                self._served[name] = Served(
+                    name,
+                    self.folder.home(name),
+                    patience=settings.patience,
+                    most_waiting=settings.most_waiting,
+                )
+            return self._served[name]
+
+    def require_scope(self, token: Token, dataset: str | None) -> None:
+        """Refuse tokens for more data sets than one's own, or for none that there is."""
+        if token.dataset not in (None, dataset):
+            raise rejection(403, f"the token is for the data set {token.dataset!r} alone.")
+        if dataset is not None and not self.folder.serves(dataset):
+            raise rejection(404, "there is no data set of this name.")
+
+    def verified(self, text: str, client: str) -> Token:
+        """Who shows a token; guessing is limited, by place and by the token that is guessed."""
+        guessed = f"{client} {text[:19]}"  # hf_ and the ID
+        for attempts, who in ((self.failures, guessed), (self.strangers, client)):
+            wait = attempts.wait(who)
+            if wait is not None:
+                raise rejection(429, "too many tokens were wrong.", int(wait) + 1)
+        token = self.tokens.verify(text)
+        if token is None:
+            self.failures.fail(guessed)
+            self.strangers.fail(client)
+            raise rejection(401, "the token is unknown, expired or revoked.")
+        return token
+
+    def close(self) -> None:
+        """Finish what is being asked, and let go of all files."""
+        for served in self._served.values():
+            served.close()
+        self.tokens.close()

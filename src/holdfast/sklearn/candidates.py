@@ -1,0 +1,272 @@
+"""Candidates of a search: declared configurations, and the objective an optimiser maximises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from time import perf_counter
+from typing import Any
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.holdout.answer import Answer
+from holdfast.holdout.search import Search
+from holdfast.sklearn.fitted import Fitted, fitted, pickled_digest, unscorable
+from holdfast.sklearn.matrix import CONTENT, labelled_rows
+from holdfast.sklearn.reusable import ReusableHoldout
+
+__all__ = ["HoldoutObjective", "ParameterPlaces", "Tried", "drawn", "parameter_places"]
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterPlaces:
+    """All combinations of the values that each mapping lists, one mapping after the other.
+
+    They are numbered as scikit-learn's `ParameterGrid` has them: parameters by their names, the
+    last one changing first.
+    """
+
+    mappings: tuple[Mapping[str, Sequence[Any]], ...]
+
+    @property
+    def size(self) -> int:
+        """How many configurations there are."""
+        return sum(map(_size, self.mappings))
+
+    def params(self, place: int) -> dict[str, Any]:
+        """The configuration with this number, from 0."""
+        for mapping in self.mappings:
+            if place < _size(mapping):
+                return _combination(mapping, place)
+            place -= _size(mapping)
+        raise IndexError("there are not so many configurations")
+
+    def place_of(self, params: Mapping[str, Any]) -> int:
+        """The number of a configuration; refused if it was not declared."""
+        before = 0
+        for mapping in self.mappings:
+            place = _place_in(mapping, params)
+            if place is not None:
+                return before + place
+            before += _size(mapping)
+        raise InvalidArgument(
+            f"params is {dict(params)!r}, which is none of the {self.size:,} configurations that "
+            "were declared; take one of them, or declare another space."
+        )
+
+
+def _size(mapping: Mapping[str, Sequence[Any]]) -> int:
+    return math.prod(map(len, mapping.values()))
+
+
+def _combination(mapping: Mapping[str, Sequence[Any]], place: int) -> dict[str, Any]:
+    found = {}
+    for name in sorted(mapping, reverse=True):
+        place, own = divmod(place, len(mapping[name]))
+        found[name] = mapping[name][own]
+    return {name: found[name] for name in sorted(found)}
+
+
+def _place_in(mapping: Mapping[str, Sequence[Any]], params: Mapping[str, Any]) -> int | None:
+    if mapping.keys() != params.keys():
+        return None
+    place = 0
+    for name in sorted(mapping):
+        try:
+            place = place * len(mapping[name]) + mapping[name].index(params[name])
+        except ValueError:
+            return None
+    return place
+
+
+def parameter_places(space: Any, points: int) -> ParameterPlaces:
+    """All combinations of what is listed; of a distribution, its quantiles at `points` places.
+
+    `space` is a mapping from parameters to lists and distributions of SciPy, or several of them.
+    """
+    several = [space] if isinstance(space, Mapping) else space
+    if not isinstance(several, Sequence) or not all(isinstance(each, Mapping) for each in several):
+        raise InvalidArgument(
+            f"space is {space!r}; give a mapping from parameters to lists of their values, or a "
+            "list of such mappings."
+        )
+    found = ParameterPlaces(
+        tuple({name: _listed(name, each[name], points) for name in each} for each in several)
+    )
+    if not found.size:
+        raise InvalidArgument("space has no configuration; give values for each parameter.")
+    return found
+
+
+def _listed(name: str, values: Any, points: int) -> Sequence[Any]:
+    """The values of a parameter; plain numbers, so that equal spaces are the same."""
+    if hasattr(values, "ppf"):
+        return _quantiles(name, values, points)
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidArgument(
+            f"{name} is {values!r} in the space; it must list its values, or be a distribution."
+        )
+    if isinstance(values, range):
+        return values
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
+def _quantiles(name: str, distribution: Any, points: int) -> Sequence[Any]:
+    import numpy as np
+
+    count = require.positive_integer("points", points)
+    found = np.asarray(distribution.ppf((np.arange(count) + 0.5) / count))
+    if not np.isfinite(found).all():
+        raise InvalidArgument(f"{name} has quantiles that are no numbers; list its values.")
+    whole = hasattr(distribution, "pmf")
+    return [int(each) if whole else float(each) for each in np.unique(found)]
+
+
+def drawn(size: int, n_iter: int | None, random_state: Any) -> list[int]:
+    """Which of `size` configurations are tried, by their numbers: all, or some at random."""
+    from sklearn.utils.random import (  # type: ignore[import-untyped]
+        sample_without_replacement,
+    )
+
+    if n_iter is None:
+        return list(range(size))
+    count = min(size, require.positive_integer("n_iter", n_iter))
+    picked = sample_without_replacement(size, count, random_state=random_state)
+    return [int(each) for each in picked]
+
+
+# What an optimiser maximises: exact scores of declared candidates, all of them true together.
+#
+# The configurations are declared as a search on the ledger before the first of them is scored. So
+# it does not matter who chooses the next one, nor by what: random draws, halving, a sampler.
+
+
+_FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A candidate, and what the holdout said of it; one with an `error` was not scored."""
+
+    params: Mapping[str, Any]
+    estimator: Any
+    answer: Answer | None
+    error: str | None
+    seconds_to_fit: float
+    seconds_to_score: float
+
+    @property
+    def status(self) -> str:
+        """That of its answer, or "failed"."""
+        return _FAILED if self.answer is None else self.answer.status
+
+    @property
+    def score(self) -> float | None:
+        """The exact score; None where it failed, or where the rows say nothing."""
+        return None if self.answer is None else self.answer.value
+
+
+class HoldoutObjective:
+    """Candidates of a declared space: fitted to X and y, and scored exactly on the holdout.
+
+    `space`, `share` and `points` are as for `HoldoutSearchCV`. Call it with a configuration of the
+    space to have its score. `tried` has all of them in order, `best` the best so far with its
+    estimator and its answer, whose interval is true however it was found.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        space: Any,
+        X: Any,
+        y: Any,
+        *,
+        holdout: ReusableHoldout,
+        share: float = 0.5,
+        points: int = 32,
+    ) -> None:
+        self.estimator = estimator
+        self.places = parameter_places(space, points)
+        self.training = labelled_rows(X, y)
+        self.holdout = holdout
+        self.share = share
+        self.tried: list[Tried] = []
+        self.best: Tried | None = None
+        self._search: Search | None = None
+        self._digests: dict[str, str | None] = {}  # of candidates that were scored before
+        self._turn = Lock()  # of threads that score at the same time
+
+    def __call__(self, params: Mapping[str, Any]) -> float:
+        """The exact score of a configuration; refused if it failed, or is none of the space."""
+        found = self.attempt(params)
+        if found.score is None:
+            why = found.error or "the rows say nothing of it"
+            raise InvalidArgument(f"{dict(params)!r} has no score: {why}")
+        return found.score
+
+    def attempt(self, params: Mapping[str, Any]) -> Tried:
+        """Fit a configuration and score it; one that cannot be fitted costs nothing."""
+        place, rows = self.places.place_of(params), self.training
+        return self.scored(place, fitted(self.estimator, params, rows.features, rows.labels))
+
+    def scored(self, place: int, candidate: Fitted) -> Tried:
+        """The candidate of a configuration, with its score."""
+        started, estimator = perf_counter(), candidate.estimator
+        error = candidate.error or unscorable(
+            estimator, self.holdout.scoring, self.holdout.protected
+        )
+        with self._turn:
+            answer = None if error else self._answer(place, estimator)
+            found = Tried(
+                self.places.params(place),
+                estimator,
+                answer,
+                error,
+                candidate.seconds,
+                perf_counter() - started,
+            )
+            self.tried.append(replace(found, estimator=None))  # of the others it would be a burden
+            score, best = found.score, None if self.best is None else self.best.score
+            if score is not None and (best is None or score > best):
+                self.best = found
+        return found
+
+    def _answer(self, place: int, estimator: Any) -> Answer:
+        """The exact score of a candidate; who it is includes its place in this search."""
+        if self._search is None:  # declared before the first score, and not for nothing
+            self._search = self._declared()
+            self._digests = {each.name: each.digest for each in self.holdout.holdout.columns}
+        column = self._search.column(place)
+        digest = pickled_digest(estimator, self.holdout.scoring.name, column) or column
+        if self._digests.get(column, digest) != digest:
+            raise InvalidArgument(
+                f"{self.places.params(place)!r} was scored before, and is another candidate now: "
+                "fitting it twice gives two. Set its random_state, or list seeds in the space."
+            )
+        return self._search.score(place, self.holdout.computed(estimator, digest))
+
+    def _declared(self) -> Search:
+        """The search on the ledger: the same one for the same candidates and the same rows."""
+        from sklearn.base import clone  # type: ignore[import-untyped]
+
+        scoring, training = self.holdout.scoring, self.training.table()
+        code = pickled_digest((clone(self.estimator), self.places.mappings), scoring.name)
+        if code is None:
+            raise InvalidArgument(
+                "the estimator or the space cannot be pickled, so that nothing says what was "
+                "declared; use values that can be."
+            )
+        rows = pickled_digest((training[CONTENT].to_list(), self.training.kept_as)) or ""
+        name = f"search-{(pickled_digest((code, rows, self.share)) or '')[7:19]}"
+        return self.holdout.holdout.search(
+            name,
+            size=self.places.size,
+            question=scoring.asked(name),
+            bounds=scoring.bounds,
+            computed=True,
+            share=self.share,
+            train=training,
+            code=code,
+        )

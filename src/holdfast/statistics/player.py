@@ -1,0 +1,270 @@
+"""Plays that run: those of any question, and of several side by side, batch by batch.
+
+Who answers the parts is up to the caller: the protected rows, public stand-ins, or a ledger in
+which they were answered before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Literal, TypeAlias, cast
+
+from holdfast import require
+from holdfast.errors import InvalidArgument, Refused
+from holdfast.statistics.derived import (
+    Estimate,
+    Joined,
+    Paired,
+    Play,
+    Subquestion,
+    alone,
+    batches,
+    fraction,
+    is_derived,
+    is_single,
+    staged,
+)
+from holdfast.statistics.entry import Bound
+from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.intervals import Interval
+
+__all__ = ["Due", "Plays", "Side", "Verb", "is_whole", "play_of", "played"]
+
+
+Due: TypeAlias = list[
+    tuple[int, Subquestion]
+]  # the parts of one batch, each with its question's place
+Side: TypeAlias = Literal["at most", "at least"]
+Verb: TypeAlias = Literal["ask", "check", "gate"]
+_ROUNDED = 2.0**-40  # of a range: far more than its ends are rounded outwards
+_Shortened: TypeAlias = Callable[[int, Sequence[Subquestion]], Sequence[Subquestion] | None]
+
+
+def play_of(
+    question: Bound,
+    guess: float | None,
+    tolerance: float,
+    *,
+    once: bool,
+    side: Side | None = None,
+    verb: Verb = "ask",
+    described: Callable[[], Bound | None] = lambda: None,
+) -> Play:
+    """The play of any question; a guess is a number in its own unit, or with a `side` its bound.
+
+    `once`: the mechanism answers one batch, and no more. What is `described` is asked by its
+    description if it is not confirmed.
+    """
+    if verb == "gate":
+        return _one_sided(question, guess, side, strictly=True)
+    play = _guessed(question, guess, tolerance, once, side)
+    single = question if is_single(question) else None
+    answered = _followed_up(play, lambda: described() or single)
+    return answered if verb == "ask" else _or_silent(answered, question)
+
+
+def _guessed(
+    question: Bound, guess: float | None, tolerance: float, once: bool, side: Side | None
+) -> Play:
+    if side is not None:
+        return _one_sided(question, guess, side)
+    if guess is not None:
+        require.between("guess", guess, question.low, question.high)
+    if isinstance(question, Quantile):
+        return question.play(guess, tolerance)
+    if is_derived(question):
+        return staged(question, guess, once=once)
+    return alone(_single(question), guess)
+
+
+def _followed_up(play: Play, whole_question: Callable[[], Bound | None]) -> Play:
+    """The play with an answer after every claim that is refuted.
+
+    That is the answer to the whole question. Where it cannot be asked at once, the parts that were
+    refuted are asked. What else is refused is for the play to bear.
+    """
+    step = play.__next__
+    while True:
+        try:
+            due = step()
+        except StopIteration as end:
+            return cast("Joined", end.value)
+        try:
+            found = list((yield due))
+            refuted = [place for place, each in enumerate(found) if each.refuted]
+            whole = whole_question() if refuted else None
+            if refuted and whole is None:
+                parts = [Subquestion(due[place].statistic, refuted=True) for place in refuted]
+                for place, answer in zip(refuted, (yield parts), strict=True):
+                    found[place] = answer
+        except Refused as refusal:
+            step = partial(play.throw, refusal)
+            continue
+        if refuted and whole is not None:
+            (instead,) = yield [Subquestion(cast("Statistic", whole), refuted=True)]
+            return Joined(instead.value, instead.interval)
+        step = partial(play.send, found)
+
+
+def _or_silent(play: Play, question: Bound) -> Play:
+    """The play of a check: if it is refuted, and what is true instead refused, nothing is said."""
+    due, refuted = next(play), False
+    while True:
+        try:
+            found = yield due
+            refuted = refuted or any(each.refuted for each in found)
+            due = play.send(found)
+        except StopIteration as end:
+            return cast("Joined", end.value)
+        except Refused as refusal:
+            try:
+                due = play.throw(refusal)
+            except StopIteration as end:
+                return cast("Joined", end.value)
+            except Refused:
+                if not refuted:
+                    raise
+                return Joined(None, Interval(question.low, question.high))
+
+
+def _single(question: Bound) -> Statistic:
+    if not is_single(question):
+        raise TypeError(f"{question.text} is no statistic that one symbol answers")
+    return question
+
+
+def _one_sided(
+    question: Bound, bound: float | None, side: Side | None, *, strictly: bool = False
+) -> Play:
+    """The play of a claim that it is at most, or at least, a bound, or strictly beyond it.
+
+    The whole range is no claim.
+    """
+    if side is None:
+        raise TypeError(f"of {question.text} no side is claimed")
+    ((statistic,),) = (
+        batches(question, numbers=True) if isinstance(question, Paired) else ((question,),)
+    )
+    if not is_single(statistic):
+        raise InvalidArgument(
+            "one side can be claimed of a mean over all rows or over a design group; check this "
+            "with guess=."
+        )
+    name = side.replace(" ", "_")
+    place = fraction(bound, statistic, name)
+    beyond = _beyond(place, bound or 0.0, statistic, side) if strictly else place
+    claim = (0.0, beyond) if side == "at most" else (beyond, 1.0)
+    if claim == (0.0, 1.0) and statistic.low < statistic.high:
+        raise InvalidArgument(
+            f"{name} is {bound:g}, and {statistic.text} is never beyond it: the claim says "
+            f"nothing. Claim less than its range {Interval(statistic.low, statistic.high)}; "
+            "nothing was spent."
+        )
+    return _claimed(question, Subquestion(statistic, place, claim))
+
+
+def _beyond(place: float, bound: float, statistic: Statistic, side: Side) -> float:
+    """The nearest fraction of the range that is surely beyond a bound."""
+    direction = -math.inf if side == "at most" else math.inf
+    width = Fraction(statistic.high) - Fraction(statistic.low)
+    exact = (Fraction(bound) - Fraction(statistic.low)) / width if width else Fraction(place)
+    while (Fraction(place) - exact) * (1 if direction > 0 else -1) <= 0:
+        place = math.nextafter(place, direction)
+    return place
+
+
+def _claimed(question: Bound, part: Subquestion) -> Play:
+    (found,) = yield [part]
+    if is_derived(question):
+        return question.join([found])
+    return Joined(found.value, found.interval)
+
+
+class Plays:
+    """Several plays side by side: what is due of all of them is put together.
+
+    `results` are what they returned, None for one that has not ended or was shortened.
+    """
+
+    def __init__(self, plays: Sequence[Play]) -> None:
+        self.results: list[Joined | None] = [None] * len(plays)
+        self._plays = plays
+        self._due: dict[int, Sequence[Subquestion]] = {}
+        self._ended: dict[
+            int, Sequence[Subquestion]
+        ] = {}  # what is still put of those that go no further
+        for place, play in enumerate(plays):
+            self._go_on(place, play.__next__)
+
+    @property
+    def going(self) -> bool:
+        """Whether something is due."""
+        return bool(self._due)
+
+    def batch(self, shortened: _Shortened) -> Due:
+        """What is to be put now.
+
+        `shortened` may end a play: with those of its parts that are still to be put, and no result.
+        """
+        found = {place: shortened(place, parts) for place, parts in self._due.items()}
+        self._ended = {place: left for place, left in found.items() if left is not None}
+        return [
+            (place, part)
+            for place, parts in self._due.items()
+            for part in self._ended.get(place, parts)
+        ]
+
+    def send(self, answers: Iterable[Estimate]) -> None:
+        """What was put is answered, in its order."""
+        found: Iterator[Estimate] = iter(answers)
+        for place, parts in list(self._due.items()):
+            own = [next(found) for _ in self._ended.get(place, parts)]
+            if place in self._ended:
+                self._due.pop(place)
+            else:
+                self._go_on(place, partial(self._plays[place].send, own))
+
+    def refuse(self, refusal: Refused) -> None:
+        """What was put is refused; a play that can say nothing then raises the refusal."""
+        for place in list(self._due):
+            self._go_on(place, partial(self._plays[place].throw, refusal))
+
+    def _go_on(self, place: int, step: Callable[[], Sequence[Subquestion]]) -> None:
+        try:
+            self._due[place] = step()
+        except StopIteration as end:
+            self.results[place] = end.value
+            self._due.pop(place, None)
+
+
+def _never(_place: int, _due: Sequence[Subquestion]) -> Sequence[Subquestion] | None:
+    return None
+
+
+def played(
+    plays: Sequence[Play],
+    put: Callable[[Due], Sequence[Estimate]],
+    shortened: _Shortened = _never,
+) -> list[Joined | None]:
+    """What all plays return; `put` answers the parts that are due."""
+    running = Plays(plays)
+    while running.going:
+        batch = running.batch(shortened)
+        try:
+            found = put(batch) if batch else ()
+        except Refused as refusal:
+            running.refuse(refusal)
+        else:
+            running.send(found)
+    return running.results
+
+
+def is_whole(interval: Interval, question: Bound) -> bool:
+    """Whether an interval is all of the range but for roundings, so that it says nothing."""
+    low, high = question.low, question.high
+    rounded = (high - low) * _ROUNDED
+    return low < high and interval.low <= low + rounded and interval.high >= high - rounded

@@ -1,0 +1,31 @@
+"""Statistics to ask for, in Python: `holdfast.stats.mean("arr_delay", where="origin = 'JFK'")`.
+
+Most of them are written shorter as text, `avg(arr_delay) where origin = 'JFK'`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.lazy import lazy_names
+from holdfast.statistics import call as _call
+
+if TYPE_CHECKING:
+    from holdfast.statistics.call import *  # noqa: F403
+
+_HOMES = {
+    **dict.fromkeys(_call.__all__, "statistics.call"),
+    "Ask": "holdout.verbs",
+    "Check": "holdout.verbs",
+    "Gate": "holdout.verbs",
+    "bits": "prior.bits",
+    "computed": "data.computed",
+    "row_function": "question.functions",
+    "statistic": "statistics.whole",
+}
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - the names of the families are listed once, with them
+__getattr__ = lazy_names(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

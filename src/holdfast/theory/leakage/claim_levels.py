@@ -1,0 +1,367 @@
+"""Theorem C: claims without multiplicity, and the test of a claim.
+
+Theorem C. On the ledger of Theorem L, let s(h) be the shares spent by asks, answered surprises and
+late dictionaries before the public history h, s <= beta on every path. A check has a public claim
+J, a public weight u in (0, 1) for the symbol that claims it, and a test with
+P_X[claiming symbol] <= p for the question fixed whenever its truth is outside J; all of them are
+functions of h, fixed before data are touched. Its other symbol, of weight 1 - u, claims nothing or
+carries a release. With p = (beta - s(h)) u/K(h), everything the ledger claims is true together with
+probability >= 1 - beta, however many checks.
+
+Proof. "J is false" depends on (h, P) only. P[the first failure is a false claim at h] <=
+int W(dh) K(h) 1{none false before} P_X[claims] <= E_W[1{first false claim drawn at h}(beta - s(h))]
+since W draws the claiming symbol with u; P[the first failure is release j] <= E_W[1{no false claim
+drawn before j} beta_j]. On a W-path whose first false claim is at tau these add to s(tau) + beta -
+s(tau); on a path without, to at most beta. In words: the level of a claim is what is left of beta
+times the prior probability of the transcript up to and including the claim.
+
+The symbols are charged as those of checks are: the one of weight 1 - eps by `confirmed_log_charge`,
+the other by `surprise_log_charge`, with nothing for a release where it is silent. A check's claim
+has u = 1 - eps, a gate's u = eps (`gates`).
+
+Symbols: beta the ledger's failure probability, s what of it is spent, u the weight of the claiming
+symbol, K the leakage so far, here ln K in nats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from numpy.typing import ArrayLike
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.theory.base.bets import counted, unit_values
+from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.base.intervals import (
+    Interval,
+    clopper_pearson,
+    clopper_pearson_within,
+    kl_interval,
+)
+from holdfast.theory.base.safeside import log1mexp, log_down, round_down, round_up
+from holdfast.theory.base.theorem import theorem
+from holdfast.theory.direct.bounded_mean import bet_excess, bet_lower, enclosed_mean_interval
+from holdfast.theory.direct.paired import paired_difference_within
+from holdfast.theory.direct.proportion import two_sided_unlike_level
+from holdfast.theory.leakage.checks import log_gamma_error, never_surprised_odds
+
+__all__ = [
+    "claim_holds",
+    "claim_log_level",
+    "confirmations_log_charge",
+    "confirmed_paired_half_width",
+    "confirmed_share_half_width",
+    "log_left",
+    "mean_claim_holds",
+    "ordered_log_levels",
+    "paired_claim_holds",
+    "parallel_log_levels",
+    "radius_claim_holds",
+    "share_claim_holds",
+    "surprise_log_level",
+    "two_sided_log_level",
+]
+
+
+@theorem(
+    source="Holdfast",
+    place="Theorem C, what is left",
+    statement="After shares of s in all, beta - s is left for whatever the ledger still claims.",
+    domain="log_beta <= 0, log_spent <= 0 or minus infinity",
+    monotone={"log_beta": "up", "log_spent": "down"},
+    slack="none",
+)
+def log_left(log_beta: float, log_spent: float) -> float:
+    """ln(beta - s), rounded down; minus infinity where nothing is surely left."""
+    log_beta = require.log_probability("log_beta", log_beta)
+    if log_spent == -math.inf:
+        return log_beta
+    share = round_up(require.log_probability("log_spent", log_spent) - log_beta)
+    # The difference is known to a few units in the last place of the longer of the two.
+    share += 4 * math.ulp(min(log_beta, log_spent))
+    return log_down(log_beta + log1mexp(share)) if share < 0.0 else -math.inf
+
+
+@theorem(
+    source="Holdfast",
+    place="Theorem C",
+    statement="A claim whose symbol has public weight u, tested at level (beta - s) u/K, is true "
+    "together with everything else the ledger claims with probability >= 1 - beta, however many "
+    "claims there are and whoever chooses them.",
+    domain="log_left = ln(beta - s) <= 0, 0 < weight < 1, nats = ln K >= 0",
+    monotone={"log_left": "up", "weight": "up", "nats": "down"},
+    slack="none: tests of exactly this size reach beta (1 - prod(1 - u))",
+)
+def claim_log_level(log_left: float, weight: float, nats: float) -> float:
+    """ln of the level at which a claim's test may claim falsely, one side, rounded down."""
+    log_left = require.log_probability("log_left", log_left)
+    log_weight = math.log(require.probability("weight", weight))
+    return log_down(log_left + log_weight - require.non_negative("nats", nats))
+
+
+@theorem(
+    source="Holdfast",
+    place="Theorem C, an answered surprise",
+    statement="The release of a surprise that had public weight eps has its event at the history "
+    "that includes the surprise: with a share beta_j, spent only when it happens, at level "
+    "beta_j eps/K; it is charged kappa/eps.",
+    domain="log_share <= 0, 0 < eps < 1, nats = ln K >= 0 before the check",
+    monotone={"log_share": "up", "eps": "up", "nats": "down"},
+    slack="that of Theorem L",
+)
+def surprise_log_level(log_share: float, eps: float, nats: float) -> float:
+    """ln of the level of a surprise's release, both sides, rounded down."""
+    log_share = require.log_probability("log_share", log_share)
+    return claim_log_level(log_share, eps, nats)
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 11.2, default prior: confirmations alone",
+    statement="With half of the prior on 'never a surprise', c confirmations from the start cost "
+    "-ln((1 + B)/2) nats in all, B = prod_{i<c}(1 - 1/2/(i + 10)): less than ln 2 for ever.",
+    domain="c >= 0",
+    monotone={"c": "up"},
+    slack="none: the sum of the charges one by one",
+)
+def confirmations_log_charge(c: int) -> float:
+    """Nats of c checks that were all confirmed, rounded up."""
+    c = require.integer_at_least("c", c, 0)
+    if c == 0:
+        return 0.0
+    kept = math.log1p(0.5 * (never_surprised_odds(c) - 1.0))
+    return round_up(log_gamma_error(c) - kept)
+
+
+@theorem(
+    source="Holdfast",
+    place="Theorem C, a batch decided in its order",
+    statement="Checks chosen together may be decided in their order, each at the level that the "
+    "symbols before it leave: one scan of the data, then one pass over the measurements.",
+    domain="as `claim_log_level`; a weight for each check, a symbol (claimed or silent) for each "
+    "check that is decided",
+    slack="none: a batch is a history that was planned",
+)
+def ordered_log_levels(
+    log_left: float, nats: float, weights: Sequence[float], claimed: Sequence[bool]
+) -> list[float]:
+    """ln of the level of each check, given the symbols before it; surprises are silent.
+
+    Levels are had for the decided checks and the next one; an audit makes them again.
+    """
+    if len(claimed) > len(weights):
+        raise InvalidArgument(
+            f"{len(claimed)} checks are decided and {len(weights)} have a weight; "
+            "give a weight for each."
+        )
+    levels = []
+    for position, weight in enumerate(weights[: len(claimed) + 1]):
+        levels.append(claim_log_level(log_left, weight, nats))
+        if position < len(claimed):
+            log_weight = math.log(weight) if claimed[position] else math.log1p(-weight)
+            nats = round_up(nats + round_up(-log_weight), 1)
+    return levels
+
+
+@theorem(
+    source="Holdfast",
+    place="Theorem C, a batch decided at once",
+    statement="Checks that are decided without each other's symbols are at levels "
+    "p_i = (beta - s) u_i prod_{l<i}(1 - u_l)/K.",
+    domain="as `claim_log_level`, for each of the weights",
+    slack="none if all of their claims are false; the order is public, so put the dearest first",
+)
+def parallel_log_levels(log_left: float, nats: float, weights: Sequence[float]) -> list[float]:
+    """ln of the levels, rounded down.
+
+    *Proof.* For any set F of false claims the prior draws one of them with probability
+    sum_{i in F} u_i prod_{l in F, l < i}(1 - u_l), which is at least sum_{i in F} p_i K/(beta - s).
+    """
+    silent = [False] * (len(weights) - 1) if weights else []
+    return ordered_log_levels(log_left, nats, weights, silent)
+
+
+# The test of a claim: whether the sample shows that the truth is in a public interval J.
+#
+# If the truth is outside J it is on one side of it. So a test at level p may spend p on each
+# side: any interval whose two ends fail with at most p each, inside J, claims J falsely with
+# probability at most p. It need not lie within a radius of the sample's value (rule R1 is for
+# releases): nothing of it is shown but the symbol. A half-line is an interval with an infinite
+# end.
+#
+# What is used for which rows is public and fixed before data are touched:
+#
+# - 0/1 values: Clopper and Pearson's ends at p each; for rows that are not alike at p(1 - p).
+# - values in [0, 1] with a public guess of their second moment: five bets (section 11.3).
+# - values in [0, 1] without: half of p for Chernoff's ends and half for the bets in cells of odds.
+# - paired differences in {-1, 0, 1}: five bets with a guess; without, bets and for alike rows the
+#   exact law.
+# - anything else: the radius of its concentration profile.
+#
+# So a claim that R1's check at level p confirmed (its interval at p/2 a side, inside its radius)
+# is confirmed, but for one case: where that radius came from a *known* variance, bets may need
+# more.
+#
+# Symbols: J = [low, high] the claim, p the level of a false claim, n rows, k checks, d the second
+# moment in units where the range is [-1, 1].
+
+
+@theorem(
+    source="Holdfast",
+    place="Theorem C, one side",
+    statement="A truth outside J is on one side of J, so an interval at two-sided level 2p, p a "
+    "side, that lies inside J claims J falsely with probability at most p.",
+    domain="log_p <= 0; intervals that spend half of their level on each side",
+    monotone={"log_p": "up"},
+    slack="none; from p = 1/2 on it is 1",
+)
+def two_sided_log_level(log_p: float) -> float:
+    """ln min(1, 2p), rounded down."""
+    return min(0.0, log_down(require.log_probability("log_p", log_p) + math.log(2.0)))
+
+
+def claim_holds(shown: Interval, claim: Interval) -> bool:
+    """Whether an interval that is true but for p a side lies inside the claim."""
+    return claim.low <= shown.low and shown.high <= claim.high
+
+
+def share_claim_holds(
+    n: int, successes: int, claim: Interval, log_p: float, *, alike: bool = True
+) -> bool:
+    """Whether `successes` of n independent 0/1 rows show that their rate is in the claim."""
+    level = two_sided_log_level(log_p)
+    level = level if alike else two_sided_unlike_level(level)
+    return clopper_pearson_within(n, successes, level, claim)
+
+
+def mean_claim_holds(
+    low: ArrayLike,
+    high: ArrayLike,
+    claim: Interval,
+    log_p: float,
+    times: ArrayLike | None = None,
+    *,
+    second_moment: float | None = None,
+) -> bool:
+    """Whether independent rows in [0, 1] show that their mean is in the claim.
+
+    Rows are known to lie between `low` and `high` (the edges of their bins), each so many times.
+    `second_moment` is a public guess of the mean of (2x - 1)^2.
+    """
+    log_p = require.log_probability("log_p", log_p)
+    if second_moment is not None:
+        mirrored = 1.0 - unit_values(high, up=True)
+        below = 0.0 if claim.high >= 1.0 else round_up(1.0 - claim.high)
+        return _shows_more(low, second_moment, log_p, claim.low, times) and _shows_more(
+            mirrored, second_moment, log_p, below, times
+        )
+    # Both at two-sided level p: p/2 a side, and p a side for both together.
+    chernoff = _enclosed_kl_interval(low, high, log_p, times)
+    bets = enclosed_mean_interval(low, high, log_p, times)
+    both = Interval(max(chernoff.low, bets.low), min(chernoff.high, bets.high))
+    return claim_holds(both, claim)
+
+
+def paired_claim_holds(
+    n: int,
+    b: int,
+    c: int,
+    claim: Interval,
+    log_p: float,
+    *,
+    alike: bool = False,
+    second_moment: float | None = None,
+) -> bool:
+    """Whether b differences of 1 and c of -1 among n rows show that their mean is in the claim."""
+    if second_moment is None:
+        level = two_sided_log_level(log_p)
+        return paired_difference_within(n, b, c, level, claim, alike=alike)
+    halved = Interval(
+        round_up((1.0 + claim.low) / 2) if claim.low > -1.0 else -math.inf,
+        round_down((1.0 + claim.high) / 2) if claim.high < 1.0 else math.inf,
+    )
+    values, times = [0.0, 0.5, 1.0], [c, n - b - c, b]
+    return mean_claim_holds(values, values, halved, log_p, times, second_moment=second_moment)
+
+
+def radius_claim_holds(
+    value: float, profile: Concentration, claim: Interval, log_p: float, error: float = 0.0
+) -> bool:
+    """Whether a statistic that concentrates as declared shows that its truth is in the claim.
+
+    `value` is known to within `error`. A two-sided tail bound says nothing more of one side.
+    """
+    reach = round_up(profile.radius(log_p) + require.non_negative("error", error))
+    return claim_holds(Interval(round_down(value - reach), round_up(value + reach)), claim)
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 11.2, confirmed half-width",
+    statement="After any number of confirmations up to k - 1 and no surprise, a claim g -+ t about "
+    "a 0/1 question is confirmed if the guess g is within a standard error of the sample's share "
+    "and t is at least this.",
+    domain="n >= 1, k >= 1, 0 <= rate <= 1 the sample's share, log_left <= 0; alike rows",
+    monotone={"k": "up", "log_left": "down"},
+    slack="none at the k-th check",
+)
+def confirmed_share_half_width(n: int, k: int, rate: float, log_left: float) -> float:
+    """The half-width that the last of k checks of a 0/1 question can confirm, rounded up."""
+    n = require.positive_integer("n", n)
+    successes = round(n * require.between("rate", rate, 0.0, 1.0))
+    level = two_sided_log_level(_last_log_level(k, log_left))
+    low, high = clopper_pearson(n, successes, level)
+    share = successes / n
+    room = math.sqrt(share * (1.0 - share) / n)
+    return round_up(max(high - share, share - low) + room)
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 11.3, confirmed half-width of paired differences",
+    statement="After any number of confirmations up to k - 1 and no surprise, a claim g -+ t about "
+    "paired differences that differ in a share d of the rows, and equally often each way, is "
+    "confirmed by five bets if g is within a standard error and t is at least this.",
+    domain="n >= 1, k >= 1, 0 < differing <= 1 the share that was guessed, log_left <= 0",
+    monotone={"k": "up", "log_left": "down"},
+    slack="none at the k-th check",
+)
+def confirmed_paired_half_width(n: int, k: int, differing: float, log_left: float) -> float:
+    """The half-width that the last of k checks of a paired difference can confirm, rounded up."""
+    n = require.positive_integer("n", n)
+    d = require.between("differing", differing, 0.0, 1.0, open_low=True)
+    each = round(n * d / 2)
+    times = [each, n - 2 * each, each]
+    lower = 2.0 * bet_lower([0.0, 0.5, 1.0], d, _last_log_level(k, log_left), times) - 1.0
+    return round_up(math.sqrt(d / n) - lower)
+
+
+def _last_log_level(k: int, log_left: float) -> float:
+    """The level of the k-th check, all before it confirmed, under the default prior."""
+    k = require.positive_integer("k", k)
+    return log_down(require.log_probability("log_left", log_left) - confirmations_log_charge(k))
+
+
+def _shows_more(
+    values: ArrayLike, second_moment: float, log_p: float, least: float, times: ArrayLike | None
+) -> bool:
+    """Whether five bets reject a mean below `least`, which binds nothing from 0 downwards."""
+    if least <= 0.0:
+        return True
+    return least < 1.0 and bet_excess(values, second_moment, log_p, least, times) >= 0.0
+
+
+def _enclosed_kl_interval(
+    low: ArrayLike, high: ArrayLike, log_p: float, times: ArrayLike | None
+) -> Interval:
+    """Chernoff's interval from the sums of the lower and of the upper values."""
+    least, most, counts = counted(times, unit_values(low), unit_values(high, up=True))
+    n = int(counts.sum())
+    if n == 0:
+        return Interval(0.0, 1.0)
+    # Sums of numbers that are not negative, known to far better than 2^-40 of themselves.
+    below = float((least * counts).sum()) / n * (1.0 - 2.0**-40)
+    above = min(1.0, float((most * counts).sum()) / n * (1.0 + 2.0**-40))
+    return Interval(kl_interval(n, below, log_p).low, kl_interval(n, above, log_p).high)
