@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from holdfast.boards.looks import BoardHistory, Score
 from holdfast.boards.metrics import metric_of
-from holdfast.boards.standings import Standings, standings_of
+from holdfast.boards.standings import Standing, Standings, standings_of
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.question.bounds import Range
@@ -141,3 +142,23 @@ def test_an_empty_board_says_so(tmp_path: Path) -> None:
             found.final()
         with pytest.raises(KeyError, match="no submission is called"):
             found.standings()["ada/1"]
+
+
+def test_a_board_says_what_it_holds_for(tmp_path: Path) -> None:
+    """Predictions are submitted by key, so that ranks are those of these items alone."""
+    with board(tmp_path) as made:
+        found = made.standings()
+    assert "for these items, not for others like them" in found.promise
+    assert found.promise in str(found)
+    assert found.to_dict()["holds_for"] == "these items"
+    assert Standings.from_dict(found.to_dict()) == found
+
+
+def test_ends_of_scores_are_written_beside_the_bounds_of_the_metric() -> None:
+    """An error of at most 9.996 where 10 is the worst is not written as 10.00."""
+    facts = (1, "ada/1", "ada", "final")
+    known = Standing(*facts, 9.5, 9.204, 9.996, None, None, "now", bounds=(0.0, 10.0))
+    assert (known.interval, known.score) == ("[9.20, 9.9960]", "9.50")
+    assert replace(known, high=None).interval == ">= 9.204"
+    assert replace(known, low=None, high=0.999999).interval == "<= 0.999999"
+    assert replace(known, low=None, high=None).interval == "-"

@@ -166,6 +166,7 @@ def test_a_chain_that_was_made_again_must_make_sense(reuse: Path) -> None:
     ("place", "value", "said"),
     [
         (("promise",), "All is well.", "promise does not follow"),
+        (("assumes",), "Nothing.", "assumes does not follow"),
         (("rows",), 401, "rows does not follow"),
         (("answers", 2, "high"), 0.5, "answers, 3, high does not follow"),
         (("answers", 0, "by"), "bob", "answers, 1, by does not follow"),

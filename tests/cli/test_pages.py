@@ -65,6 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     said = reviews.with_columns(predicted="label", v6=~pl.col("label")).drop("label")
     said.write_csv(folder / "predictions.csv")
     said.rename({"v6": "right"}).write_csv(folder / "scores.csv")
+    said.rename({"predicted": "right"}).write_csv(folder / "scores-9.csv")
     pl.DataFrame({"x": rng.random(300).round(3)}).write_csv(folder / "rows.csv")
     (folder / "train.py").write_text(
         "def learner(rows, rng):\n    return round(float(rows['x'].mean()), 1)\n\n\n"

@@ -40,8 +40,9 @@ def bench(tmp_path: Path) -> Path:
 def test_promote_not_shown_refused_and_usage(bench: Path) -> None:
     done = holdfast("gate", "bench", "better.csv", "--as", "v7", "--against", "main", cwd=bench)
     assert done.returncode == 0
-    said = "promote: v7 is better than main · simultaneous 95 % · look 1, 2 candidates left"
-    assert done.stdout.splitlines() == [said, "", "Next: holdfast promote bench v7"]
+    said = "promote: v7 is better than main · for these items · simultaneous 95 % · look 1, 2 "
+    lines = [f"{said}candidates left", "", "Next: holdfast promote bench v7"]
+    assert done.stdout.splitlines() == lines
     done = holdfast("gate", "bench", "alike.csv", "--as", "v8", cwd=bench)
     assert done.returncode == 5
     assert done.stdout.startswith("not shown: that v8 is better than main")
@@ -101,8 +102,11 @@ def test_logs_and_how_they_are_read(tmp_path: Path) -> None:
     assert holdfast("gate", "sums", epochs, cwd=tmp_path).returncode == 2
     done = holdfast("gate", "sums", epochs, "--score", "exact", cwd=tmp_path)
     assert done.returncode == 2
+    assert "has the scorer 'exact', and 'main' has 'includes'" in done.stderr
+    done = holdfast("gate", "sums", epochs, "--score", "includes", cwd=tmp_path)
+    assert done.returncode == 2
     assert "neither 0 nor 1, right nor wrong" in done.stderr
-    graded = ["--score", "exact", "--bounds", "0", "1"]
+    graded = ["--score", "includes", "--bounds", "0", "1"]
     assert holdfast("gate", "sums", epochs, *graded, cwd=tmp_path).returncode == 5
     stopped = str(FILES / "inspect-stopped.eval")
     assert "--partial" in holdfast("gate", "sums", stopped, cwd=tmp_path).stderr
@@ -141,3 +145,50 @@ def test_the_workflow_calls_the_gate_as_it_is(bench: Path) -> None:
     done = holdfast("gate", *words, cwd=bench)
     assert (done.returncode, done.stderr) == (0, "")
     assert "**promote**" in (bench / "summary.md").read_text()
+
+
+def test_swapping_the_scorer_promotes_nobody(bench: Path) -> None:
+    """The same file by a looser scorer is refused before it is submitted, and its name is free."""
+    right = [number % 5 < 3 for number in range(N)]
+    loose = [number % 5 < 4 for number in range(N)]
+    both = pl.DataFrame({"item": NAMES, "acc": right, "loose": loose})
+    both.write_csv(bench / "both.csv")
+    for words in (["--dry-run"], []):
+        done = holdfast(
+            "gate", "bench", "both.csv", "--score", "loose", "--as", "v2", *words, cwd=bench
+        )
+        assert done.returncode == 2
+        assert "'v2' has the scorer 'loose', and 'main' has 'acc'" in done.stderr
+    assert "v2" not in holdfast("columns", "bench", cwd=bench).stdout
+
+
+def test_a_job_that_is_tried_again(bench: Path) -> None:
+    """The same verdict, and no second candidate: also if only the file has another name."""
+    first = holdfast("gate", "bench", "better.csv", "--as", "v7", "--json", cwd=bench)
+    (bench / "better.csv").rename(bench / "renamed.csv")
+    again = holdfast("gate", "bench", "renamed.csv", "--as", "v7", "--json", cwd=bench)
+    assert first.returncode == again.returncode == 0
+    said, repeated = json.loads(first.stdout), json.loads(again.stdout)
+    assert repeated == {**said, "repeated": True}
+    assert said["holds_for"] == "these items"
+    other = holdfast("gate", "bench", "alike.csv", "--as", "v7", cwd=bench)
+    assert other.returncode == 2
+    assert "'v7' was submitted before, with other scores" in other.stderr
+
+
+def test_what_no_worse_than_takes_from_better_is_said_before(bench: Path) -> None:
+    words = ["gate", "bench", "better.csv", "--as", "v7"]
+    told = holdfast(*words, "--no-worse-than", "0.02", "--dry-run", cwd=bench).stdout
+    assert re.search(r"decided at level 0\.0\d+, and if it is shown, the next one at 0\.00", told)
+    assert "To show that it is better, too, ask for that first" in told
+    assert "ask for that first" not in holdfast(*words, "--dry-run", cwd=bench).stdout
+
+
+def test_ids_of_two_tasks_are_two_tables(tmp_path: Path) -> None:
+    pl.DataFrame({"doc_id": range(20)}).write_csv(tmp_path / "ids.csv")
+    for task in ("algebra", "history"):
+        words = ["init", "ids.csv", "--name", task, "--key", "doc_id", "--task", task]
+        done = holdfast(*words, "--candidates", "9", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+    done = holdfast("init", "ids.csv", "--name", "third", "--key", "doc_id", cwd=tmp_path)
+    assert "say which: task= (--task)" in done.stderr

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
@@ -24,6 +28,7 @@ from tests.evals.logs import (
     entries,
     written_lines,
     zipped,
+    zipped_in_zstandard,
 )
 
 
@@ -175,6 +180,72 @@ def test_a_zip_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.Monk
     refused(FILES / "inspect.eval", "header.json in .* has more than 1,000 bytes")
     deflated = zipped(tmp_path / "a.eval", entries(FILES / "inspect.eval"))
     refused(deflated, "header.json in .* has more than 1,000 bytes")
+
+
+BOMBS: dict[str, Callable[[Path], Path]] = {
+    # Each fills gigabytes where nothing limits it: text of spaces, and many small JSON values.
+    "spaces.eval": lambda path: zipped(path, _summarised(b"[" + b" " * 50_000_000 + b"]")),
+    "lists.eval": lambda path: zipped(path, _summarised(b"[" + b"[]," * 20_000_000 + b"0]")),
+    "zstandard.eval": lambda path: zipped_in_zstandard(path, _summarised(b"[]," * 20_000_000)),
+    "objects.json": lambda path: _document(path, b"[" + b'{"":0},' * 6_000_000 + b"0]"),
+    "rows.parquet": lambda path: _parquet(path, pl.int_range(0, 30_000_000) // 30_000_000),
+    "names.parquet": lambda path: _parquet(path, pl.repeat("x" * 10_000, 20_000)),
+    "packed.csv": lambda path: _document(path, gzip.compress(b"id,acc\n" + b"1,1\n" * 20_000_000)),
+}
+
+
+def _document(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def _parquet(path: Path, items: pl.Expr) -> Path:
+    pl.select(items.alias("item")).with_columns(acc=1).write_parquet(path)
+    return path
+
+
+def _summarised(summaries: bytes) -> dict[str, bytes]:
+    header = entries(FILES / "inspect.eval")["header.json"]
+    return {"header.json": header, "summaries.json": summaries}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_small_file_fills_no_memory(name: str, tmp_path: Path) -> None:
+    """Refused in one sentence, by a process that may use half a gigabyte more than it needs."""
+    path = BOMBS[name](tmp_path / name)
+    done = subprocess.run(
+        [sys.executable, "-c", READ_WITHIN, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    kind, _, said = done.stdout.partition(": ")
+    assert kind == "InvalidArgument"
+    assert re.search("unpacks to more than 100 times|values;|cells,|bytes of names|as CSV;", said)
+
+
+READ_WITHIN = """
+import resource, sys
+from holdfast import evals, errors
+import polars, zstandard
+evals.read("tests/evals/files/inspect.eval")
+polars.select(item=1, acc=0).write_parquet(sys.argv[1] + ".small")
+evals.read(sys.argv[1] + ".small")
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + 500 * 2**20,) * 2)
+try:
+    evals.read(sys.argv[1], "csv" if sys.argv[1].endswith("csv") else None)
+except errors.HoldfastError as error:
+    print(f"{type(error).__name__}: {error}")
+"""
+
+
+def test_more_memory_than_there_is_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(_content: bytes) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("json.loads", exhausted)
+    refused(FILES / "promptfoo.json", "takes more memory than there is")
 
 
 def test_a_document_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

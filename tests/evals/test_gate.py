@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ import pytest
 
 import holdfast
 from holdfast import evals, trackers
-from holdfast.errors import BudgetExhausted, InvalidArgument, Refused
-from tests.evals.logs import CHOICE, FILES
+from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, SecondLedger
+from tests.evals.logs import CHOICE, FILES, written_lines
 
 N = 600
 NAMES = [f"q{number:03}" for number in range(N)]
@@ -49,7 +50,8 @@ def test_a_candidate_that_is_better_is_promoted(gate: holdfast.EvalGate) -> None
     assert (verdict.looks, verdict.left, verdict.unmatched) == (1, 19, 0)
     assert gate.incumbent == "v7"
     assert str(verdict) == (
-        "promote: v7 is better than main · simultaneous 95 % · look 1, 19 candidates left"
+        "promote: v7 is better than main · for these items · simultaneous 95 % · look 1, 19 "
+        "candidates left"
     )
     (line,) = gate.history()
     assert line.receipt == verdict.receipt
@@ -61,7 +63,7 @@ def test_one_that_is_not_shown_is_not(gate: holdfast.EvalGate) -> None:
     gate.submit("v7", ALIKE)
     verdict = gate.promote_if_better("v7")
     assert (verdict.promote, verdict.shown, verdict.bound) == (False, False, None)
-    assert str(verdict).startswith("not shown: that v7 is better than main · simultaneous 95 %")
+    assert str(verdict).startswith("not shown: that v7 is better than main · for these items · ")
     assert gate.incumbent == "main"
 
 
@@ -190,7 +192,7 @@ def test_logs_of_tools(tmp_path: Path) -> None:
     items = pl.DataFrame({"id": [f"sum-{number:02}" for number in range(1, 13)]})
     gate = holdfast.EvalGate(items, key="id", score=(0, 1), ledger=tmp_path / "sums.ledger")
     gate.submit("main", FILES / "inspect.eval")
-    gate.submit("v2", evals.read(FILES / "inspect-epochs.eval", score="exact"))
+    gate.submit("v2", evals.read(FILES / "inspect-epochs.eval", score="includes"))
     gate.submit("v3", FILES / "inspect-errors.eval", missing="wrong")
     assert not gate.compare("v2", "main").shown
     verdict = gate.compare("v3", "main")
@@ -220,12 +222,13 @@ def test_contents_are_never_compared(gate: holdfast.EvalGate) -> None:
 
 def test_a_name_means_one_submission(gate: holdfast.EvalGate) -> None:
     gate.submit("v7", BETTER)
-    with pytest.raises(InvalidArgument, match="'v7' was submitted before, and nothing says"):
+    with pytest.raises(InvalidArgument, match="'v7' was submitted before, with other scores"):
         gate.submit("v7", MAIN)
     gate.submit("v8", BETTER, digest="prompt 8")
     gate.submit("v8", MAIN, digest="prompt 8")  # not looked at
-    with pytest.raises(InvalidArgument, match="the name 'v8' is taken"):
-        gate.submit("v8", MAIN, digest="prompt 9")
+    for scores in (MAIN, BETTER):  # whatever they hold
+        with pytest.raises(InvalidArgument, match="the name 'v8' is taken"):
+            gate.submit("v8", scores, digest="prompt 9")
 
 
 def test_items_without_a_score(gate: holdfast.EvalGate) -> None:
@@ -344,3 +347,162 @@ def test_a_verdict_in_other_forms(gate: holdfast.EvalGate) -> None:
     assert "| verdict | **promote** |" in verdict.to_markdown()
     assert "v\\|7 is better" in verdict.to_markdown()
     assert "<b>promote: v|7 is better than main</b>" in verdict._repr_html_()
+
+
+def of_scorers(folder: Path, name: str, **scorers: Any) -> Path:
+    pl.DataFrame({"item": NAMES, **scorers}).write_csv(folder / f"{name}.csv")
+    return folder / f"{name}.csv"
+
+
+def test_a_model_is_not_better_than_itself_by_another_scorer(
+    gate: holdfast.EvalGate, tmp_path: Path
+) -> None:
+    """One model, whose looser scorer says 80 % where the stricter one says 60 %."""
+    path = of_scorers(tmp_path, "main", exact=MAIN, loose=BETTER)
+    gate.submit("main", path, score="exact")
+    gate.submit("again", path, score="loose")
+    with pytest.raises(InvalidArgument, match="'again' has the scorer 'loose', and 'main' has 'ex"):
+        gate.compare("again", "main")
+    assert not gate.history()
+
+
+@pytest.mark.parametrize("digest", [None, "weights 7"])
+def test_the_scorer_is_part_of_what_a_submission_is_known_by(
+    gate: holdfast.EvalGate, tmp_path: Path, digest: str | None
+) -> None:
+    path = of_scorers(tmp_path, "main", exact=MAIN, loose=BETTER)
+    gate.submit("strict", path, digest, score="exact")
+    gate.submit("loose", path, digest, score="loose")
+    strict, loose = gate.holdout.columns
+    assert strict.column != loose.column
+    assert (strict.scoring or {})["scorer"] == "exact"
+    with pytest.raises(InvalidArgument, match=r"the name 'strict' is taken|in another way"):
+        gate.submit("strict", path, digest, score="loose")
+
+
+def lm_eval_log(folder: Path, task: str, day: int, prefix: str, *, filter: str = "none") -> Path:
+    """Scores of twenty docs with bare ids, each with the hash of what it holds."""
+    folder.mkdir(exist_ok=True)
+    lines = [
+        {
+            "doc_id": number,
+            "metrics": ["acc"],
+            "acc": float(number % 2),
+            "filter": filter,
+            "doc_hash": f"{prefix}{number}",
+        }
+        for number in range(20)
+    ]
+    return written_lines(folder / f"samples_{task}_2026-11-{day}T02-54-47.019013.jsonl", *lines)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"task": "history"}, "'v2' has the task 'history', and 'main' has 'algebra'"),
+        ({"filter": "strict"}, "'v2' has the filter 'strict', and 'main' has 'none'"),
+        ({"prefix": "b"}, "'v2' and 'main' are about different items, by their hashes"),
+    ],
+)
+def test_what_is_of_another_task_or_filter_is_not_compared(
+    tmp_path: Path, other: dict[str, Any], said: str
+) -> None:
+    """Ids from 0 on are everybody's: they are told apart by task, and by what their docs hold."""
+    items = pl.DataFrame({"doc_id": range(20)})
+    gate = holdfast.EvalGate(items, key="doc_id", ledger=tmp_path / "ids.ledger")
+    usual = {"task": "algebra", "prefix": "a"}
+    gate.submit("main", lm_eval_log(tmp_path, **usual, day=16))
+    gate.submit("v2", lm_eval_log(tmp_path / "other", **usual | other, day=17))
+    gate.submit("v3", lm_eval_log(tmp_path, **usual, day=18))
+    with pytest.raises(InvalidArgument, match=said):
+        gate.compare("v2", "main")
+    assert not gate.compare("v3", "main").shown
+
+
+def test_bare_ids_are_told_from_another_tasks(tmp_path: Path) -> None:
+    """Ledgers over the ids 0 to 19 of two tasks are no two ledgers over one table."""
+    items = pl.DataFrame({"doc_id": range(20)})
+
+    def opened_for(name: str, **said: Any) -> holdfast.EvalGate:
+        return holdfast.EvalGate(items, key="doc_id", ledger=tmp_path / f"{name}.ledger", **said)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SecondLedger)
+        opened_for("algebra", task="algebra").holdout.close()
+        history = opened_for("history", task="history")
+    with pytest.warns(SecondLedger, match=r"algebra\.ledger"):
+        opened_for("again", task="algebra")
+    with pytest.warns(SecondLedger, match=r"say which: task= \(--task\)"):
+        opened_for("unnamed")
+    with pytest.raises(InvalidArgument, match="'v1' has the task 'algebra', and the items"):
+        history.submit("v1", lm_eval_log(tmp_path, "algebra", 16, "a"))
+    assert not history.holdout.columns
+    history.holdout.close()
+    with pytest.raises(InvalidArgument, match="task is 'algebra', and the ledger"):
+        opened_for("history", task="algebra")
+
+
+def test_a_job_that_is_tried_again_is_the_same_submission(
+    gate: holdfast.EvalGate, tmp_path: Path
+) -> None:
+    """By its name and scores, whatever the run is called: no conflict, and no second look."""
+    with_main(gate)
+    path = of_scorers(tmp_path, "v7", acc=BETTER)
+    gate.submit("v7", path)
+    first = gate.compare("v7")
+    gate.submit("v7", path)
+    again = gate.compare("v7")
+    assert (again.repeated, again.looks, again.receipt) == (True, 1, first.receipt)
+    with pytest.raises(InvalidArgument, match="'v7' was submitted before, with other scores"):
+        gate.submit("v7", of_scorers(tmp_path, "other", acc=MAIN))
+    gate.submit("v8", ALIKE)
+    gate.submit("v8", ALIKE)
+    assert [column.name for column in gate.holdout.columns] == ["main", "v7", "v8"]
+
+
+def test_a_run_that_is_evaluated_again_with_the_same_scores(tmp_path: Path) -> None:
+    items = pl.DataFrame({"doc_id": range(20)})
+    gate = holdfast.EvalGate(items, key="doc_id", ledger=tmp_path / "ids.ledger")
+    gate.submit("v7", lm_eval_log(tmp_path, "algebra", 16, "a"))
+    gate.submit("v7", lm_eval_log(tmp_path, "algebra", 17, "a"))
+    (column,) = gate.holdout.columns
+    assert column.digest is not None
+    assert "2026-11-16" in column.digest
+
+
+@pytest.mark.parametrize(
+    ("said", "holds_for"), [({}, "items like these"), ({"public": ["item"]}, "these items")]
+)
+def test_a_verdict_says_what_it_holds_for(
+    tmp_path: Path, said: dict[str, Any], holds_for: str
+) -> None:
+    gate = with_main(opened(tmp_path, **{"public": None, **said}))
+    gate.submit("v7", BETTER)
+    for verdict in (gate.compare("v7"), gate.compare("v7")):
+        assert f" · for {holds_for} · " in str(verdict)
+        assert verdict.to_dict()["holds_for"] == holds_for
+        assert f"| holds for | {holds_for} |" in verdict.to_markdown()
+
+
+def test_what_is_shown_makes_better_harder_to_show_and_that_is_said_before(tmp_path: Path) -> None:
+    """0.024 is shown to be better at first, and no longer after `no_worse_than` was shown."""
+    places = np.arange(1_000)
+    scores = {"main": places < 13, "v7": (places >= 100) & (places < 137)}
+
+    def gate_of(name: str) -> holdfast.EvalGate:
+        items = pl.DataFrame({"item": places})
+        made = holdfast.EvalGate(items, key="item", ledger=tmp_path / f"{name}.ledger", task=name)
+        for each, right in scores.items():
+            made.submit(each, right)
+        return made
+
+    better = gate_of("better")
+    now, later = better.levels
+    assert better.compare("v7", "main").shown
+    assert better.levels[0] == pytest.approx(later)
+    assert better.compare("v7", "main", no_worse_than=0.02).shown
+    worse = gate_of("worse")
+    assert worse.compare("v7", "main", no_worse_than=0.02).shown
+    assert worse.levels[0] == pytest.approx(later)
+    assert later < now / 10
+    assert not worse.compare("v7", "main").shown

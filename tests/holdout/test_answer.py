@@ -7,7 +7,9 @@ import json
 import math
 import pickle
 import re
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ import holdfast
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.entries import in_unit, in_unit_outwards
+from holdfast.ledger.view import LedgerView
 from holdfast.theory.base.intervals import Interval
 from tests.holdout.tables import LATE
 
@@ -63,6 +66,39 @@ def test_its_html_says_the_verdict_too(holdout: Holdout) -> None:
     assert answer.verdict is not None
     assert str(answer).startswith(f"{answer.verdict}: ")
     assert f"{answer.verdict}: " in answer._repr_html_()
+
+
+def test_a_difference_that_excludes_0_is_seen_to(answer: Answer) -> None:
+    """Recorded [0.0051, 0.2313] is above 0 wherever it is written, and never [0.00, 0.24]."""
+    recorded = replace(
+        answer.recorded,
+        question="difference(late, origin = 'JFK')",
+        status="answered",
+        value=0.117,
+        interval=Interval(0.0051, 0.2313),
+        range=Interval(-1.0, 1.0),
+        guess=None,
+        claim=None,
+    )
+    told = Answer(recorded, answer.left)
+    assert str(told).startswith("0.12 [0.0051, 0.24] above 0 · ")
+    assert "0.12 [0.0051, 0.24] above 0" in told._repr_html_()
+    view = LedgerView((recorded,), (recorded,), "together", 400)
+    assert "[0.0051, 0.24] above 0" in view.to_text()
+    mirrored = replace(recorded, value=-0.117, interval=Interval(-0.2313, -0.0051))
+    assert str(Answer(mirrored, answer.left)).startswith("-0.12 [-0.24, -0.0051] below 0 · ")
+    both = replace(recorded, interval=Interval(-0.0051, 0.2313))
+    assert str(Answer(both, answer.left)).startswith("0.12 [-0.01, 0.24] · ")
+    other = replace(recorded, question=LATE)
+    assert str(Answer(other, answer.left)).startswith("0.12 [0.0051, 0.24] · ")
+
+
+def test_every_surface_writes_intervals_beside_their_bounds() -> None:
+    """`Recorded.interval_text` knows the declared range; the interval alone does not."""
+    source = Path(holdfast.__file__).parent
+    alone = re.compile(r"(str\(\w+(\.\w+)*\.interval\)|\{\w+(\.\w+)*\.interval\})")
+    found = [path for path in source.rglob("*.py") if alone.search(path.read_text("utf-8"))]
+    assert [path.name for path in found] == ["standings.py"]  # where it is a text already
 
 
 def test_its_facts_can_be_written_as_json(answer: Answer) -> None:

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.errors import InvalidArgument
+from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, TRAIN, contains, lower_quantile
-from tests.holdout.tables import opened, untouchable, watch
+from tests.holdout.tables import opened, table, untouchable, watch
 from tests.seam import put_sample
 from tests.statistics.zoo import BOUNDS, CASES, QUANTILES, Case, auc
 
@@ -266,3 +266,22 @@ def test_a_column_named_like_an_answers_facts(tmp_path: Path) -> None:
     assert groups.table["group"].to_list() == ["A", "B", "C"]
     assert groups.table["status"].to_list() == ["answered"] * 3
     assert groups.to_dicts()[0]["group"] == "A"
+
+
+def test_bounds_as_the_error_advises_them(tmp_path: Path) -> None:
+    """What has no declared range is refused, with advice; every verb takes the advice."""
+    with opened(tmp_path, table(), tolerance=0.1, described="exact") as holdout:
+        with pytest.raises(InvalidQuestion, match=r"give bounds=\(low, high\)"):
+            holdout.ask("avg(x)")
+        found = holdout.ask("avg(x)", bounds=(-60, 180))
+        assert found.question == "avg(clip(x, -60, 180))"
+        assert found.interval == holdout.ask("avg(clip(x, -60, 180))").interval
+        assert "clip(x, 0, 9)" in holdout.cost("avg(x) where late", bounds=(0, 9)).question
+        assert holdout.check("avg(x)", 30, bounds=(-60, 180), half_width=40).status == "confirmed"
+        assert holdout.gate("avg(x)", at_least=170, bounds=(-60, 180)).status == "not shown"
+        groups = holdout.ask(holdfast.mean("x", by="origin"), bounds=(-60, 180), discover=True)
+        assert len(groups) == 3
+        with pytest.raises(InvalidArgument, match="auc takes no bounds"):
+            holdout.ask("auc(x, late)", bounds=(0, 9))
+        with pytest.raises(InvalidArgument, match="bounds"):
+            holdout.ask("avg(x)", bounds=(9, 0))

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import holdfast
+from holdfast.certificate.checking import audit_certificate
 from holdfast.data.polars import PolarsSample
 from holdfast.mechanisms.catalogue import CATALOGUE
 from tests.holdout.tables import BOUNDS, copied, table
@@ -157,6 +158,25 @@ def test_a_bound_on_variances_is_said_where_it_is_used(tmp_path: Path) -> None:
 
     (fault,) = forged(path, change)
     assert "assumes" in fault
+
+
+@every_kind
+def test_what_a_promise_rests_on_is_what_its_mechanism_says(
+    name: str, sessions: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Words that nothing is derived from are compared, too: in the ledger and its certificate."""
+    path = copied(sessions(name), tmp_path / "forged")
+
+    def change(bodies: list[Body]) -> None:
+        bodies[0]["assumes"] = "the rows are all there are"
+
+    (fault,) = forged(path, change)
+    assert "what it assumes is not what its mechanism rests on" in fault
+    with holdfast.open(ledger=path) as holdout:
+        certificate = holdout.certificate(str(tmp_path / "reuse.json"))
+    assert "the rows are all there are" in certificate.to_json()
+    found = [each for each in audit_certificate(tmp_path / "reuse.json") if not each.fine]
+    assert "what it assumes" in found[0].detail
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,8 @@ CALLS: dict[str, Any] = {
     "a mean": lambda holdout: holdout.ask(LATE, why="a baseline"),
     "a repeat": lambda holdout: holdout.ask(LATE),
     "a call": lambda holdout: holdout.ask(holdfast.mean("x", bounds=(0, 50), where="late")),
+    "bounds": lambda holdout: holdout.ask("avg(x) where late", bounds=(0, 40)),
+    "the cost of bounds": lambda holdout: holdout.cost("avg(x)", bounds=(0, 30)),
     "a median": lambda holdout: holdout.ask("median(x)"),
     "a verdict": lambda holdout: holdout.ask(holdfast.difference("late", "x > 0", better="higher")),
     "a mean without a range": lambda holdout: holdout.ask("avg(near)"),

@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field
 
 from holdfast.agents.calling import Agent, Answers
 from holdfast.holdout.answer import Answer
-from holdfast.ledger.limits import interval_between
 from holdfast.statistics.registry import STATISTICS
 
 __all__ = [
@@ -213,9 +212,8 @@ def history_told(caller: Agent, last: int) -> HistoryTold:
     lines = [_line(each, mine=caller.by is not None and each["by"] == caller.by) for each in facts]
     newest: Sequence[LineTold] = lines[max(0, len(lines) - last) :]
     text = "\n".join(
-        f"{line.number}. {line.question}: {line.status}, [{low:g}, {high:g}]"
-        for line in newest
-        for low, high in [interval_between(line.low, line.high)]
+        f"{line.number}. {line.question}: {line.status}, {recorded.interval_text}"
+        for recorded, line in zip(view.lines[len(lines) - len(newest) :], newest, strict=True)
     )
     return HistoryTold(
         total=len(lines), lines=list(newest), text=text or "No question has been asked yet."

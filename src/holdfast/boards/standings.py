@@ -38,8 +38,8 @@ class Standing:
 
     `rank` is None where nothing places it: it was not shown to be better than the leader, and
     nothing is known of its score. `low` and `high` are what is known of that; `value` is what a
-    claim that was confirmed said, or the exact score after a last look. Whether a claim was
-    `confirmed` is None where none was looked at.
+    claim that was confirmed said, or the exact score after a last look. `bounds` are those of the
+    metric. Whether a claim was `confirmed` is None where none was looked at.
     """
 
     rank: int | None
@@ -53,6 +53,7 @@ class Standing:
     confirmed: bool | None
     at: str
     also: tuple[str, ...] = ()
+    bounds: tuple[float, float] = (0.0, 1.0)
 
     @property
     def leads(self) -> bool:
@@ -68,16 +69,27 @@ class Standing:
     @property
     def interval(self) -> str:
         """Both ends in words; a dash where nothing is known."""
-        if self.low is None and self.high is None:
+        low, high = self.low, self.high
+        if low is not None and high is not None:
+            return Interval(low, high).text(self.bounds)
+        if low is not None:
+            return f">= {Interval(low, low).ends(self.bounds)[0]}"
+        return "-" if high is None else f"<= {Interval(high, high).ends(self.bounds)[1]}"
+
+    @property
+    def score(self) -> str:
+        """The value in the digits of its interval; a dash where there is none."""
+        if self.value is None:
             return "-"
-        if self.high is None:
-            return f">= {self.low:.4g}"
-        return f"<= {self.high:.4g}" if self.low is None else str(Interval(self.low, self.high))
+        if self.low is None or self.high is None:
+            return f"{self.value:.4g}"
+        return Interval(self.low, self.high).value_text(self.value, self.bounds)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return asdict(self) | {
             "also": list(self.also),
+            "bounds": list(self.bounds),
             "interval": self.interval,
             "told": self.told,
         }
@@ -85,7 +97,9 @@ class Standing:
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Standing:
         """The standing of which these are the plain values."""
-        return cls(**{**{name: body[name] for name in cls.__slots__}, "also": tuple(body["also"])})
+        low, high = body["bounds"]
+        plain = {name: body[name] for name in cls.__slots__}
+        return cls(**{**plain, "also": tuple(body["also"]), "bounds": (low, high)})
 
     def __str__(self) -> str:
         place = "no rank" if self.rank is None else f"rank {self.rank}"
@@ -98,6 +112,7 @@ class Standing:
 
 
 _LEADS = "leads"
+_HOLDS_FOR = "these items"  # predictions are submitted, each for its key
 _HEADS = ("rank", "submission", "score", "interval", "status")
 
 
@@ -141,7 +156,8 @@ class Standings:
         best = "more is better" if self.more_is_better else "less is better"
         return (
             f"A rank differs only where the labels show it. By {self.metric}, {best}, on "
-            f"{plural(self.items, 'item')}; all ranks and intervals {self.together}."
+            f"{plural(self.items, 'item')}; all ranks and intervals {self.together}, for "
+            f"{_HOLDS_FOR}, not for others like them."
         )
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -168,6 +184,7 @@ class Standings:
             "more_is_better": self.more_is_better,
             "items": self.items,
             "together": self.together,
+            "holds_for": _HOLDS_FOR,
             "final": self.final,
             "standings": self.to_dicts(),
             "invalid": [each.to_dict() for each in self.invalid],
@@ -189,7 +206,7 @@ class Standings:
     def to_csv(self) -> str:
         """A line for each submission."""
         told = io.StringIO()
-        names = [name for name in Standing.__slots__ if name != "also"]
+        names = [name for name in Standing.__slots__ if name not in ("also", "bounds")]
         lines = csv.writer(told, lineterminator="\n")
         lines.writerow([*names, "also"])
         for row in self.rows:
@@ -200,9 +217,8 @@ class Standings:
     def cells(self, row: Standing) -> tuple[str, str, str, str, str]:
         """A row as people read it."""
         also = f" (also {', '.join(row.also)})" if row.also else ""
-        value = "-" if row.value is None else f"{row.value:.4g}"
         rank = "-" if row.rank is None else str(row.rank)
-        return rank, row.submission + also, value, row.interval, row.told
+        return rank, row.submission + also, row.score, row.interval, row.told
 
     def __str__(self) -> str:
         if not self.rows:
@@ -264,6 +280,7 @@ def standings_of(
                 confirmed=name not in history.refuted if name in history.claimed else None,
                 at=first.at,
                 also=tuple(also),
+                bounds=(metric.bounds.low, metric.bounds.high),
             )
         )
     came = {name: place for place, name in enumerate(history.submissions)}

@@ -246,7 +246,7 @@ def _rows(line: Recorded, parts: Sequence[Recorded], rows: int) -> Iterator[str]
     if parts:
         looks = "".join(
             f"<li>look {part.look}: <code>{_free(part.question)}</code> "
-            f"{escape(part.shown)} {escape(str(part.interval))}, {_price(part)}</li>"
+            f"{escape(part.shown)} {escape(part.interval_text)}, {_price(part)}</li>"
             for part in parts
         )
         yield (
@@ -260,7 +260,7 @@ def _found(each: Recorded) -> str:
     """What is known, the bar of the interval, and what became of the question."""
     kind = " good" if each.status in _GOOD else " bad" if each.status in _BAD else ""
     verdict = f"{escape(each.verdict)}: " if each.verdict else ""
-    interval = "" if each.side else f" {escape(str(each.interval))}"
+    interval = "" if each.side else f" {escape(each.interval_text)}"
     low, high = each.part_of_range
     left = min(100.0, max(0.0, 100.0 * low))
     width = min(100.0, max(left, 100.0 * high)) - left

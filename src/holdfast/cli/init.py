@@ -258,6 +258,13 @@ def init(
             help="A public column that names each row, so that columns can be attached later.",
         ),
     ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What the rows are called together; it tells bare ids from those of another task.",
+        ),
+    ] = None,
     public: Annotated[
         list[str] | None,
         typer.Option(
@@ -312,6 +319,7 @@ def init(
             described_share=described_share,
             key=key,
             public=public,
+            task=task,
             mechanism=mechanism,
             option=option,
             private=private,

@@ -117,8 +117,10 @@ def gate_scores(
     margin, against = said.margin, None if said.first else gate.opponent(said.against)
     scores = said.read(gate.key, bounds_pair(ends))
     name = said.name(scores)
+    if against is not None:
+        gate.require_comparable(name, scores, against)
     if dry_run:
-        _rehearse(gate, name, scores)
+        _rehearse(gate, name, scores, none_worse=margin["no_worse_than"] is not None)
         return True
     gate.submit(name, scores, said.digest, missing=said.missing)
     if said.first:
@@ -137,12 +139,22 @@ def gate_scores(
     return verdict.promote
 
 
-def _rehearse(gate: EvalGate, name: str, scores: ItemScores) -> None:
+def _rehearse(gate: EvalGate, name: str, scores: ItemScores, *, none_worse: bool) -> None:
     """What would be done; nothing is."""
     typer.echo(
         f"It would submit {plural(len(scores), 'score')} of {scores.scorer!r} as {name!r}, and "
         f"compare them: one look, with {gate.holdout.budget.more_candidates} now."
     )
+    level, later = gate.levels
+    typer.echo(
+        f"It is decided at level {level:.2g}, and if it is shown, the next one at {later:.2g}: "
+        "what is shown makes every later gain harder to show."
+    )
+    if none_worse:
+        typer.echo(
+            "To show that it is better, too, ask for that first, without --no-worse-than: if it is "
+            "not shown, it costs one look and next to nothing else."
+        )
     typer.echo("\nNext: the same without --dry-run.")
 
 

@@ -220,7 +220,11 @@ def gate(
     ] = None,
     no_worse_than: Annotated[
         str | None,
-        typer.Option(metavar="X", help="Of a file: show that it is not worse by this much."),
+        typer.Option(
+            metavar="X",
+            help="Of a file: show that it is not worse by this much. Ask for better first: once "
+            "this is shown, better needs more (--dry-run says how much).",
+        ),
     ] = None,
     called: Annotated[
         str | None,

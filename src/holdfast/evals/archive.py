@@ -1,8 +1,13 @@
-"""A file that somebody brings, read within limits: zips of JSON entries too."""
+"""A file that somebody brings, read within limits: zips of JSON entries too.
+
+Sizes are what comes out, not what a zip says of itself, and every entry's checksum is compared. All
+that comes out of a zip together is limited by its own size: a small file fills no memory.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zipfile
 import zlib
@@ -10,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
@@ -21,6 +26,7 @@ __all__ = ["LARGEST_DOCUMENT", "Archive", "Source", "as_mapping", "lacking", "pa
 _LONGEST_LINE = 64 * 2**20
 LARGEST_DOCUMENT = 2**30
 
+_MOST_VALUES = 10_000_000  # of one document: some take a hundred times the bytes of their text
 _MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 with it
 
 
@@ -58,7 +64,8 @@ class Source:
     def document(self) -> Any:
         """All of it, as one JSON document."""
         with self.opened() as file:
-            content = file.read(LARGEST_DOCUMENT + 1)
+            size = os.fstat(file.fileno()).st_size  # as many bytes as are read are reserved
+            content = file.read(min(size, LARGEST_DOCUMENT) + 1)
         if len(content) > LARGEST_DOCUMENT:
             raise InvalidArgument(
                 f"the file {self} has more than {LARGEST_DOCUMENT:,} bytes in one JSON document; "
@@ -98,6 +105,11 @@ class Source:
 
 def parsed(content: bytes, what: str) -> Any:
     """The JSON value of some bytes."""
+    if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise InvalidArgument(
+            f"{what} has more than {_MOST_VALUES:,} values; leave out what is no score, such as "
+            "transcripts, or write fewer items."
+        )
     try:
         return json.loads(content)
     except (ValueError, RecursionError):  # also wrong UTF-8
@@ -137,6 +149,9 @@ def lacking(what: str, tool: str) -> Iterator[None]:
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # its mark, then the lengths of name and extra field
 _LOCAL_MARK = b"PK\x03\x04"
+# Logs are packed to a tenth, and where they repeat themselves to a fiftieth.
+_LARGEST_RATIO = 100
+_ALWAYS_UNPACKED = 4 * 2**20  # bytes, however small the zip is
 
 
 class Archive:
@@ -145,6 +160,8 @@ class Archive:
     def __init__(self, source: Source, file: BinaryIO, zipped: zipfile.ZipFile) -> None:
         self._source, self._file, self._zip = source, file, zipped
         self.names = zipped.namelist()
+        self._size = os.fstat(file.fileno()).st_size
+        self._room = max(_ALWAYS_UNPACKED, _LARGEST_RATIO * self._size)  # bytes yet to be unpacked
 
     @staticmethod
     @contextmanager
@@ -163,7 +180,7 @@ class Archive:
             content = (
                 self._unpacked(entry)
                 if entry.compress_type == _ZSTANDARD
-                else self._limited(self._zip.open(entry).read(LARGEST_DOCUMENT + 1), entry)
+                else self._limited(self._zip.open(entry), entry)
             )
         return parsed(content, f"{name} in {self._source}")
 
@@ -178,14 +195,22 @@ class Archive:
         packed = self._file.read(entry.compress_size)
         try:
             with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
-                content = self._limited(reader.read(LARGEST_DOCUMENT + 1), entry)
+                content = self._limited(reader, entry)
         except zstandard.ZstdError:
             raise zipfile.BadZipFile from None
         if zlib.crc32(content) != entry.CRC:
             raise zipfile.BadZipFile
         return content
 
-    def _limited(self, content: bytes, entry: zipfile.ZipInfo) -> bytes:
+    def _limited(self, unpacking: IO[bytes], entry: zipfile.ZipInfo) -> bytes:
+        content = unpacking.read(min(LARGEST_DOCUMENT, self._room) + 1)
+        self._room -= len(content)
+        if self._room < 0:
+            raise InvalidArgument(
+                f"the zip {self._source} has {self._size:,} bytes and unpacks to more than "
+                f"{_LARGEST_RATIO} times as much, as no log does; write the log again, with the "
+                "tool that made it."
+            )
         if len(content) > LARGEST_DOCUMENT:
             raise InvalidArgument(
                 f"{entry.filename} in {self._source} has more than {LARGEST_DOCUMENT:,} bytes; "

@@ -44,7 +44,7 @@ class EvalLog:
     `epochs` is how often each item was to be tried and `planned` which items were, where the file
     says so. `ended` says how, of a run that did not end well. `main` is the scorer to take where
     nobody names one and there are several. `run` is the tool's own name of the run: never made of
-    what was scored, and another one for every run.
+    what was scored, and another one for every run. `task` is what the items are called together.
     """
 
     lines: Sequence[Scored]
@@ -53,6 +53,7 @@ class EvalLog:
     ended: str | None = None
     main: str | None = None
     run: str | None = None
+    task: str | None = None
 
 
 # HELM's `per_instance_stats.json`: statistics of each instance, trial and perturbation.
@@ -133,10 +134,12 @@ def read_openai(source: Source) -> EvalLog:
     sample again is its next epoch.
     """
     told: dict[Any, dict[str, list[Any]]] = {}
-    finished, run = False, None
+    finished, run, task = False, None, None
     for number, line in source.lines():
         finished = finished or "final_report" in line
         run = line.get("run_id", run)
+        if isinstance(spec := line.get("spec"), Mapping):
+            task = spec.get("eval_name")
         if line.get("sample_id") is None:
             continue
         with lacking(f"line {number:,} of {source}", "OpenAI evals"):
@@ -150,7 +153,7 @@ def read_openai(source: Source) -> EvalLog:
         for item, values in told.items()
         for epoch in range(max(map(len, values.values()), default=1))
     ]
-    return EvalLog(lines, ended=None if finished else "started", run=run)
+    return EvalLog(lines, ended=None if finished else "started", run=run, task=task)
 
 
 def _scores(event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -207,7 +210,7 @@ def _scored_result(result: Mapping[str, Any]) -> Scored:
 # lm-evaluation-harness: `samples_{task}_{date}.jsonl`, a line for each doc and filter.
 
 
-_DATED = re.compile(r"(samples_.+_\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
+_DATED = re.compile(r"(samples_(.+)_\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
 
 
 def is_lm_eval_line(line: Mapping[str, Any]) -> bool:
@@ -225,4 +228,5 @@ def read_lm_eval(source: Source) -> EvalLog:
                 Scored(line["doc_id"], metrics, 1, line.get("filter"), line.get("doc_hash"))
             )
     dated = _DATED.fullmatch(source.path.name)
-    return EvalLog(lines, run=None if dated is None else dated[1])
+    run, task = (None, None) if dated is None else dated.groups()
+    return EvalLog(lines, run=run, task=task)

@@ -7,20 +7,24 @@ or a digest, never by their content. Who is shown to be better is better; who is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from holdfast import require
 from holdfast.data.computed import ScoreBounds, declared_bounds
 from holdfast.errors import InvalidArgument
-from holdfast.evals.submission import HowToRead, Submission, submission_of
+from holdfast.evals.item_scores import ItemScores
+from holdfast.evals.submission import HowToRead, Submission, scoring_in, submission_of
 from holdfast.evals.verdict import Verdict
+from holdfast.mechanisms.claims import GATES
 from holdfast.question.bounds import Range
 from holdfast.question.expression import ValueKind
 from holdfast.question.parse import parse_row
 from holdfast.question.text import identifier, numeral, text_of
 
 if TYPE_CHECKING:
+    from holdfast.holdout.answer import Answer
     from holdfast.holdout.holdout import Holdout
     from holdfast.ledger.attachments import AttachedColumn
     from holdfast.ledger.entries import Recorded
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["EvalGate"]
 
 _LISTED = 8
+_LONGEST_IDENTITY = 150
+_COMPARED = ("format", "task", "filter", "scorer", "items")  # of how scores were made
 _UNIT = Range(0.0, 1.0)
 _Scales = ScoreBounds | Mapping[str, ScoreBounds]
 
@@ -38,7 +44,8 @@ class EvalGate:
     A score is right or wrong, 1 or 0, unless `score` is the range of graded ones, or what those of
     each scorer are, by its name. `candidates` may be compared at most; their number is declared,
     and sets what a comparison can show. Columns of the items that those who make candidates know,
-    such as a text, are `public`; where nothing of them is in the table, the key is.
+    such as a text, are `public`; where nothing of them is in the table, the key is. `task` is what
+    the items are called together: it tells bare ids from those of another task.
     """
 
     def __init__(
@@ -51,6 +58,7 @@ class EvalGate:
         candidates: int = 100,
         confidence_level: float = 0.95,
         public: Sequence[str] | None = None,
+        task: str | None = None,
     ) -> None:
         from holdfast.holdout.open import open as open_holdout
 
@@ -63,6 +71,7 @@ class EvalGate:
             candidates=candidates,
             confidence_level=confidence_level,
             public=public,
+            task=task,
             described="off",  # all of the failure probability is for comparisons
         )
 
@@ -97,8 +106,9 @@ class EvalGate:
 
         With several scorers it is a mapping from their names to such scores, or a log with all of
         them. A candidate is known by `digest`, else by what its log calls the run, else by `name`,
-        and written once: what is submitted again under a digest or run is not looked at. Items
-        without a score are refused, or count as wrong: `missing="wrong"`.
+        and by the task, format, filter and scorer of its log; it is written once. What is submitted
+        again under a digest or run is not looked at, and what has the same name and the same scores
+        is the same. Items without a score are refused, or count as wrong: `missing="wrong"`.
         """
         require.text("name", name)
         found: dict[str | None, Submission] = {}
@@ -107,6 +117,8 @@ class EvalGate:
             given = self._of_scorer(scores, scorer)
             bounds = _UNIT if range_ is None else range_
             found[scorer] = submission_of(given, self.holdout.rows, self.key, bounds, **reading)
+        for submitted in found.values():
+            self._require_task(name, submitted.scoring.get("task"))
         for scorer, submitted in found.items():
             self._attach(name, scorer, submitted, digest)
 
@@ -124,9 +136,12 @@ class EvalGate:
     ) -> Verdict:
         """Is the candidate better than the incumbent, by more than `min_gain`? One counted look.
 
-        With `no_worse_than` it is to be shown that it is not worse by so much. `score` names the
-        scorer (default: the first), `where` takes only items like these, a category, say, and
-        `differing` guesses in which share of the items both differ: a good guess may show more.
+        With `no_worse_than` it is to be shown that it is not worse by so much. Once that is shown,
+        "better" needs more than before, as after every promotion (`levels`); asked first, it costs
+        next to nothing if it is not shown. What different tasks, formats, filters or scorers made
+        is not compared. `score` names the scorer (default: the first), `where` takes only items
+        like these, a category, say, and `differing` guesses in which share of the items both
+        differ: a good guess may show more.
         """
         margin, scorer = _margin(min_gain, no_worse_than), self._scorer(score)
         against = self.opponent(incumbent, scorer)
@@ -136,6 +151,7 @@ class EvalGate:
                 f"{candidate!r} and {against!r} are one submission; compare a candidate with "
                 "another one."
             )
+        _require_same_scoring(candidate, one.scoring, against, other.scoring)
         question, least = _claim(
             one.name, other.name, self._ranges[scorer], margin, self._condition(where)
         )
@@ -156,7 +172,27 @@ class EvalGate:
             question=answer.question,
             together=answer.left.together,
             repeated=answer.repeated,
+            holds_for="items like these" if self._is_of_population(answer) else "these items",
         )
+
+    def _is_of_population(self, answer: Answer) -> bool:
+        """Whether an answer is about the population that the items are drawn from."""
+        terms, looks = self.holdout.opening.terms, answer.parts or (answer.recorded,)
+        if not terms.independent:
+            return not (terms.public or terms.design)
+        return all(look.alike for look in looks)
+
+    @property
+    def levels(self) -> tuple[float, float]:
+        """At which level the next comparison is decided, and the one after it, if it is shown."""
+        budget = self.holdout.budget
+        return GATES.levels(budget.terms, budget.account)
+
+    def require_comparable(self, candidate: str, scores: ItemScores, against: str) -> None:
+        """Refuse scores that were made otherwise than a submission, before they are submitted."""
+        made = scoring_in(scores, self.holdout.rows)
+        made.pop("items", None)  # what is stored of them is keyed
+        _require_same_scoring(candidate, made, against, self._column(against, None).scoring)
 
     def opponent(self, name: str | None = None, score: str | None = None) -> str:
         """Whom a candidate would be compared with: this submission, or the incumbent."""
@@ -227,23 +263,28 @@ class EvalGate:
             )
         return scores[scorer]
 
+    def _require_task(self, name: str, task: str | None) -> None:
+        """Refuse the log of another task: with bare ids its items would be taken for ours."""
+        own = self.holdout.opening.task
+        if own is not None and task is not None and task != own:
+            raise InvalidArgument(
+                f"{name!r} has the task {task!r}, and the items of {self.holdout.name!r} are those "
+                f"of {own!r}; give the log of that task."
+            )
+
     def _attach(
         self, name: str, scorer: str | None, submitted: Submission, digest: str | None
     ) -> None:
-        column = name + _suffix(scorer)
-        known = digest or submitted.run
-        taken = next((each for each in self.holdout.columns if each.name == column), None)
-        if known is None and taken is not None and taken.ready:
-            raise InvalidArgument(
-                f"{name!r} was submitted before, and nothing says that this is the same; choose "
-                "another name for other scores, or say what made them: digest= (--digest)."
-            )
+        column, known = name + _suffix(scorer), digest or submitted.run
+        # What is declared to be made by others is not compared with what has its name.
+        declared = {} if digest is None else {"digest": digest}
         self.holdout.attach(
             column,
             submitted.values,
             bounds=self._ranges[scorer] or bool,
             missing=submitted.missing,
-            digest=f"name {column}" if known is None else known + _suffix(scorer),
+            digest=None if known is None else _identity(known, submitted.scoring) + _suffix(scorer),
+            scoring={**submitted.scoring, **declared},
         )
         self._unmatched[column] = submitted.unmatched
 
@@ -271,6 +312,31 @@ def _ranges(score: _Scales) -> Mapping[str | None, Range | None]:
         require.text("score", name): declared_bounds(bounds, "score")
         for name, bounds in score.items()
     }
+
+
+def _identity(known: str, scoring: Mapping[str, str]) -> str:
+    """What a submission is known by: its digest or run, and how it was scored."""
+    text = ":".join([known, *(told for name, told in scoring.items() if name != "items")])
+    return text if len(text) <= _LONGEST_IDENTITY else sha256(text.encode()).hexdigest()
+
+
+def _require_same_scoring(
+    candidate: str, one: Mapping[str, str] | None, against: str, other: Mapping[str, str] | None
+) -> None:
+    """Refuse to compare what was made in different ways, as far as both say how."""
+    mine_all, theirs_all = one or {}, other or {}
+    for name in _COMPARED:
+        mine, theirs = mine_all.get(name), theirs_all.get(name)
+        if mine is None or theirs is None or mine == theirs:
+            continue
+        if name == "items":
+            said = f"{candidate!r} and {against!r} are about different items, by their hashes"
+        else:
+            said = f"{candidate!r} has the {name} {mine!r}, and {against!r} has {theirs!r}"
+        raise InvalidArgument(
+            f"{said}; compare submissions of one task, format, filter and scorer (--score, "
+            "--filter)."
+        )
 
 
 def _suffix(scorer: str | None) -> str:

@@ -69,7 +69,12 @@ def _log(header: Mapping[str, Any], samples: Iterable[Any], source: Source) -> E
     status = header.get("status", "started")
     ended = "invalidated" if header.get("invalidated") else status
     return EvalLog(
-        lines, epochs, planned, None if ended == "success" else ended, run=task.get("eval_id")
+        lines,
+        epochs,
+        planned,
+        None if ended == "success" else ended,
+        run=task.get("eval_id"),
+        task=task.get("task"),
     )
 
 

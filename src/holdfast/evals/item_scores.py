@@ -31,7 +31,7 @@ class ItemScores:
 
     `epochs` is how many tries each score is the average of. `missing` are the items without a
     score, which were counted as wrong, or left out of a `partial` log. `run` is what the tool calls
-    the run, where it does.
+    the run, and `task` what it calls the items together, where it does.
     """
 
     items: tuple[ItemId, ...] = field(repr=False)
@@ -43,6 +43,7 @@ class ItemScores:
     missing: tuple[ItemId, ...] = ()
     partial: bool = False
     run: str | None = None
+    task: str | None = None
     digests: Mapping[ItemId, str] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -102,6 +103,7 @@ def item_scores(log: EvalLog, wanted: Wanted, format_: str, file: str) -> ItemSc
         missing=tuple(missing),
         partial=partial,
         run=log.run if isinstance(log.run, str) else None,
+        task=log.task if isinstance(log.task, str) else None,
         digests=digests,
     )
 

@@ -19,24 +19,47 @@ __all__ = ["read_csv", "read_json_lines", "read_parquet"]
 # What people call the column of items; the first that is there.
 _ITEMS = ("item", "item_id", "id", "sample_id", "key")
 _EPOCH = "epoch"
+_MOST_CELLS = 5_000_000
+_LARGEST_NAMES = 64 * 2**20  # bytes, of all items together
 
 
 def read_csv(source: Source) -> EvalLog:
     """A CSV file with a header."""
     import polars as pl
 
+    if any(byte < ord("\t") for byte in source.head):  # packed, which would be unpacked unlimited
+        raise _unreadable(source, "CSV")
     with _readable(source, "CSV"):
-        rows = pl.read_csv(source.path, infer_schema_length=None).to_dicts()
-    return _log(source, rows)
+        frame = pl.read_csv(source.path, infer_schema_length=None)
+    return _log(source, frame.to_dicts())
 
 
 def read_parquet(source: Source) -> EvalLog:
-    """A Parquet file."""
+    """A Parquet file: columns of numbers, booleans, and names of items; others are not unpacked."""
     import polars as pl
+    import polars.selectors as cs
 
     with _readable(source, "Parquet"):
-        rows = pl.read_parquet(source.path).to_dicts()
-    return _log(source, rows)
+        packed = pl.scan_parquet(source.path).select(cs.numeric() | cs.boolean() | cs.string())
+        many = packed.select(pl.len()).collect().item() * len(packed.collect_schema())
+    if many > _MOST_CELLS:
+        raise InvalidArgument(
+            f"the file {source} has {many:,} cells, and at most {_MOST_CELLS:,} are read; leave "
+            "out columns that are no scores, or write fewer items."
+        )
+    with _readable(source, "Parquet"):
+        frame = packed.collect()
+        texts = frame.select(cs.string())
+        named = [name for name in texts.columns if name in (*_ITEMS, source.key)]
+        frame = frame.drop(name for name in texts.columns if name not in named)
+        # A text that is there once in the file may be in every row: packed it takes no room.
+        size = sum(frame[name].str.len_bytes().sum() for name in named)
+    if size > _LARGEST_NAMES:
+        raise InvalidArgument(
+            f"the file {source} has {size:,} bytes of names of items, and at most "
+            f"{_LARGEST_NAMES:,} are read; give items shorter names."
+        )
+    return _log(source, frame.to_dicts())
 
 
 def read_json_lines(source: Source) -> EvalLog:
@@ -86,7 +109,11 @@ def _readable(source: Source, what: str) -> Iterator[None]:
     except (Exception, pl.exceptions.PanicException) as error:  # whatever a broken file raises
         if isinstance(error, MemoryError):
             raise
-        raise InvalidArgument(
-            f"the file {source} cannot be read as {what}; see that it is whole, or name the "
-            "format that it is (format=, --format)."
-        ) from None
+        raise _unreadable(source, what) from None
+
+
+def _unreadable(source: Source, what: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"the file {source} cannot be read as {what}; see that it is whole, or name the format "
+        "that it is (format=, --format)."
+    )

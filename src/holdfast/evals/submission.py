@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, TypedDict, Unpack
 
 from holdfast import require
@@ -30,7 +32,9 @@ from holdfast.evals.score_table import read_csv, read_json_lines, read_parquet
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import bounds_pair
 
-__all__ = ["FORMATS", "HowToRead", "Submission", "read", "submission_of"]
+__all__ = ["FORMATS", "HowToRead", "Submission", "read", "scoring_in", "submission_of"]
+
+_TABLES = ("csv", "parquet", "jsonl")  # one way of scoring, in three kinds of files
 
 
 # `holdfast.evals.read`: a file of scores in whatever format, found by its content.
@@ -89,11 +93,17 @@ def read(
         require.flag("partial", partial),
         require.one_of("missing", ("refuse", "wrong"), missing) == "wrong",
     )
-    name = _found(source) if format is None else require.one_of("format", [*FORMATS], format)
-    log = FORMATS[name](source)
-    if not log.lines:
-        raise InvalidArgument(f"the file {source} has no items; give one that has some.")
-    return item_scores(log, wanted, name, str(source))
+    try:
+        name = _found(source) if format is None else require.one_of("format", [*FORMATS], format)
+        log = FORMATS[name](source)
+        if not log.lines:
+            raise InvalidArgument(f"the file {source} has no items; give one that has some.")
+        return item_scores(log, wanted, name, str(source))
+    except MemoryError:
+        raise InvalidArgument(
+            f"reading the file {source} takes more memory than there is; write fewer items, or "
+            "leave out what is no score, such as transcripts."
+        ) from None
 
 
 def _found(source: Source) -> str:
@@ -149,12 +159,14 @@ class HowToRead(TypedDict, total=False):
 class Submission:
     """Scores to attach to `rows` items, with what the log that they are from calls its run.
 
-    `unmatched` of them have no score, and count as wrong.
+    `scoring` is what the log says of how they were made. `unmatched` items have no score, and count
+    as wrong.
     """
 
     values: Any
     run: str | None = None
     unmatched: int = 0
+    scoring: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def missing(self) -> str:
@@ -179,9 +191,8 @@ def submission_of(
     if isinstance(scores, str | os.PathLike):
         scores = read(scores, key=key, bounds=bounds, **how)
     if isinstance(scores, ItemScores):
-        told = [each for each in (scores.run, scores.filter, scores.scorer) if each is not None]
         unmatched = max(0, rows - len(scores)) + len(scores.missing) if wrong else 0
-        return Submission(scores.by_item(), ":".join(told) if scores.run else None, unmatched)
+        return Submission(scores.by_item(), scores.run, unmatched, scoring_in(scores, rows))
     if not wrong:
         return Submission(scores)
     if not isinstance(scores, Mapping):
@@ -191,6 +202,28 @@ def submission_of(
         )
     given = {item: score for item, score in scores.items() if not _is_missing(score)}
     return Submission(given, None, max(0, rows - len(given)))
+
+
+def scoring_in(scores: ItemScores, rows: int) -> dict[str, str]:
+    """How scores were made, as far as their file says: what differs in it cannot be compared.
+
+    `items` is a digest of what all items hold, where the log has a hash of each of them.
+    """
+    known = {
+        "format": "table" if scores.format in _TABLES else scores.format,
+        "task": scores.task,
+        "filter": scores.filter,
+        "scorer": scores.scorer,
+        "items": _items_digest(scores) if len(scores) == rows else None,
+    }
+    return {name: told for name, told in known.items() if told is not None}
+
+
+def _items_digest(scores: ItemScores) -> str | None:
+    hashes = sorted((str(item), scores.digests.get(item)) for item in scores.items)
+    if not all(isinstance(each, str) for _, each in hashes):
+        return None
+    return sha256(json.dumps(hashes).encode()).hexdigest()
 
 
 def _is_missing(score: object) -> bool:

@@ -18,7 +18,8 @@ class Verdict:
     `bound` is what the gain is shown to be above, None where nothing is shown: that says nothing
     against the candidate. `looks` gates were tried so far, this one among them, and `left` more can
     be (None: no number was declared). `unmatched` items had no score of the candidate, and counted
-    as wrong. A `repeated` verdict was given before, and is free.
+    as wrong. A `repeated` verdict was given before, and is free. It `holds_for` "items like these",
+    a population that they are drawn from, or for "these items" alone.
     """
 
     candidate: str
@@ -33,6 +34,7 @@ class Verdict:
     unmatched: int
     question: str
     together: str
+    holds_for: str
     repeated: bool = False
 
     @property
@@ -75,7 +77,7 @@ class Verdict:
 
     def __str__(self) -> str:
         said = f"promote: {self.claim}" if self.promote else f"not shown: that {self.claim}"
-        facts = [said, self.together, self._counted]
+        facts = [said, f"for {self.holds_for}", self.together, self._counted]
         if self.unmatched:
             facts.append(f"{plural(self.unmatched, 'item')} without a score counted as wrong")
         if self.repeated:
@@ -93,6 +95,7 @@ class Verdict:
         rows = {
             "verdict": "**promote**" if self.promote else "**not shown**",
             "claim": self.claim,
+            "holds for": self.holds_for,
             "together": self.together,
             "looks": self._counted,
             "items without a score": f"{self.unmatched:,}",

@@ -70,8 +70,9 @@ class Answer(float):
             status = self.recorded.status
             what = status if status == "says nothing" else f"is {status}"
             raise SaysNothing(
-                f"the answer to {self.question} {what}: its interval {self.interval} is the whole "
-                "range, and there is no value. Ask with a smaller tolerance=, or use its .interval."
+                f"the answer to {self.question} {what}: its interval "
+                f"{self.recorded.interval_text} is the whole range, and there is no value. Ask "
+                "with a smaller tolerance=, or use its .interval."
             )
         return self.value
 
@@ -233,11 +234,11 @@ class Answer(float):
         if self.value is None and self.recorded.claimed is not None:
             return self.recorded.claimed
         if self.value is None:
-            return f"{self.interval}, the whole range"
+            return f"{self.recorded.interval_text}, the whole range"
         if self.recorded.side is not None:
             return self.recorded.shown
         width = f" (half-width {self.half_width:.2g})" if self.repeated else ""
-        return f"{self.recorded.shown} {self.interval}{width}"
+        return f"{self.recorded.shown} {self.recorded.interval_text}{width}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.recorded, self.left, self.repeated, self.parts, self.better)

@@ -8,12 +8,13 @@ gets the column that is there.
 Who they are is declared, and durable before anything is computed; then the values are kept, and a
 second entry says so. In between the column has a name and no values: whoever attaches it again
 computes them, and until then no question about it is asked. Their content is never compared with
-anything, nor with what is brought again under the same digest.
+anything, nor with what is brought again under the same digest. *Scores* are the one exception: who
+brings them again under the same name has both, and is told whether they are the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -35,6 +36,7 @@ from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
 from holdfast.ledger.attachments import AttachedColumn, Promotion
 from holdfast.ledger.chain import now
+from holdfast.ledger.identity import keyed_print
 from holdfast.question.bounds import Range
 from holdfast.question.columns import no_column
 from holdfast.question.declaring import bounds_pair
@@ -55,6 +57,7 @@ class Bringing:
     bounds: ScoreBounds | None = None
     missing: str = "refuse"
     digest: str | None = None
+    scoring: Mapping[str, str] | None = None
 
     @property
     def is_bare(self) -> bool:
@@ -82,7 +85,7 @@ def attach_column(desk: Desk, values: Any, how: Bringing, by: str | None) -> Att
     if how.digest is not None:
         declared_digest(how.digest)
     found = column_values(values, desk.protected.order, how.fields, missing=how.missing)
-    if how.digest is None:
+    if how.digest is None and how.scoring is None:
         return _attach_submitted(desk, name, found, how.bounds, by)
     if how.bounds is None:
         raise InvalidArgument(
@@ -92,8 +95,47 @@ def attach_column(desk: Desk, values: Any, how: Bringing, by: str | None) -> Att
     bounds = declared_bounds(how.bounds)
     scores = scores_in(bounds, found)
     # Whoever declares what made them says that it was one program, for all rows alike.
-    new = _new_computed(name, how.digest, bounds, by, keyless=True)
+    new = _new_computed(name, how.digest or f"name {name}", bounds, by, keyless=True)
+    if how.scoring is not None:
+        new = replace(new, scoring=_with_keyed_items(desk, how.scoring))
+        again = _brought_again(desk, new, scores, is_named_only=how.digest is None)
+        if again is not None:
+            return again
     return _attach_computed(desk, new, lambda: scores)
+
+
+def _with_keyed_items(desk: Desk, scoring: Mapping[str, str]) -> dict[str, str]:
+    """A scoring whose digest of the items tells nothing without the ledger's secret."""
+    items = scoring.get("items")
+    keyed = {} if items is None else {"items": keyed_print(desk.store.secret, items)}
+    return {**scoring, **keyed}
+
+
+def _brought_again(
+    desk: Desk, new: AttachedColumn, scores: ColumnValues, *, is_named_only: bool
+) -> AttachedColumn | None:
+    """The column that has the name, where the same scores were brought under it before.
+
+    What is known by the same digest is the same without a look; a name alone is not.
+    """
+    desk.refresh()
+    same = desk.transcript.attached.columns.get(new.name)
+    if same is None or not same.ready or not same.is_computed:
+        return None
+    if same.identity == new.identity and not is_named_only:
+        return None
+    if (same.bounds, same.scoring) == (new.bounds, new.scoring):
+        if desk.protected.values(same).digest() == scores.digest():
+            return same
+        how = "with other scores"
+    else:
+        how = "and scored in another way"
+    if not is_named_only:
+        return None
+    raise InvalidArgument(
+        f"{new.name!r} was submitted before, {how}; choose another name for these. What has a "
+        "digest (--digest) is known by that."
+    )
 
 
 def _attach_submitted(

@@ -136,7 +136,7 @@ class Groups:
     def _cells(self, member: Label, answer: Answer) -> tuple[str, ...]:
         """A line of the table, as text."""
         names = (str(part) for part in _parts(member))
-        interval = str(answer.interval)
+        interval = answer.recorded.interval_text
         return (*names, _shown_size(answer), answer.recorded.shown, interval, answer.status)
 
     def _repr_html_(self) -> str:
@@ -258,8 +258,9 @@ class Distribution:
         rows = [f"{self.value} up to", *(numeral(threshold) for threshold, _ in self.answers)]
         width = max(map(len, rows))
         lines = [
-            f"{numeral(threshold):>{width}}  {answer.recorded.shown:>9}  {answer.interval}"
+            f"{numeral(threshold):>{width}}  {line.shown:>9}  {line.interval_text}"
             for threshold, answer in self.answers
+            for line in [answer.recorded]
         ]
         head = f"{rows[0]:>{width}}  {'share':>9}  interval"
         return "\n".join([head, *lines, together(self.answers[0][1])])
@@ -269,7 +270,7 @@ class Distribution:
     def _repr_html_(self) -> str:
         body = "".join(
             f"<tr><td>{numeral(threshold)}</td><td>{html.escape(answer.recorded.shown)}</td>"
-            f"<td>{answer.interval}</td></tr>"
+            f"<td>{answer.recorded.interval_text}</td></tr>"
             for threshold, answer in self.answers
         )
         head = f"<tr><th>{html.escape(self.value)} up to</th><th>share</th><th>interval</th></tr>"

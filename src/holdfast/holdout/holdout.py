@@ -102,6 +102,7 @@ class Holdout(Verbs):
         bounds: ScoreBounds | None = None,
         missing: str = "refuse",
         digest: str | None = None,
+        scoring: Mapping[str, str] | None = None,
         by: str | None = None,
     ) -> AttachedColumn:
         """Values that arrive later, as a column of questions; a name is written once.
@@ -110,9 +111,10 @@ class Holdout(Verbs):
         keys; `key` and `value` name the columns of a table. Made without protected columns, they
         are known by their content. What is made with them is known by what is declared: a
         `holdfast.computed` function, or values with a `digest` of what made them, and bounds
-        (`bool`: they are true or false).
+        (`bool`: they are true or false). `scoring` says how scores were made, as `EvalGate` does:
+        the same ones, brought again under the same name, are then the same column.
         """
-        how = Bringing(Fields(name, key, value), bounds, missing, digest)
+        how = Bringing(Fields(name, key, value), bounds, missing, digest, scoring)
         return attach_column(self._desk, values, how, by)
 
     def promote(self, name: str, *, why: str | None = None, by: str | None = None) -> Promotion:

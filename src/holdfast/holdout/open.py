@@ -95,6 +95,7 @@ def open(
     described_share: float | None = None,
     key: str | None = None,
     public: Sequence[str] | None = None,
+    task: str | None = None,
     mechanism: str | None = None,
     options: Mapping[str, Any] | None = None,
     private: bool = False,
@@ -138,6 +139,8 @@ def open(
       `attach` brings columns that arrive later; what is asked of submitted values is promised for
       these items (default of `described` then: "rounded");
     * `public`: columns that people know: all that is promised is for these items;
+    * `task`: what the rows are called together, where they are bare ids of the items of an
+      evaluation: those of another task are then no second ledger over the same table;
     * `mechanism`: how questions without a guess and without a description are answered, by its name
       in `holdfast mechanisms` (default: bounded noise), with its `options`; "auto" takes bounded or
       median noise, whichever the planner says is narrower, and says why;
@@ -174,6 +177,7 @@ def open(
         {} if options is None else require.mapping("options", options),
         require.flag("private", private),
         table_form(separator, null, flags),
+        None if task is None else require.text("task", task),
     )
     guessers = guessers_of(guesser, with_training=train is not None)
     made = None if home.is_there() else _made(home, said, data, table, train, timeout)
@@ -230,6 +234,7 @@ class _Said:
     options: Mapping[str, Any]
     private: bool
     form: TableForm
+    task: str | None
 
 
 def _made(
@@ -246,10 +251,13 @@ def _made(
     if training is not None:
         require_others(training, said.name or home.stem, rows.are)
     opening = _opening(home, said, rows.sample, training)
-    for other in others_over(rows.content, home, rows.files):
+    ids = " If these are ids of another task, say which: task= (--task)."
+    hint = ids if len(rows.sample.types) == 1 else ""
+    for other in others_over(rows.content, home, rows.files, said.task):
         warnings.warn(
             f"the ledger {str(other)!r} protects the same table: two ledgers have two budgets, and "
-            "the promise of each holds only for what is asked of it alone. Use that one instead.",
+            "the promise of each holds only for what is asked of it alone. Use that one instead."
+            f"{hint}",
             SecondLedger,
             stacklevel=3,
         )
@@ -289,7 +297,8 @@ def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | N
         )
     if why is not None:
         mechanism["why"] = why
-    opening = Opening(now(), said.name or home.stem, terms, schema, mechanism, "", said.form)
+    facts = terms, schema, mechanism, "", said.form, said.task
+    opening = Opening(now(), said.name or home.stem, *facts)
     # What cannot be read again must not be written.
     Transcript().apply([(1, canonical(opening.body()), "")])
     return opening
@@ -391,6 +400,7 @@ def _comparable(
     yield "mechanism", None if auto else said.mechanism, chosen["name"]
     yield "options", dict(said.options) or None, chosen.get("options", {})
     yield "name", said.name, opening.name
+    yield "task", said.task, opening.task
     yield "tolerance", declared.tolerance, terms.tolerance
     yield "questions", declared.questions, terms.questions
     yield "surprises", declared.surprises, terms.surprises

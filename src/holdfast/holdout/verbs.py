@@ -28,8 +28,8 @@ from holdfast.holdout.price import Cost, cost_of, require_groups_covered
 from holdfast.holdout.request import NamedWidth, bound_to, one_answer_of, require_enough_differing
 from holdfast.ledger.chain import now
 from holdfast.ledger.leaderboards import BoardRecord, BoardTerms, TurnedAway
-from holdfast.statistics.bind import Question
-from holdfast.statistics.entry import TableCall
+from holdfast.statistics.bind import Question, bounded
+from holdfast.statistics.entry import Bounds, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled
 from holdfast.wording import plural
 
@@ -183,6 +183,7 @@ class Verbs:
         at_most: float | None = None,
         at_least: float | None = None,
         gate: bool = False,
+        bounds: Bounds = None,
         tolerance: float | None = None,
         half_width: float | None = None,
         discover: bool = False,
@@ -193,6 +194,7 @@ class Verbs:
         elif at_most is not None or at_least is not None:
             require_one_claim("check", guess, at_most, at_least)
         read = replace(self._guess(guess, at_most, at_least), gated=gate)
+        question = bounded(question, bounds)
         with self._desk.reading():
             if discover:
                 return cost_of_discovering(self._desk, question)
@@ -215,6 +217,7 @@ class Verbs:
         self,
         question: Question,
         *,
+        bounds: Bounds = None,
         discover: bool = False,
         top: int | None = None,
         **said: Unpack[Saying],
@@ -224,6 +227,7 @@ class Verbs:
         self,
         question: TableCall,
         *,
+        bounds: Bounds = None,
         discover: bool = False,
         top: int | None = None,
         **said: Unpack[Saying],
@@ -232,6 +236,7 @@ class Verbs:
         self,
         question: Question | TableCall,
         *,
+        bounds: Bounds = None,
         why: str | None = None,
         tolerance: float | None = None,
         half_width: float | None = None,
@@ -245,7 +250,8 @@ class Verbs:
         One that is described by its text is answered exactly, at the level of its length. Any other
         one, and one for which a half-width is named, is answered on the ledger; with a guesser, or
         training rows, its guess is checked first. A half-width is named by `tolerance`, as a part
-        of the range, or by `half_width`, in the unit of the answer.
+        of the range, or by `half_width`, in the unit of the answer. `bounds` are the range of what
+        is averaged, (low, high), where none is declared: it is cut to them.
 
         `why` it is asked and `by` whom is kept in the ledger, with every verb. A call made again
         with the same `key` is told the same, whatever was asked since, and looks at nothing.
@@ -254,6 +260,7 @@ class Verbs:
         looked at: that ends asks and checks for good, and described questions stay.
         """
         said = Said(why, by, key, NamedWidth(tolerance, half_width))
+        question = bounded(question, bounds)
         groups = groups_for(self._desk, question, said.width, discover=discover, top=top)
         return self._put(question, Guess(), said, groups, describe=True)
 
@@ -280,10 +287,13 @@ class Verbs:
         at_most: float | None = None,
         at_least: float | None = None,
         differing: float | None = None,
+        bounds: Bounds = None,
         **said: Unpack[Saying],
     ) -> Answer: ...
     @overload
-    def check(self, question: TableCall, guess: Any, **said: Unpack[Saying]) -> Groups: ...
+    def check(
+        self, question: TableCall, guess: Any, *, bounds: Bounds = None, **said: Unpack[Saying]
+    ) -> Groups: ...
     def check(
         self,
         question: Question | TableCall,
@@ -292,6 +302,7 @@ class Verbs:
         at_most: float | None = None,
         at_least: float | None = None,
         differing: float | None = None,
+        bounds: Bounds = None,
         why: str | None = None,
         tolerance: float | None = None,
         half_width: float | None = None,
@@ -312,7 +323,10 @@ class Verbs:
         claim = self._guess(guess, at_most, at_least, differing)
         groups = knowing(self._desk, claim.rows)
         return self._put(
-            question, claim, Said(why, by, key, NamedWidth(tolerance, half_width)), groups
+            bounded(question, bounds),
+            claim,
+            Said(why, by, key, NamedWidth(tolerance, half_width)),
+            groups,
         )
 
     def check_many(
@@ -348,6 +362,7 @@ class Verbs:
         at_least: float | None = None,
         at_most: float | None = None,
         differing: float | None = None,
+        bounds: Bounds = None,
         why: str | None = None,
         by: str | None = None,
         key: str | None = None,
@@ -359,7 +374,9 @@ class Verbs:
         """
         require_one_claim("gate", None, at_most, at_least)
         guess = replace(self._guess(None, at_most, at_least, differing), gated=True)
-        one = one_answer_of(bound_to(self._desk, question, knowing(self._desk, None)))
+        one = one_answer_of(
+            bound_to(self._desk, bounded(question, bounds), knowing(self._desk, None))
+        )
         requests = Said(why, by, key, NamedWidth()).requests(self._desk, [one], [None], guess)
         before = told_before(self._desk, requests)
         if before is None:

@@ -54,7 +54,8 @@ class AttachedColumn:
     type, is who they are. *Computed* ones were made with them: who they are is the digest that was
     declared, or else the name, and never the values; those are there once they are `kept`.
     `keyless` tells that one program made them for all rows alike, each from its row and whatever
-    its key; submitted ones were chosen for their keys.
+    its key; submitted ones were chosen for their keys. `scoring` is how scores were made, by task,
+    format, filter and scorer, as far as their log says.
     """
 
     name: str
@@ -67,6 +68,7 @@ class AttachedColumn:
     by: str | None
     keyless: bool = False
     kept: ValuesKept | None = None
+    scoring: Mapping[str, str] | None = None
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -101,8 +103,9 @@ class AttachedColumn:
         return facts == (other.identity, other.type, other.bounds, other.keyless)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        plain = {name: value for name, value in _plain(self).items() if name != "kept"}
+        """Plain values; how it was scored, if that is said."""
+        left_out = ("kept",) if self.scoring is not None else ("kept", "scoring")
+        plain = {name: value for name, value in _plain(self).items() if name not in left_out}
         bounds = None if self.bounds is None else list(self.bounds)
         return {**plain, "type": str(self.type), "bounds": bounds, "ready": self.ready}
 
@@ -114,7 +117,7 @@ class AttachedColumn:
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> AttachedColumn:
-        plain = {name: body[name] for name in cls.__slots__ if name != "kept"}
+        plain = {name: body[name] for name in cls.__slots__ if name not in ("kept", "scoring")}
         if plain["origin"] not in get_args(Origin):
             raise ValueError(f"columns that are {plain['origin']!r}")
         if not plain["digest"] and (plain["origin"], plain["digest"]) != ("computed", None):
@@ -122,7 +125,11 @@ class AttachedColumn:
         if plain["keyless"] and plain["origin"] == "submitted":
             raise ValueError("values that were chosen for their keys, and are not")
         bounds = None if body["bounds"] is None else bounds_pair(body["bounds"])
-        return cls(**{**plain, "type": ColumnType(body["type"]), "bounds": bounds})
+        scoring = body.get("scoring")
+        if scoring is not None and not all(isinstance(each, str) for each in scoring.values()):
+            raise ValueError("a scoring that is no text")
+        facts = {"type": ColumnType(body["type"]), "bounds": bounds, "scoring": scoring}
+        return cls(**{**plain, **facts})
 
     def __str__(self) -> str:
         same = f", the same as {self.column}" if self.is_alias else ""

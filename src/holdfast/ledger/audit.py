@@ -216,8 +216,18 @@ def _fault(transcript: Transcript, seq: int, text: str) -> str | None:
     pending = transcript.pending
     if pending is not None and pending.seq == seq:
         return _batch_fault(transcript, pending)
+    if seq == 1:
+        return _opening_fault(transcript.opening)
     body = json.loads(text)
     return _telling_fault(transcript, body["lines"]) if body["kind"] == "told/1" else None
+
+
+def _opening_fault(opening: Opening) -> str | None:
+    """Whether an opening says of its promise what its mechanism rests on, and nothing else."""
+    mechanism = opening.mechanism
+    if opening.terms.assumes == kind_of(mechanism["name"]).assumes(mechanism["parameters"]):
+        return None
+    return ": what it assumes is not what its mechanism rests on"
 
 
 def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> str | None:

@@ -105,6 +105,7 @@ _SIDES: Mapping[Verb, Mapping[Side, str]] = {
     "check": {"at most": "<=", "at least": ">="},
     "gate": {"at most": "<", "at least": ">"},
 }
+_DIFFERENCE = "difference("  # how the text of one begins
 _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
 
 
@@ -113,7 +114,7 @@ class Opening:
     """The first entry: everything that was declared, and what the table was.
 
     The `fingerprint` is keyed with the ledger's secret (`ledger.identity`); the `form` is how the
-    table's files are to be read.
+    table's files are to be read. `task` is what its rows are called together, if somebody said so.
     """
 
     at: str
@@ -123,6 +124,7 @@ class Opening:
     mechanism: dict[str, Any]
     fingerprint: str
     form: TableForm = AS_USUAL
+    task: str | None = None
 
     def __post_init__(self) -> None:
         kind, tolerance = kind_of(self.mechanism["name"]), self.terms.tolerance
@@ -139,13 +141,15 @@ class Opening:
             "mechanism": self.mechanism,
             "fingerprint": self.fingerprint,
             **self.form.body(),
+            **({} if self.task is None else {"task": self.task}),
         }
 
     @classmethod
     def read(cls, body: dict[str, Any]) -> Opening:
         declared = Terms.from_dict(body), Schema.from_dict(body["schema"]), body["mechanism"]
         form = TableForm.read(body)
-        return cls(body["at"], body["name"], *declared, body["fingerprint"], form)
+        print_ = body["fingerprint"]
+        return cls(body["at"], body["name"], *declared, print_, form, body.get("task"))
 
     @property
     def table(self) -> Table:
@@ -369,7 +373,15 @@ class Recorded:
             return "-"
         if self.side is not None:
             return f"{self.side} {self.guess:.13g}"
-        return self.interval.value_text(self.value)
+        return self.interval.value_text(self.value, self.range)
+
+    @property
+    def interval_text(self) -> str:
+        """The interval beside its declared range; of a difference, which side of 0 it is on."""
+        text = self.interval.text(self.range)
+        if not self.question.startswith(_DIFFERENCE) or 0.0 in self.interval:
+            return text
+        return f"{text} {'above' if self.interval.low > 0 else 'below'} 0"
 
     @property
     def side(self) -> str | None:

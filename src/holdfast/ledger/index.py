@@ -104,12 +104,16 @@ STATE = "HOLDFAST_STATE"  # the variable that names the folder of the index
 
 
 def others_over(
-    content: str, ledger: LedgerHome, files: tuple[FileStamp, ...] = ()
+    content: str,
+    ledger: LedgerHome,
+    files: tuple[FileStamp, ...] = (),
+    task: str | None = None,
 ) -> list[LedgerHome]:
     """The ledgers in reach, but this one, that protect a table of this fingerprint.
 
-    The very same files are the same rows, too, however they are read: with other flags, say. Of
-    databases only the ledger's own is looked at: others may be far away.
+    The very same files are the same rows, too, however they are read: with other flags, say. What
+    is declared to be of another `task` is another table, even if the ids of its rows are the same.
+    Of databases only the ledger's own is looked at: others may be far away.
     """
     near = [*ledger.neighbours(), *(each for each in _indexed() if isinstance(each, FileHome))]
     found = {str(each): each for each in near}
@@ -117,7 +121,7 @@ def others_over(
     return [
         each
         for name, each in sorted(found.items())
-        if name != own and _protects(each, content, files)
+        if name != own and _protects(each, content, files, task)
     ]
 
 
@@ -169,9 +173,14 @@ def index_path() -> Path | None:
     return Path(state) / "holdfast" / "ledgers"
 
 
-def _protects(ledger: LedgerHome, content: str, files: tuple[FileStamp, ...]) -> bool:
+def _protects(
+    ledger: LedgerHome, content: str, files: tuple[FileStamp, ...], task: str | None
+) -> bool:
     try:
-        stored, secret = json.loads(_first_text(ledger))["fingerprint"], known_secret(ledger)
+        opening, secret = json.loads(_first_text(ledger)), known_secret(ledger)
+        stored, other_task = opening["fingerprint"], opening.get("task")
+        if None not in (task, other_task) and task != other_task:
+            return False
         if compare_digest(stored, keyed_print(secret, content)):
             return True
         last = recall(ledger, secret)

@@ -154,7 +154,7 @@ class LedgerView:
         least, most = recorded.rows or (self.rows, self.rows)
         rows = f"{least:,}" if least == most else f"{least:,} ..."
         bits = "" if recorded.bits is None else f"{recorded.bits:.1f}"
-        interval = "" if recorded.side else str(recorded.interval)  # the claim says it
+        interval = "" if recorded.side else recorded.interval_text  # the claim says it
         return (
             f"{number:>4}  {recorded.status:<12}{recorded.shown:>11}  {interval:<26} "
             f"{bits:>5} {rows:>9}  {indent}{verdict}{recorded.question}{note}"
@@ -285,8 +285,8 @@ def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -
 
 def _found(recorded: Recorded) -> str:
     if recorded.value is None:
-        return f"in {recorded.interval}"
-    return recorded.shown if recorded.side else f"= {recorded.shown} {recorded.interval}"
+        return f"in {recorded.interval_text}"
+    return recorded.shown if recorded.side else f"= {recorded.shown} {recorded.interval_text}"
 
 
 def _looked(look: Recorded, status: str, kind: MechanismKind, indent: str) -> list[str]:

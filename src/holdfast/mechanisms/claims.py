@@ -320,6 +320,22 @@ class Claims:
             worst_nats = round_up(worst_nats + worst, 1)
         return offers
 
+    def levels(self, terms: Terms, account: Account) -> tuple[float, float]:
+        """The level of the next claim, and of the one after it if it comes out unexpectedly."""
+        left = log_left(terms.log_beta, account.leakage.log_beta_spent)
+        declared = self.declared(terms)
+        standing = _Standing(left, account.nats, *self._counts(account), declared)
+        found = [0.0, 0.0]
+        for place in range(2):
+            try:
+                prior = self.prior(declared, standing.made, standing.unexpected)
+            except BudgetExhausted:
+                break
+            log_p = claim_log_level(standing.log_left, self._weight(prior), standing.nats)
+            found[place] = math.exp(log_p)
+            standing = standing.after(surprise_log_charge(prior, 0.0), expected=False)
+        return found[0], found[1]
+
     def _counts(self, account: Account) -> tuple[int, int]:
         made, unexpected = self.tally
         return getattr(account, made), getattr(account, unexpected)

@@ -56,7 +56,6 @@ class TheoremT:
     """Of normal noise that is rounded to whole grid units."""
 
     name: str = "Theorem T"
-    assumes: str | None = None
 
     def half_width(self, rows: int, epochs: Sequence[Epoch]) -> float:
         last = epochs[-1]

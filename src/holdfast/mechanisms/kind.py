@@ -63,7 +63,8 @@ class MechanismKind:
     and gated by claims, unless it `refuses_checks`; with `claiming`, by what that makes of the
     parameters, and if that is None they are refused too. An audit makes every offer again; what it
     cannot see by that, an opening whose promise does not follow from what it says, a `fault` tells
-    from the parameters, as far as so many questions go.
+    from the parameters, as far as so many questions go. What the promise `assumes` beside the
+    sampling, in words, follows from the parameters, too.
     """
 
     name: str
@@ -83,6 +84,7 @@ class MechanismKind:
     private: bool = False  # whether all that it releases is differentially private
     claiming: Callable[[Terms, Mapping[str, Any], Claims], Checker | None] | None = None
     fault: Callable[[Terms, Mapping[str, Any], int], str | None] | None = None
+    assumes: Callable[[Mapping[str, Any]], str | None] = lambda _parameters: None
 
     @property
     def page(self) -> str:

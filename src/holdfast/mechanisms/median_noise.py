@@ -114,8 +114,7 @@ def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     else:
         theorem, epochs = _declared(wanted.rows, wanted.questions, level.log_beta, orders, bound)
     parameters: dict[str, Any] = {"order": theorem.order, "variance": theorem.variance}
-    assumes = None if variance is None else _assumed(variance)
-    return planned(wanted, level, epochs, parameters)._replace(assumes=assumes)
+    return planned(wanted, level, epochs, parameters)._replace(assumes=theorem.assumes)
 
 
 def _declared(
@@ -205,4 +204,5 @@ MEDIAN_NOISE = MechanismKind(
     options=_OPTIONS,
     claiming=lambda terms, parameters, claims: limited(_build(terms, parameters), claims),
     fault=lambda terms, parameters, asked: _build(terms, parameters).fault(terms, asked),
+    assumes=lambda parameters: TheoremM(parameters["order"], parameters["variance"]).assumes,
 )

@@ -75,7 +75,6 @@ class PrivateTheorem:
     """
 
     law: Law
-    assumes: str | None = None
 
     @property
     def name(self) -> str:

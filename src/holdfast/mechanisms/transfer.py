@@ -130,11 +130,6 @@ class TransferTheorem(Protocol):
         """As people call it."""
         ...
 
-    @property
-    def assumes(self) -> str | None:
-        """What it rests on beside independent rows, in words; None: nothing."""
-        ...
-
     def half_width(self, rows: int, epochs: Sequence[Epoch]) -> float:
         """What it gives for the last of these epochs, the roundings of the release included."""
         ...
@@ -204,14 +199,10 @@ class Transfer:
             beta -= 1 - self.beside.confidence_level
             nats = self.beside.nats
         given = math.fsum(math.exp(epoch.log_beta + nats) for epoch in self.epochs)
-        assumed = self.theorem.assumes
         faults = {
             "its theorem needs independent rows": not terms.independent,
             "columns of a design, public ones and a key are not private": (
                 self.delta is not None and terms.independent and not terms.alike
-            ),
-            "what its theorem assumes was not declared": (
-                assumed is not None and terms.assumes != assumed
             ),
             "the opening gives out more than the failure probability": given > beta * (1 + 1e-9),
             "the opening provides for fewer questions than were declared": (

@@ -34,8 +34,8 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.scale import Scale
 from holdfast.service.sending import Sender
-from holdfast.statistics.bind import TABLES, Question, bind
-from holdfast.statistics.entry import Call, Table, TableCall
+from holdfast.statistics.bind import TABLES, Question, bind, bounded
+from holdfast.statistics.entry import Bounds, Call, Table, TableCall
 from holdfast.statistics.mean import KnownVariance
 
 __all__ = [
@@ -294,23 +294,29 @@ class ServedHoldout:
         at_most: float | None = None,
         at_least: float | None = None,
         gate: bool = False,
+        bounds: Bounds = None,
         tolerance: float | None = None,
         half_width: float | None = None,
     ) -> Cost:
         """What a question would cost now, or with `gate` to gate it. Free."""
         body = {"guess": guess, "at_most": at_most, "at_least": at_least, "tolerance": tolerance}
         body |= {"gate": gate or None}
-        asked = {**self._asked(question), **body, "half_width": half_width}
+        asked = {**self._asked(question, bounds), **body, "half_width": half_width}
         return Cost.from_dict(self._sender.post(f"{self._path}/cost", asked, self._key()))
 
     @overload
-    def ask(self, question: Question, **said: Unpack[_Saying]) -> Answer: ...
+    def ask(
+        self, question: Question, *, bounds: Bounds = None, **said: Unpack[_Saying]
+    ) -> Answer: ...
     @overload
-    def ask(self, question: TableCall, **said: Unpack[_Saying]) -> Groups: ...
+    def ask(
+        self, question: TableCall, *, bounds: Bounds = None, **said: Unpack[_Saying]
+    ) -> Groups: ...
     def ask(
         self,
         question: Question | TableCall,
         *,
+        bounds: Bounds = None,
         why: str | None = None,
         tolerance: float | None = None,
         half_width: float | None = None,
@@ -318,7 +324,7 @@ class ServedHoldout:
     ) -> Answer | Groups | Distribution:
         """The value of a question. A question is text, or a statistic of texts."""
         said = {"why": why, "tolerance": tolerance, "half_width": half_width}
-        return self._put("ask", {**self._asked(question), **said}, key)
+        return self._put("ask", {**self._asked(question, bounds), **said}, key)
 
     def ask_many(
         self,
@@ -341,10 +347,13 @@ class ServedHoldout:
         *,
         at_most: float | None = None,
         at_least: float | None = None,
+        bounds: Bounds = None,
         **said: Unpack[_Saying],
     ) -> Answer: ...
     @overload
-    def check(self, question: TableCall, guess: float, **said: Unpack[_Saying]) -> Groups: ...
+    def check(
+        self, question: TableCall, guess: float, *, bounds: Bounds = None, **said: Unpack[_Saying]
+    ) -> Groups: ...
     def check(
         self,
         question: Question | TableCall,
@@ -352,6 +361,7 @@ class ServedHoldout:
         *,
         at_most: float | None = None,
         at_least: float | None = None,
+        bounds: Bounds = None,
         why: str | None = None,
         tolerance: float | None = None,
         half_width: float | None = None,
@@ -360,7 +370,7 @@ class ServedHoldout:
         """Is it about `guess`? Almost free when confirmed. A guess that is sent is a number."""
         claim = {"guess": guess, "at_most": at_most, "at_least": at_least}
         said = {"why": why, "tolerance": tolerance, "half_width": half_width}
-        return self._put("check", {**self._asked(question), **claim, **said}, key)
+        return self._put("check", {**self._asked(question, bounds), **claim, **said}, key)
 
     def gate(
         self,
@@ -368,11 +378,13 @@ class ServedHoldout:
         *,
         at_least: float | None = None,
         at_most: float | None = None,
+        bounds: Bounds = None,
         why: str | None = None,
         key: str | None = None,
     ) -> Answer:
         """Is it shown to be more than `at_least`, or less than `at_most`? A "no" says nothing."""
-        body = {**self._asked(question), "at_least": at_least, "at_most": at_most, "why": why}
+        claim = {"at_least": at_least, "at_most": at_most, "why": why}
+        body = {**self._asked(question, bounds), **claim}
         found = self._put("gate", body, key)
         if not isinstance(found, Answer):
             raise TypeError("a gate has one answer")
@@ -462,8 +474,9 @@ class ServedHoldout:
             after = page["next"]
             yield page
 
-    def _asked(self, question: Question | TableCall) -> dict[str, Any]:
+    def _asked(self, question: Question | TableCall, bounds: Bounds = None) -> dict[str, Any]:
         """The question as it is sent: its text is that of the statistic, met with the columns."""
+        question = bounded(question, bounds)
         match question:
             case str():
                 return {"question": question}

@@ -80,7 +80,7 @@ def _line(line: Recorded, facts: Mapping[str, Any]) -> dict[str, Any]:
         **facts,
         "claimed": line.claimed,
         "shown": line.shown if says else "",
-        "interval": str(line.interval) if says and not sided else "",
+        "interval": line.interval_text if says and not sided else "",
         "bar": _bar(line.interval, line.value) if says else None,
     }
 
@@ -111,7 +111,7 @@ def group_rows(found: Answer | Groups | Distribution) -> list[dict[str, Any]]:
         {
             "label": ", ".join(map(str, label)) if isinstance(label, tuple) else str(label),
             "shown": answer.recorded.shown,
-            "interval": str(answer.interval),
+            "interval": answer.recorded.interval_text,
             "status": answer.status,
             "bar": _bar(answer.interval, answer.value),
         }

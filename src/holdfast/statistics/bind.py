@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
-from holdfast.question.declaring import bounds_pair
 from holdfast.question.functions import require_own
 from holdfast.question.parse import CallText, read_call
 from holdfast.question.scale import Scale
@@ -25,13 +24,14 @@ from holdfast.statistics.entry import (
     TableCall,
     grouped,
     number_of,
+    pair_of,
 )
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.registry import STATISTICS
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.whole import TableFunction
 
-__all__ = ["TABLES", "Question", "bind", "question_of", "read_again", "read_question"]
+__all__ = ["TABLES", "Question", "bind", "bounded", "question_of", "read_again", "read_question"]
 
 
 Question: TypeAlias = str | Call | Mean | TableFunction
@@ -179,8 +179,7 @@ def question_of(
             )
         call = replace(call, where=where)
     if bounds is not None:
-        low, high = bounds_pair(bounds)
-        call = replace(call, bounds=(low, high))
+        call = replace(call, bounds=pair_of(bounds))
     if isinstance(call, TableCall):
         if by:
             raise InvalidArgument("the question has its own groups, and by gives others.")
@@ -188,6 +187,20 @@ def question_of(
     if by:
         return grouped(call, by)
     return call if better is None else replace(call, better=better)
+
+
+def bounded(question: Question | TableCall, bounds: Bounds) -> Question | TableCall:
+    """The question with the range of its values; as it is, where none is given."""
+    if bounds is None:
+        return question
+    call = read_question(question) if isinstance(question, str) else question
+    if not isinstance(call, Call | TableCall):
+        raise InvalidArgument(
+            f"bounds is {bounds!r}, and the question is a {type(question).__name__}, which has its "
+            "own; leave bounds out."
+        )
+    _require_taken(call.name, "bounds")
+    return replace(call, bounds=pair_of(bounds))
 
 
 def _assumes(call: Call | TableCall) -> bool:

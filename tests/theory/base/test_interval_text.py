@@ -47,7 +47,7 @@ def test_the_text_is_never_narrower_and_the_value_lies_in_it(
     low: float, width: float, part: float
 ) -> None:
     interval = Interval(low, low + width)
-    first, last = (Decimal(end) for end in interval.ends)
+    first, last = (Decimal(end) for end in interval.ends())
     # Below 1e-13 of the number itself digits are rounding error, and are not shown.
     below, above = (Decimal(abs(end)) * Decimal("1e-13") for end in interval)
     assert first <= Decimal(interval.low) + below
@@ -61,9 +61,57 @@ def test_the_text_is_never_narrower_and_the_value_lies_in_it(
 def test_the_text_is_wider_by_a_tenth_of_the_half_width_at_most(low: float, width: float) -> None:
     interval = Interval(low, low + width)
     assume(interval.high - interval.low > 1e-9 * abs(low))
-    first, last = (Fraction(end) for end in interval.ends)
+    first, last = (Fraction(end) for end in interval.ends())
     shown, exact = last - first, Fraction(interval.high) - Fraction(interval.low)
     assert shown - exact <= Fraction(11, 100) * exact
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bounds", "text"),
+    [
+        (0.0051, 0.2313, (), "[0.0051, 0.24]"),
+        (-0.2313, -0.0051, (), "[-0.24, -0.0051]"),
+        (0.7123, 0.9969, (), "[0.71, 0.9969]"),
+        (-0.9996, 0.31, (), "[-0.99960, 0.31]"),
+        (1.002, 1.4, (), "[1.0020, 1.40]"),
+        (10.04, 20.3, (10, 21), "[10.040, 20.3]"),
+        (10.0, 20.3, (9.97, 20.31), "[10, 20.3]"),
+        (1.2345, 9.7, (1.2345, 9.71), "[1.2345, 9.7]"),
+        (1 / 3, 0.9, (1 / 3, 1), "[0.3333333333333, 0.90]"),
+        (0.0, 1.0 - 2**-53, (), "[0, 0.99999999999999989]"),
+        (1e-17, 0.2, (), "[1.0e-17, 0.20]"),
+        (-math.inf, -0.00001, (), "[-inf, -0.000010000]"),
+    ],
+)
+def test_an_end_does_not_reach_what_it_was_found_not_to_reach(
+    low: float, high: float, bounds: tuple[float, ...], text: str
+) -> None:
+    """Recorded 0.0051 is above 0, and is not written as 0.00."""
+    assert Interval(low, high).text(bounds) == text
+
+
+# Ends near a landmark or a bound, at it, or anywhere.
+_marks = st.one_of(st.sampled_from([-1.0, 0.0, 1.0]), st.floats(-100, 100))
+_gaps = st.one_of(st.just(0.0), st.floats(1e-18, 1e-2), st.floats(0, 100))
+
+
+@given(mark=_marks, gap=_gaps, width=_gaps, bounds=st.tuples(_marks, _marks), down=st.booleans())
+def test_what_is_written_excludes_what_was_excluded_and_nothing_else(
+    mark: float, gap: float, width: float, bounds: tuple[float, float], down: bool
+) -> None:
+    near = mark - gap - width if down else mark + gap
+    interval = Interval(near, max(near, near + width))
+    first, last = map(float, interval.ends((mark, *bounds)))
+    below, above = (1e-12 * abs(end) for end in interval)
+    assert first - below <= interval.low
+    assert interval.high <= last + above
+    for each in (-1.0, 0.0, 1.0, mark, *bounds):
+        if each not in interval:
+            assert each not in Interval(first, last)
+        elif interval.low < each < interval.high:
+            assert each in Interval(first, last)
+    value = interval.low + (interval.high - interval.low) / 3
+    assert first - below <= float(interval.value_text(value, (mark, *bounds))) <= last + above
 
 
 @given(low=numbers, width=st.floats(0, 1e9), number=numbers)

@@ -179,7 +179,7 @@ def _said(line: Recorded) -> str:
     """What an answer says in figures, to stand beside its line."""
     if line.value is None:
         return f"{line.status}: {line.claimed}" if line.claimed else line.status
-    return line.shown if line.side is not None else f"{line.shown} {line.interval}"
+    return line.shown if line.side is not None else f"{line.shown} {line.interval_text}"
 
 
 def _domain(shown: list[Recorded]) -> list[float]:

@@ -10,7 +10,7 @@ kl(a, p) = a ln(a/p) + (1 - a) ln((1 - a)/(1 - p)).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from numbers import Real
 from typing import NamedTuple
@@ -37,6 +37,7 @@ _EPS = 2.0**-52
 # Below this log-probability the regularised incomplete beta function underflows.
 _DEEP = -600.0
 _TRUE_DIGITS = 13  # of a number that was computed
+_LANDMARKS = (-1.0, 0.0, 1.0)  # no effect, none or all: whether an end is beyond is what was found
 _NEAR = 1e-9  # a part of a bound that is far more than what its root is off by
 
 
@@ -44,8 +45,10 @@ class Interval(NamedTuple):
     """A closed interval: `0.3 in interval` asks whether it contains a number.
 
     Its half-width decides how it is written, and how a value beside it is: to two digits of the
-    half-width, with the ends rounded outwards, so that the text is never narrower. Shown as Python
-    shows it, it has the digits that a computed number has, and no 59.75999999999999.
+    half-width, with the ends rounded outwards, so that the text is never narrower. An end has more
+    digits where it would otherwise touch or cross 0, 1, -1 or a declared bound that it does not.
+    Shown as Python shows it, it has the digits that a computed number has, and no
+    59.75999999999999.
     """
 
     low: float
@@ -59,29 +62,51 @@ class Interval(NamedTuple):
         return f"Interval(low={low}, high={high})"
 
     def __str__(self) -> str:
-        return f"[{', '.join(self.ends)}]"
+        return self.text()
 
-    @property
-    def ends(self) -> tuple[str, str]:
+    def text(self, bounds: Iterable[float] = ()) -> str:
+        """Both ends, beside the declared bounds of what the interval is about."""
+        return f"[{', '.join(self.ends(bounds))}]"
+
+    def ends(self, bounds: Iterable[float] = ()) -> tuple[str, str]:
         """The texts of both ends; an end that is a whole number is written as one."""
-        return self._end(self.low, ROUND_FLOOR), self._end(self.high, ROUND_CEILING)
+        marks = {*_LANDMARKS, *filter(math.isfinite, bounds)}
+        return self._end(self.low, ROUND_FLOOR, marks), self._end(self.high, ROUND_CEILING, marks)
 
-    def value_text(self, value: float) -> str:
-        """A value with as many digits as the interval has."""
-        return self._text(value, ROUND_HALF_EVEN)
+    def value_text(self, value: float, bounds: Iterable[float] = ()) -> str:
+        """A value with as many digits as the interval; more, if it would be written outside it."""
+        text = self._text(value, ROUND_HALF_EVEN, self._last_place)
+        first, last = map(float, self.ends(bounds))
+        if float(text) in Interval(first, last) or value not in Interval(first, last):
+            return text
+        missed = first if float(text) < first else last
+        return self._clear_of({missed}, value, ROUND_HALF_EVEN)
 
-    def _end(self, end: float, rounding: str) -> str:
+    def _end(self, end: float, rounding: str, marks: Collection[float]) -> str:
         if math.isinf(end):
             return "inf" if end > 0 else "-inf"
-        fine = self._last_place <= 0 and abs(end) < 10.0**_TRUE_DIGITS
-        return f"{end + 0.0:.0f}" if fine and end % 1 == 0.0 else self._text(end, rounding)
+        if self._last_place <= 0 and abs(end) < 10.0**_TRUE_DIGITS and end % 1 == 0.0:
+            return f"{end + 0.0:.0f}"
+        text = self._text(end, rounding, self._last_place)
+        reached = {mark for mark in marks if not _is_beside(float(text), mark, end)}
+        return self._clear_of(reached, end, rounding) if reached else text
 
-    def _text(self, number: float, rounding: str) -> str:
-        rounded = _rounded(number, self._last_place, rounding)
+    def _clear_of(self, marks: Collection[float], number: float, rounding: str) -> str:
+        """A number to two digits, or more, of how far it is from marks that its text must miss."""
+        gap = min(abs(Decimal(number) - Decimal(mark)) for mark in marks)
+        last_place = min(self._last_place, (gap.adjusted() if gap else 0) - 1)
+        for place in range(last_place, last_place - _TRUE_DIGITS, -1):
+            text = self._text(number, rounding, place)
+            if all(_is_beside(float(text), mark, number) for mark in marks):
+                return text
+        return repr(number)
+
+    def _text(self, number: float, rounding: str, last_place: int) -> str:
+        rounded = _rounded(number, last_place, rounding)
         if self.low == self.high:
             rounded = rounded.normalize()
         text = f"{rounded:f}"
-        return text if len(text) <= _TRUE_DIGITS + 3 else f"{rounded:e}"
+        return text if len(text) <= _TRUE_DIGITS + 3 else min(text, f"{rounded:e}", key=len)
 
     @property
     def _last_place(self) -> int:
@@ -256,6 +281,13 @@ def _rounded(number: float, last_place: int, rounding: str) -> Decimal:
     exact = Context(prec=kept).create_decimal(Decimal(number))
     rounded = exact.quantize(Decimal((0, (1,), last_place)), rounding, Context(prec=kept + 2))
     return rounded if rounded else abs(rounded)  # a zero without a sign
+
+
+def _is_beside(written: float, mark: float, number: float) -> bool:
+    """Whether what is written is on the same side of a mark as the number, or at it as that is."""
+    if number == mark:
+        return math.isclose(written, mark, rel_tol=10.0**-_TRUE_DIGITS)
+    return (written > mark) == (number > mark) and (written < mark) == (number < mark)
 
 
 def _digits(end: float, rounding: str) -> str:
