@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from holdfast.data.sampling import GIVEN_SIZES
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
@@ -131,7 +132,8 @@ class Budget:
         """How sure all intervals are, in few words."""
         if not self.terms.simultaneous:
             return "no promise"
-        return f"simultaneous {percent(self.terms.confidence_level)}"
+        given = f", {GIVEN_SIZES}" if self.terms.given_sizes else ""
+        return f"simultaneous {percent(self.terms.confidence_level)}{given}"
 
     @property
     def facts(self) -> list[str]:

@@ -311,7 +311,7 @@ def _ground(
         terms.rows,
         terms.sampling,
         lengths,
-        dictionary.stake.log_level,
+        dictionary.stake.log_level + terms.log_weight_of_rows,
         opening.table.design,
         rounded=terms.described == "rounded" and not dictionary.is_last,
         for_these_items=bool(terms.public),

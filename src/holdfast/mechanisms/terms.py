@@ -15,7 +15,13 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
-from holdfast.data.sampling import Independent, Sampling, sampling_from_dict, sampling_to_dict
+from holdfast.data.sampling import (
+    Clustered,
+    Independent,
+    Sampling,
+    sampling_from_dict,
+    sampling_to_dict,
+)
 from holdfast.errors import BudgetExhausted, InvalidArgument, Retired
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.mean import KnownVariance
@@ -28,6 +34,7 @@ from holdfast.theory.base.concentration import (
     SubGaussian,
 )
 from holdfast.theory.base.gamma import gamma_from_text, gamma_text
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.unbounded import InUnits
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
@@ -142,6 +149,14 @@ class Terms:
         require.between("described_share", self.described_share, 0.0, 1.0)
         _require_share(self.described, self.described_share)
         require.between("reveal_share", self.reveal_share, 0.0, 1.0 - self.described_share)
+        if self.design and isinstance(self.sampling, Clustered) and not self.given_sizes:
+            raise InvalidArgument(
+                f"sampling has largest={self.sampling.largest:,}, by which the sizes of units were "
+                "not decided, and a design makes public how many rows its groups have, as if they "
+                "were; say sizes='fixed' in place of largest=, and every promise is given the "
+                "sizes of the units, or leave design out: described questions about groups need "
+                "none."
+            )
 
     @property
     def promises(self) -> bool:
@@ -183,6 +198,15 @@ class Terms:
         return self.sampling.profile(self.rows)
 
     @property
+    def log_weight_of_rows(self) -> float:
+        """ln of the part of a level that is for this number of rows, where it was not decided.
+
+        What is chosen after opening may be chosen by it; the concentration of a mean knows.
+        """
+        found = self.concentration
+        return found.log_weight if isinstance(found, PooledUnits) else 0.0
+
+    @property
     def assumption(self) -> str:
         """What every promise rests on, in words."""
         parts = [str(self.sampling)]
@@ -195,6 +219,11 @@ class Terms:
         if self.assumes is not None:
             parts.append(self.assumes)
         return ", ".join(parts)
+
+    @property
+    def given_sizes(self) -> bool:
+        """Whether all that is said is given the sizes of the units that rows come in."""
+        return isinstance(self.sampling, Clustered) and self.sampling.given_sizes
 
     @property
     def independent(self) -> bool:
