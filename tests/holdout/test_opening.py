@@ -394,7 +394,7 @@ def test_what_the_sizes_of_units_are_must_be_said() -> None:
     """Either way is explained in the one sentence that refuses neither, and both."""
     for said in ({}, {"size": 4}, {"largest": 4, "sizes": "fixed"}):
         with pytest.raises(InvalidArgument) as refused:
-            holdfast.clustered("unit", **said)  # type: ignore[arg-type]
+            holdfast.clustered("unit", **said)
         words = str(refused.value)
         assert "largest=12 (no unit can have more than 12 rows" in words
         assert "sizes='fixed' (somebody decided them, as in a panel" in words
