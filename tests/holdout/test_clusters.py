@@ -23,6 +23,7 @@ from holdfast.data.sampling import Sampling
 from holdfast.errors import BudgetExhausted, ToleranceTooTight
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
+from holdfast.service.shown import overview_shown
 from tests.theory.coverage import too_many
 
 UNITS, LARGE = 60, 60
@@ -171,6 +172,8 @@ def test_that_sizes_were_decided_is_said_wherever_something_is(
             "ledger": str(holdout.ledger),
             "explained": holdout.explain(),
             "holdout": repr(holdout),
+            "chart": json.dumps(holdout.chart().to_dict()["title"]),
+            "service": overview_shown(holdout)["promise"],
             "certificate": json.dumps(holdout.certificate().to_dict()),
             "certificate's promise": holdout.certificate().to_dict()["promise"],
             "plan": str(holdfast.plan(rows=900, questions=9, sampling=_with_size(3))),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from holdfast import require
 from holdfast.data.sample import Sample
@@ -135,7 +135,7 @@ class Clustered:
 
     column: str
     largest: int | None = None
-    sizes: str | None = None
+    sizes: Literal["fixed"] | None = None
     size: float | None = None
     units: int | None = None
 
@@ -316,7 +316,7 @@ def clustered(
     column: str,
     *,
     largest: int | None = None,
-    sizes: str | None = None,
+    sizes: Literal["fixed"] | None = None,
     size: float | None = None,
     units: int | None = None,
 ) -> Clustered:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from holdfast.data.sampling import GIVEN_SIZES
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
@@ -130,10 +129,7 @@ class Budget:
     @property
     def together(self) -> str:
         """How sure all intervals are, in few words."""
-        if not self.terms.simultaneous:
-            return "no promise"
-        given = f", {GIVEN_SIZES}" if self.terms.given_sizes else ""
-        return f"simultaneous {percent(self.terms.confidence_level)}{given}"
+        return self.terms.together
 
     @property
     def facts(self) -> list[str]:

@@ -311,7 +311,7 @@ def _ground(
         terms.rows,
         terms.sampling,
         lengths,
-        dictionary.stake.log_level + terms.log_weight_of_rows,
+        terms.level_for_later(dictionary.stake.log_level),
         opening.table.design,
         rounded=terms.described == "rounded" and not dictionary.is_last,
         for_these_items=bool(terms.public),

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
 from holdfast.data.sampling import (
+    GIVEN_SIZES,
     Clustered,
     Independent,
     Sampling,
@@ -169,6 +170,14 @@ class Terms:
         return self.promises or self.describes
 
     @property
+    def together(self) -> str:
+        """How sure all intervals are, in few words."""
+        if not self.simultaneous:
+            return "no promise"
+        given = f", {GIVEN_SIZES}" if self.given_sizes else ""
+        return f"simultaneous {percent(self.confidence_level)}{given}"
+
+    @property
     def half_width(self) -> float:
         """Of answers for which no other is asked; where none is promised, that of all values."""
         return WHOLE_RANGE if self.tolerance is None else self.tolerance
@@ -197,14 +206,16 @@ class Terms:
         """Of a mean of all rows."""
         return self.sampling.profile(self.rows)
 
-    @property
-    def log_weight_of_rows(self) -> float:
-        """ln of the part of a level that is for this number of rows, where it was not decided.
+    def level_for_later(self, log_level: float) -> float:
+        """ln of a level for what is chosen after opening, where the number of rows was drawn.
 
-        What is chosen after opening may be chosen by it; the concentration of a mean knows.
+        It may be chosen by that number, which has a part of the level. The concentration of a mean
+        knows that by itself.
         """
         found = self.concentration
-        return found.log_weight if isinstance(found, PooledUnits) else 0.0
+        if not isinstance(found, PooledUnits):
+            return log_level
+        return round_down(log_level + found.log_weight)
 
     @property
     def assumption(self) -> str:

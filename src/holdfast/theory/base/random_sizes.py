@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from holdfast import require
 from holdfast.theory.base.concentration import SubExponential, SubGaussian
 from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT
-from holdfast.theory.base.safeside import log_down, round_up
+from holdfast.theory.base.safeside import log_down, log_up, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.base.unbounded import scaled_tail
 
@@ -106,7 +106,8 @@ class PooledUnits:
         return scaled_tail(round_up(self.row_sigma * math.sqrt(part)), b)
 
     def log_tail(self, radius: float) -> float:
-        return min(0.0, self.tail.log_tail(radius) - self.log_weight)
+        return min(0.0, log_up(self.tail.log_tail(radius) - self.log_weight))
 
     def radius(self, log_p: float) -> float:
-        return self.tail.radius(require.log_probability("log_p", log_p) + self.log_weight)
+        log_p = require.log_probability("log_p", log_p)
+        return self.tail.radius(round_down(log_p + self.log_weight))

@@ -286,7 +286,7 @@ def unit_claim_holds(
     S, m = (np.asarray(side, dtype=np.float64).ravel() for side in (sums, sizes))
     mean, reach = float(S.sum() / m.sum()), units.radius(log_p)
     # Both at two-sided level p: p/2 a side, and p a side for both together.
-    bets = unit_mean_interval(S, m, units.largest, log_p + units.log_weight)
+    bets = unit_mean_interval(S, m, units.largest, round_down(log_p + units.log_weight))
     both = Interval(max(mean - reach, bets.low), min(mean + reach, bets.high))
     error = require.non_negative("error", error)
     wider = Interval(round_down(both.low - error), round_up(both.high + error))
