@@ -400,7 +400,7 @@ def test_what_the_sizes_of_units_are_must_be_said() -> None:
         assert "sizes='fixed' (somebody decided them, as in a panel" in words
         assert "given the sizes of the units" in words
     with pytest.raises(InvalidArgument, match="sizes is 'equal'"):
-        holdfast.clustered("unit", sizes="equal")
+        holdfast.clustered("unit", sizes="equal")  # type: ignore[arg-type]
 
 
 def test_a_log_tail_cannot_be_written_in_a_ledger(tmp_path: Path) -> None:
