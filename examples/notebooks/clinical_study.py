@@ -43,9 +43,8 @@ f"{study.height:,} visits of {PATIENTS:,} patients"
 # %% [markdown]
 # ## Declare, before anybody looks
 #
-# - **Clusters.** Visits of a patient are not independent. `clustered("patient", largest=3)` says so; nothing is assumed about what happens inside a patient.
-# - **Design.** The arm was *decided*, by randomisation, and so were the sites. Declared as `design`, how many visits each has is public, and
-#   every statement is about arms of these sizes.
+# - **Clusters.** Visits of a patient are not independent. `clustered("patient", largest=3)` says so; nothing is assumed about what happens inside a patient,
+#   nor of how often one comes: those who are ill may come more often. Arms and sites need no declaration: an answer tells how many visits it is about.
 # - **The plan.** The protocol's list, as `favourites`: each planned question is short from now on, and so has a narrower interval. Everything else can
 #   still be asked, at its own length.
 
@@ -59,7 +58,6 @@ ds = holdfast.open(
     study,
     name="trial",
     sampling=holdfast.clustered("patient", largest=3),
-    design=["arm", "site"],
     schema={
         "age": (18, 100),
         "arm": {"values": ["drug", "placebo"]},

@@ -118,7 +118,14 @@ def test_errors_as_json() -> None:
 
 @pytest.mark.parametrize(
     "sampling",
-    ["independent", "clustered:12", "clustered:id:12", "m-dependent:7", "declared:0.002"],
+    [
+        "independent",
+        "clustered:12",
+        "clustered:id:12",
+        "clustered:2.5:fixed",
+        "m-dependent:7",
+        "declared:0.002",
+    ],
 )
 def test_sampling_can_be_said(sampling: str) -> None:
     done = holdfast(
@@ -126,6 +133,23 @@ def test_sampling_can_be_said(sampling: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["recommended"] == "bounded noise"
+
+
+@pytest.mark.parametrize("command", [("plan", "--rows", "900", "--questions", "5"), ("init", "t")])
+@pytest.mark.parametrize("sampling", ["clustered:patient", "clustered:2.5"])
+def test_the_sizes_of_units_must_be_said(command: tuple[str, ...], sampling: str) -> None:
+    """Before any file is read: one sentence with both ways, as they are written here."""
+    done = holdfast(*command, "--sampling", sampling)
+    assert done.returncode == 2
+    said = " ".join(done.stderr.split())
+    assert "clustered:COLUMN:12 or clustered:COLUMN:fixed" in said
+    assert "given the sizes of the units" in said
+
+
+def test_units_whose_sizes_were_decided_are_planned_for_given_them() -> None:
+    words = ("plan", "--rows", "9000", "--questions", "20", "--sampling")
+    assert "given the sizes of the units" in holdfast(*words, "clustered:12:fixed").stdout
+    assert "given the sizes" not in holdfast(*words, "clustered:12").stdout
 
 
 def test_theorems_can_be_listed_found_and_shown() -> None:

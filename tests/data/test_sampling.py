@@ -18,9 +18,14 @@ from holdfast.statistics.whole import Auc, TableFunction, statistic
 from tests.statistics.zoo import CASES, DESIGN, QUANTILES, SCHEMA, parts_of, table
 
 FRAME = table(200)
-PUBLIC = Table(SCHEMA, design_of(PolarsSample(FRAME), DESIGN, Clustered("k")))
+PUBLIC = Table(SCHEMA, design_of(PolarsSample(FRAME), DESIGN, Clustered("k", sizes="fixed")))
 ROWS = FRAME.height
-DEPENDENT: list[Sampling] = [Clustered("k", 20.0), m_dependent(4), declared(sigma=0.1)]
+DEPENDENT: list[Sampling] = [
+    Clustered("k", sizes="fixed", size=20.0),
+    Clustered("k", largest=20),
+    m_dependent(4),
+    declared(sigma=0.1),
+]
 CHANGE = statistic(lambda _: 1.0, columns=["x"], bounds=(0, 2), name="c", change=0.01)
 SIGMA = statistic(lambda _: 1.0, columns=["x"], bounds=(0, 2), name="s", sigma=0.2)
 BOTH = statistic(lambda _: 1.0, columns=["x"], bounds=(0, 2), name="b", sigma=0.2, b=0.1)
@@ -37,12 +42,13 @@ def why_not(question: Statistic, sampling: Sampling) -> str | None:
     kind = type(sampling).__name__
     if isinstance(question, Auc) and kind != "Independent":
         return "The interval of an AUC is proved for independent rows"
-    if isinstance(question, GroupMean) and kind == "Declared":
+    drawn_units = isinstance(sampling, Clustered) and not sampling.given_sizes
+    if isinstance(question, GroupMean) and (drawn_units or kind == "Declared"):
         return "about means of all rows, not of a group"
     if (
         isinstance(question, TableFunction)
         and question.change
-        and kind in ("MDependent", "Declared")
+        and (drawn_units or kind in ("MDependent", "Declared"))
     ):
         return "declare its sigma= instead"
     return None
@@ -69,7 +75,7 @@ def test_a_group_under_each_assumption() -> None:
     size = question.group.size
     expected: dict[Sampling, float] = {
         Independent(): 0.5 / math.sqrt(size),
-        Clustered("k", 20.0): 0.5 * math.sqrt(question.group.squares) / size,
+        Clustered("k", sizes="fixed", size=20.0): 0.5 * math.sqrt(question.group.squares) / size,
         m_dependent(4): 0.5 * math.sqrt(5 / size),
     }
     for sampling, sigma in expected.items():

@@ -253,7 +253,7 @@ def test_every_statistic_and_the_design_are_those_of_other_engines() -> None:
     found = measure(sample, parts, squares=True)
     for part, one, wanted in zip(parts, found, measure(other, parts, squares=True), strict=True):
         assert one == wanted, part.text
-    units = clustered("k")
+    units = clustered("k", sizes="fixed")
     assert design_of(sample, ["arm", "y"], units) == design_of(other, ["arm", "y"], units)
 
 

@@ -31,7 +31,7 @@ RATE = 0.3
 MEAN, GROUP = "avg(ill)", "avg(ill) where arm"
 DEPENDENT: dict[str, Sampling] = {
     "units of at most 9": clustered("child", largest=SIZE),
-    "units of 9, public": clustered("child", size=SIZE),
+    "units of 9, public": clustered("child", sizes="fixed", size=SIZE),
     "9 rows in a sequence": m_dependent(SIZE - 1),
     "declared": declared(sigma=0.5 * math.sqrt(SIZE / ROWS)),
 }
@@ -191,8 +191,12 @@ def test_the_width_measures_the_correlation_inside_units() -> None:
     assert half_width(bets) / normal == pytest.approx(3.63, abs=0.15)
     hoeffding = known.profile(frame.height).radius(-20.0)
     assert hoeffding / normal == pytest.approx(6.55, abs=0.25)
-    public = through_the_door(ruled(MEAN, frame, clustered("child", size=4), -20.0), frame)
-    assert public.high == pytest.approx(frame["ill"].to_numpy().mean() + hoeffding, abs=1e-3)
+    public = through_the_door(
+        ruled(MEAN, frame, clustered("child", sizes="fixed", size=4), -20.0), frame
+    )
+    decided = clustered("child", sizes="fixed", size=4).profile(frame.height).radius(-20.0)
+    assert public.high == pytest.approx(frame["ill"].to_numpy().mean() + decided, abs=1e-3)
+    assert decided < hoeffding < 1.01 * decided  # full units: 0.9 of the level
     # Rows that are counted one by one pretend to be 2,148.
     rows = through_the_door(ruled(MEAN, frame, Independent(), -20.0), frame)
     assert half_width(rows) < 0.75 * 3.06 / 2.31 * half_width(bets)

@@ -179,12 +179,13 @@ def test_a_group_of_units_is_told_by_its_units_and_never_by_its_rows() -> None:
     missed = bold = 0
     for _ in range(TRIALS):
         frame = informative(rng)
-        sampling = Clustered("unit", float(COPIES), COPIES)
+        sampling = Clustered("unit", largest=COPIES)
         ground = ground_on(PolarsSample(frame), sampling=sampling, beta=1.0)
         question = question_on(ground, text)
         assert isinstance(question.rule, Gridded)
         found = told(frame, text, ground)
-        assert found.rows == (frame.height, frame.height)  # that of the group is not shown
+        inside = int(frame["inside"].sum())
+        assert found.rows == (inside, inside)
         missed += not _holds(found, GROUP_TRUTH)
         of_rows = share_interval(*_hits(frame.filter("inside")), question.rule.log_p)
         bold += not of_rows.low <= GROUP_TRUTH <= of_rows.high
@@ -215,7 +216,7 @@ def test_what_needs_rows_that_are_alike_has_no_rule_for_others(text: str) -> Non
     )
     bounds = {"x": (0, 1), "y": (0, 1)}
     sample = PolarsSample(frame)
-    for how in ({"sampling": MDependent(2)}, {"sampling": Clustered("k", 4.0)}):
+    for how in ({"sampling": MDependent(2)}, {"sampling": Clustered("k", sizes="fixed", size=4.0)}):
         ground = ground_on(sample, bounds, **how)
         assert described(ground.prior.read(text), ground) is None
     unlike = ground_on(sample, bounds, design=("k",))

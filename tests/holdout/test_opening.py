@@ -18,6 +18,7 @@ import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import DataChanged, InvalidArgument, LedgerTampered
 from holdfast.ledger.audit import audit
+from holdfast.theory.base.random_sizes import PooledUnits
 from tests.holdout.tables import (
     BOUNDS,
     LATE,
@@ -130,7 +131,7 @@ def test_the_tolerance_follows_from_the_questions(tmp_path: Path) -> None:
         {"questions": 0},
         {"confidence_level": 1.0},
         {"sampling": "random"},
-        {"sampling": holdfast.clustered("patient")},
+        {"sampling": holdfast.clustered("patient", sizes="fixed")},
         {"schema": {"y": (0, 1)}},
         {"timeout": -1.0},
         {"timeout": float("inf")},
@@ -228,7 +229,7 @@ def test_without_data_repeats_are_answered_and_new_questions_need_it(tmp_path: P
         {"confidence_level": 0.9},
         {"name_": "other"},
         {"sampling": holdfast.m_dependent(3)},
-        {"sampling": holdfast.clustered("unit")},
+        {"sampling": holdfast.clustered("unit", sizes="fixed")},
         {"schema": {"x": (0, 100)}},
         {"schema": {}},
         {"mechanism": "rounding"},
@@ -323,7 +324,9 @@ def test_no_promise_can_be_written_into_an_opening(
 
 def test_clusters_are_measured_in_the_table(tmp_path: Path) -> None:
     frame = table().with_columns(unit=pl.Series([0] * 40 + list(range(1, 361))))
-    with opened(tmp_path, frame, tolerance=0.4, sampling=holdfast.clustered("unit")) as holdout:
+    with opened(
+        tmp_path, frame, tolerance=0.4, sampling=holdfast.clustered("unit", sizes="fixed")
+    ) as holdout:
         # One unit of 40 rows and 360 of one row: sum of squares 1,960 over 400 rows.
         assert "independent units of 4.9 rows (column 'unit')" in holdout.ask(LATE).assumes
         sigma = 0.5 * np.sqrt(1_960) / 400
@@ -332,17 +335,17 @@ def test_clusters_are_measured_in_the_table(tmp_path: Path) -> None:
 
 
 def test_a_size_that_was_planned_with_is_not_believed(tmp_path: Path) -> None:
-    sampling = holdfast.clustered("unit", size=1)
+    sampling = holdfast.clustered("unit", sizes="fixed", size=1)
     with opened(tmp_path, table(), tolerance=0.4, sampling=sampling) as holdout:
         assert "units of 4 rows" in holdout.budget.terms.assumption
     with opened(tmp_path, table(), sampling=sampling) as holdout:  # the same declaration again
         assert holdout.rows == 400
 
 
-def test_only_the_largest_unit_is_public_where_it_is_declared(tmp_path: Path) -> None:
-    sizes = {  # the same number of rows in other units
-        "even": np.arange(400) // 4,
-        "uneven": np.repeat(np.arange(120), [4] * 60 + [3] * 40 + [2] * 20),
+def test_of_units_that_were_drawn_nothing_is_public_but_their_number(tmp_path: Path) -> None:
+    sizes = {  # the same number of rows in as many units
+        "even": np.repeat(np.arange(150), [2] * 50 + [3] * 100),
+        "uneven": np.repeat(np.arange(150), [4] * 50 + [3] * 50 + [1] * 50),
     }
     openings = []
     for name, units in sizes.items():
@@ -352,14 +355,11 @@ def test_only_the_largest_unit_is_public_where_it_is_declared(tmp_path: Path) ->
             ledger=path,
             tolerance=0.4,
             sampling=holdfast.clustered("unit", largest=4),
-            design=["origin"],
         ) as holdout:
             terms = holdout.opening.terms
-            assert terms.concentration.sigma == pytest.approx(0.5 * np.sqrt(4 / 400))  # type: ignore[attr-defined]
-            assert "units of at most 4 rows (column 'unit')" in terms.assumption
+            assert terms.concentration == PooledUnits(400, 150, 4)
+            assert "150 independent units of at most 4 rows (column 'unit')" in terms.assumption
             openings.append(terms.to_dict())
-            group = terms.design.group(holdout.opening.table.condition("origin != 'JFK'"))
-            assert group.squares == 4 * group.size  # sum a_u^2 <= 4 sum a_u, whatever the cells
         assert all(finding.fine for finding in audit(path, lambda: PolarsSample(frame)))  # noqa: B023
     assert openings[0] == openings[1]
 
@@ -372,7 +372,7 @@ def test_a_unit_larger_than_declared_is_refused_before_there_is_a_ledger(tmp_pat
     assert "4" not in str(refused.value)
     assert not path.exists()
     holdfast.open(table(), ledger=path, sampling=holdfast.clustered("unit", largest=4)).close()
-    for other in (holdfast.clustered("unit"), holdfast.clustered("unit", largest=5)):
+    for other in (holdfast.clustered("unit", sizes="fixed"), holdfast.clustered("unit", largest=5)):
         with pytest.raises(InvalidArgument, match="was opened with"):
             holdfast.open(table(), ledger=path, sampling=other)
 
@@ -386,6 +386,21 @@ def test_the_largest_unit_is_a_whole_number(largest: Any) -> None:
 def test_a_size_beside_the_largest_unit_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="leave size out"):
         holdfast.clustered("unit", size=2, largest=4)
+    with pytest.raises(InvalidArgument, match="leave units out"):
+        holdfast.clustered("unit", sizes="fixed", units=4)
+
+
+def test_what_the_sizes_of_units_are_must_be_said() -> None:
+    """Either way is explained in the one sentence that refuses neither, and both."""
+    for said in ({}, {"size": 4}, {"largest": 4, "sizes": "fixed"}):
+        with pytest.raises(InvalidArgument) as refused:
+            holdfast.clustered("unit", **said)
+        words = str(refused.value)
+        assert "largest=12 (no unit can have more than 12 rows" in words
+        assert "sizes='fixed' (somebody decided them, as in a panel" in words
+        assert "given the sizes of the units" in words
+    with pytest.raises(InvalidArgument, match="sizes is 'equal'"):
+        holdfast.clustered("unit", sizes="equal")  # type: ignore[arg-type]
 
 
 def test_a_log_tail_cannot_be_written_in_a_ledger(tmp_path: Path) -> None:

@@ -50,8 +50,9 @@ def misses(folder: Path, session: int) -> tuple[bool, bool]:
         "favourites": list(TRUTHS),
     }
     missed = twin = False
+    frame = drawn(np.random.default_rng(session))
     with holdfast.open(
-        drawn(np.random.default_rng(session)),
+        frame,
         name=f"s{session}",
         ledger=folder / f"s{session}.ledger",
         schema=schema,
@@ -66,7 +67,9 @@ def misses(folder: Path, session: int) -> tuple[bool, bool]:
             assert answer.bits is not None
             value = answer.value
             assert value is not None
-            assert answer.n == ROWS or "kind" in question  # no size of a group is told or used
+            # The size of a group is told, as a symbol of its own; no stake depends on it.
+            size = int(frame["flag"].sum()) if "flag" in question else ROWS
+            assert answer.n == size or "kind" in question
             low, high = answer.interval
             missed |= not low <= truth <= high
             nearer = [value + NEARER * (end - value) for end in (low, high)]

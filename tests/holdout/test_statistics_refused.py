@@ -195,7 +195,11 @@ def test_tables_without_anything_in_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "sampling",
-    [holdfast.clustered("unit"), holdfast.m_dependent(2), holdfast.declared(sigma=0.01)],
+    [
+        holdfast.clustered("unit", sizes="fixed"),
+        holdfast.m_dependent(2),
+        holdfast.declared(sigma=0.01),
+    ],
     ids=str,
 )
 def test_other_assumptions(tmp_path: Path, sampling: Any) -> None:

@@ -228,6 +228,23 @@ def smaller_units(opening: Body) -> None:
     opening["sampling"]["size"] = 1.0
 
 
+def fewer_units(opening: Body) -> None:
+    opening["sampling"]["units"] = 500  # as if all were full
+
+
+def test_how_many_units_there_are_is_compared_with_the_table(tmp_path: Path) -> None:
+    data = table(2_000).with_columns(unit=pl.int_range(pl.len()) // 3)
+    path = tmp_path / "m.ledger"
+    holdfast.open(data, ledger=path, sampling=holdfast.clustered("unit", largest=4)).close()
+    assert faults(path, sample=lambda: PolarsSample(data)) == []
+    bodies = [json.loads(text) for _, text, _ in rows_of(path)][:1]
+    assert bodies[0]["sampling"]["units"] == 667
+    fewer_units(bodies[0])
+    write(path, bodies)
+    (fault,) = faults(path, sample=lambda: PolarsSample(data))
+    assert "units of the table are not as the opening says" in fault
+
+
 @pytest.mark.parametrize("change", [more_rows, another_column, larger_groups, smaller_units])
 def test_what_the_opening_says_of_the_table_is_compared_with_it(
     tmp_path: Path, change: Callable[[Body], None]
@@ -241,7 +258,7 @@ def test_what_the_opening_says_of_the_table_is_compared_with_it(
         ledger=path,
         tolerance=0.3,
         design=["arm"],
-        sampling=holdfast.clustered("unit"),
+        sampling=holdfast.clustered("unit", sizes="fixed"),
         described="off",
     ) as holdout:
         holdout.ask("avg(late)")

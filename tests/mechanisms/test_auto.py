@@ -50,7 +50,7 @@ def test_what_median_noise_cannot_do_is_left_to_bounded_noise() -> None:
     kind, why = choose(wanted(20_000, None), {})
     assert kind.name == "bounded noise"
     assert "the number of questions is open" in (why or "")
-    for sampling in (clustered("x", size=4.0), m_dependent(3)):
+    for sampling in (clustered("x", sizes="fixed", size=4.0), m_dependent(3)):
         kind, why = choose(wanted(20_000, 5_000, sampling=sampling), {})
         assert kind.name == "bounded noise"
         assert "needs independent rows" in (why or "")

@@ -98,7 +98,7 @@ def test_many_rows_are_not_wasted_by_rounding(name: str) -> None:
 
 SAMPLINGS: dict[str, Sampling] = {
     "independent": Independent(),
-    "clustered": clustered("unit", size=4.0),
+    "clustered": clustered("unit", sizes="fixed", size=4.0),
     "m-dependent": m_dependent(2),
     "declared": declared(sigma=0.004),
 }
@@ -282,7 +282,7 @@ def test_described_questions_are_as_narrow_as_planned(
 
 def test_described_clusters_are_as_narrow_as_planned(tmp_path: Path) -> None:
     table = pl.DataFrame({"unit": [i // 4 for i in range(4_000)], "y": [True, False] * 2_000})
-    sampling = clustered("unit", size=4.0)
+    sampling = clustered("unit", sizes="fixed", size=4.0)
     plan = holdfast.plan(rows=4_000, questions=10, sampling=sampling)
     width = plan["described, 15 bits"].half_width
     assert width is not None

@@ -196,7 +196,9 @@ def test_what_it_needs() -> None:
     with pytest.raises(InvalidArgument, match="needs questions="):
         SAMPLE_SPLITTING.plan(wanted(1_000, None), {})
     with pytest.raises(InvalidArgument, match="independent rows that are alike"):
-        SAMPLE_SPLITTING.plan(replace(wanted(1_000, 4), sampling=clustered("u", size=4)), {})
+        SAMPLE_SPLITTING.plan(
+            replace(wanted(1_000, 4), sampling=clustered("u", sizes="fixed", size=4)), {}
+        )
     with pytest.raises(InvalidArgument, match="independent rows that are alike"):
         SAMPLE_SPLITTING.plan(replace(wanted(1_000, 4), design=ARMS), {})
     with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.01 .* missing"):

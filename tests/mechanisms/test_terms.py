@@ -17,7 +17,7 @@ from tests.mechanisms.fake import ARMS, independent
 
 SAMPLINGS: list[Sampling] = [
     Independent(),
-    clustered("unit", size=2.5),
+    clustered("unit", sizes="fixed", size=2.5),
     clustered("unit", largest=12),
     m_dependent(3),
     declared(sigma=0.01),
@@ -28,13 +28,15 @@ SAMPLINGS: list[Sampling] = [
 @st.composite
 def all_terms(draw: st.DrawFn) -> Terms:
     questions = draw(st.none() | st.integers(1, 10**12))
+    sampling = draw(st.sampled_from(SAMPLINGS))
+    designs = [NO_DESIGN] if sampling == clustered("unit", largest=12) else [NO_DESIGN, ARMS]
     return Terms(
         rows=draw(st.integers(1, 10**12)),
         tolerance=draw(st.none() | st.floats(0, 0.5, exclude_min=True, exclude_max=True)),
         confidence_level=draw(st.floats(0, 1, exclude_min=True, exclude_max=True)),
         questions=questions,
-        sampling=draw(st.sampled_from(SAMPLINGS)),
-        design=draw(st.sampled_from([NO_DESIGN, ARMS])),
+        sampling=sampling,
+        design=draw(st.sampled_from(designs)),
         surprises=None if questions is None else draw(st.none() | st.integers(0, questions)),
         assumes=draw(st.none() | st.just("values hardly vary")),
     )
@@ -54,6 +56,14 @@ def test_no_declaration_may_be_missing(name: str) -> None:
     del body[name]
     with pytest.raises(KeyError, match=name):
         Terms.from_dict(body)
+
+
+def test_a_design_is_of_units_whose_sizes_were_decided() -> None:
+    """How many rows a group has is public as if it had been: so are the sizes in it."""
+    decided = replace(independent(900), sampling=clustered("unit", sizes="fixed", size=2.5))
+    assert replace(decided, design=ARMS).given_sizes
+    with pytest.raises(InvalidArgument, match=r"say sizes='fixed' in place of largest="):
+        replace(independent(900), sampling=clustered("unit", largest=12), design=ARMS)
 
 
 def test_what_a_promise_rests_on_is_said() -> None:

@@ -86,7 +86,7 @@ def test_what_cannot_be_promised_is_refused(name: str) -> None:
     terms, mechanism = opened(name)
     with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.01 .* are missing\."):
         mechanism.offer(terms, Account(), [Wish(CONDITION, 0.01)])
-    for sampling in (clustered("x", size=3.0), m_dependent(2), declared(sigma=0.01)):
+    for sampling in (clustered("x", sizes="fixed", size=3.0), m_dependent(2), declared(sigma=0.01)):
         with pytest.raises(InvalidArgument, match="needs independent rows"):
             CATALOGUE[name].plan(Terms(5_000, None, 0.95, 50, sampling), {})
 

@@ -163,7 +163,7 @@ def test_the_recommended_one_is_the_best_that_needs_no_guess() -> None:
 
 def test_dependent_rows_leave_only_what_is_proved_for_them() -> None:
     for sampling in (
-        holdfast.clustered("patient_id", size=12),
+        holdfast.clustered("patient_id", sizes="fixed", size=12),
         holdfast.m_dependent(7),
         holdfast.declared(sigma=0.01),
     ):
@@ -180,7 +180,9 @@ def test_dependent_rows_leave_only_what_is_proved_for_them() -> None:
 
 
 def test_clusters_of_one_row_are_independent_rows() -> None:
-    ours = holdfast.plan(rows=9_000, questions=50, sampling=holdfast.clustered("id", size=1))
+    ours = holdfast.plan(
+        rows=9_000, questions=50, sampling=holdfast.clustered("id", sizes="fixed", size=1)
+    )
     plain = holdfast.plan(rows=9_000, questions=50)
     assert ours["bounded noise"].half_width == pytest.approx(plain["bounded noise"].half_width)
 
@@ -240,7 +242,10 @@ BAD = [
     ({"rows": 100, "questions": 5, "described_share": 1.5}, "described_share is 1.5"),
     ({"rows": 100}, "two of rows, questions and tolerance"),
     ({}, "two of rows, questions and tolerance"),
-    ({"rows": 100, "questions": 5, "sampling": holdfast.clustered("id")}, "has no size"),
+    (
+        {"rows": 100, "questions": 5, "sampling": holdfast.clustered("id", sizes="fixed")},
+        "has no size",
+    ),
     ({"questions": 5, "tolerance": 0.1, "sampling": holdfast.declared(sigma=0.1)}, "give rows"),
 ]
 

@@ -42,7 +42,9 @@ def at(arm: Sequence[str], unit: Sequence[int] | None = None) -> Table:
     """A table whose arms (and units) are these."""
     frame = pl.DataFrame({"arm": arm, "unit": [0] * len(arm) if unit is None else unit})
     design = design_of(
-        PolarsSample(frame), ["arm"], Independent() if unit is None else Clustered("unit")
+        PolarsSample(frame),
+        ["arm"],
+        Independent() if unit is None else Clustered("unit", sizes="fixed"),
     )
     return Table(Schema(TYPES), design)
 
@@ -81,7 +83,7 @@ def test_a_design_group_of_clustered_rows(beta: float, trials: int, straddling: 
     assert question.group.size == 120
     own = 40 if straddling else 20
     values = coins(2, trials, own) / own
-    sampling = Clustered("unit", 6.0)
+    sampling = Clustered("unit", sizes="fixed", size=6.0)
     assert not too_many(missed(values, 0.5, question, 240, sampling, beta), beta)
     twin = replace(question, group=Group(120, 120))
     assert too_many(missed(values, 0.5, twin, 240, sampling, beta), beta)
@@ -158,7 +160,9 @@ def test_bounded_differences_of_units(beta: float, trials: int) -> None:
     """Units of 4 equal rows; the twin takes the rows for independent."""
     values = (coins(6, trials, 100) * 4 - 200) / 40 / 10 + 0.5
     question = of_table(change=1 / 40)
-    assert not too_many(missed(values, 0.5, question, 400, Clustered("unit", 4.0), beta), beta)
+    assert not too_many(
+        missed(values, 0.5, question, 400, Clustered("unit", sizes="fixed", size=4.0), beta), beta
+    )
     assert too_many(missed(values, 0.5, question, 400, Independent(), beta), beta)
 
 
@@ -167,7 +171,7 @@ def test_declared_deviations(beta: float, trials: int) -> None:
     """Gaussian with sigma 0.3, whatever the rows; the twin declares half of it."""
     rng = np.random.default_rng(7)
     values = rng.normal(0.0, 0.3, trials) / 10 + 0.5
-    for sampling in (Independent(), MDependent(3), Clustered("unit", 4.0)):
+    for sampling in (Independent(), MDependent(3), Clustered("unit", sizes="fixed", size=4.0)):
         question, twin = of_table(sigma=0.3), of_table(sigma=0.15)
         assert not too_many(missed(values, 0.5, question, 10, sampling, beta), beta)
         assert too_many(missed(values, 0.5, twin, 10, sampling, beta), beta)
@@ -266,7 +270,9 @@ def test_what_follows_from_several_parts(text: str, unit: int) -> None:
     truth = joined(question, parts, values @ CHANCES, 0.0)
     rng = np.random.default_rng([12, unit])
     counts = rng.multinomial(n // unit, CHANCES, trials) / (n // unit)
-    sampling: Sampling = Independent() if unit == 1 else Clustered("unit", float(unit))
+    sampling: Sampling = (
+        Independent() if unit == 1 else Clustered("unit", sizes="fixed", size=float(unit))
+    )
     radius = parts[0].concentration(n, sampling).radius(math.log(beta / len(parts)))
     for shrunk, fails in ((1.0, False), (0.03, True)):
         found = [joined(question, parts, values @ each, shrunk * radius) for each in counts]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.data.sampling import GIVEN_SIZES
 from holdfast.described.gridded import Gridded
 from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.described.rounded import RoundedGroupMean, RoundedMean
@@ -41,7 +42,8 @@ _GRIDDED: Mapping[str, tuple[str, ...]] = {
     "covariance": ("covariance_by_bets",),
     "correlation": ("correlation_by_bets",),
     "auc": ("auc_block_interval",),
-    "units": ("unit_mean_interval",),
+    "units": ("pooled_mean_interval", "PooledUnits", "unit_mean_interval"),
+    "units in a group": ("unit_mean_interval",),
     "m-dependent rows": ("m_dependent_mean_interval",),
     "units in both groups": ("unit_mean_interval", "difference_interval"),
     "unlike groups": ("difference_interval",),
@@ -206,10 +208,11 @@ def promise_of(budget: Budget) -> str:
             "comparison, and every interval is the whole range."
         )
     some = "" if terms.promises else " of a described question"
+    given = f", {GIVEN_SIZES}" if terms.given_sizes else ""
     return (
         f"With probability at least {percent(terms.confidence_level)}, every interval{some} on "
-        "this page contains the true value, all of them together, although each question may have "
-        "been chosen after seeing the answers before it."
+        f"this page contains the true value{given}, all of them together, although each question "
+        "may have been chosen after seeing the answers before it."
     )
 
 

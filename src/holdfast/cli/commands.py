@@ -121,8 +121,9 @@ def plan(
         str,
         typer.Option(
             metavar="HOW",
-            help="How the rows came about: independent, clustered:SIZE (rows in a unit), "
-            "m-dependent:M, dependency-graph:DEGREE, markov-chain:CONTRACTION, or declared:SIGMA.",
+            help="How the rows came about: independent, clustered:LARGEST (rows of a unit, at "
+            "most) or clustered:SIZE:fixed (unit sizes were decided), m-dependent:M, "
+            "dependency-graph:DEGREE, markov-chain:CONTRACTION, or declared:SIGMA.",
         ),
     ] = "independent",
     described: Annotated[
@@ -229,7 +230,10 @@ def _again(made: Any, sampling: str) -> str:
 
 
 def sampling_of_text(text: str) -> Any:
-    """`independent`, `clustered:SIZE`, `clustered:COLUMN[:LARGEST]`, `m-dependent:M`, ..."""
+    """`independent`, `clustered:COLUMN:LARGEST`, `clustered:COLUMN:fixed`, `m-dependent:M`, ...
+
+    To plan, a number stands for the column: `clustered:LARGEST`, `clustered:SIZE:fixed`.
+    """
     from holdfast.data import sampling
 
     by_number = {
@@ -248,20 +252,25 @@ def sampling_of_text(text: str) -> Any:
     if kind in by_number and argument:
         return by_number[kind](read_number("sampling", argument))  # type: ignore[arg-type]
     raise InvalidArgument(
-        f"sampling is {text!r}; it must be independent, clustered:SIZE (rows in a unit), "
-        "clustered:COLUMN or clustered:COLUMN:LARGEST, m-dependent:M, dependency-graph:DEGREE, "
-        "markov-chain:CONTRACTION or declared:SIGMA (also a family, as a ledger writes it)."
+        f"sampling is {text!r}; it must be independent, clustered:COLUMN:LARGEST or "
+        "clustered:COLUMN:fixed (to plan, clustered:LARGEST or clustered:SIZE:fixed), "
+        "m-dependent:M, dependency-graph:DEGREE, markov-chain:CONTRACTION or declared:SIGMA (also "
+        "a family, as a ledger writes it)."
     )
 
 
 def _clustered(argument: str) -> Any:
     from holdfast.data.sampling import clustered
 
-    if argument.replace(".", "").isdigit():
-        return clustered("unit", size=float(argument))
-    name, _, largest = argument.rpartition(":")
-    if name and largest.isdigit():
-        return clustered(name, largest=int(largest))
+    if argument.isdigit():
+        return clustered("unit", largest=int(argument))
+    name, _, sizes = argument.rpartition(":")
+    if name and sizes.isdigit():
+        return clustered(name, largest=int(sizes))
+    if name.replace(".", "").isdigit() and sizes == "fixed":
+        return clustered("unit", sizes="fixed", size=float(name))
+    if name and sizes == "fixed":
+        return clustered(name, sizes="fixed")
     return clustered(argument)
 
 

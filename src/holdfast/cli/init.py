@@ -210,8 +210,8 @@ def init(
         typer.Option(
             metavar="HOW",
             help="How the rows came about: independent, clustered:COLUMN:LARGEST (rows of a unit, "
-            "at most; without, unit sizes are public), m-dependent:M, dependency-graph:DEGREE, "
-            "markov-chain:CONTRACTION or declared:SIGMA.",
+            "at most) or clustered:COLUMN:fixed (unit sizes were decided), m-dependent:M, "
+            "dependency-graph:DEGREE, markov-chain:CONTRACTION or declared:SIGMA.",
         ),
     ] = "independent",
     schema: Annotated[

@@ -61,8 +61,6 @@ class Design:
 
     `squares` adds up, for each cell, the squared number of its rows in each sampling unit (rows
     drawn one by one are units of 1); `straddling` says whether a unit has rows in several cells.
-    Where unit sizes are not public, `squares` is the most it could be, in all cells together too:
-    units of a_u <= M rows in a group have sum a_u^2 <= M sum a_u.
     """
 
     columns: tuple[str, ...]
@@ -182,12 +180,10 @@ def design_of(sample: Sample, columns: Sequence[str], sampling: Sampling) -> Des
             )
     import polars as pl
 
-    clusters = sampling if isinstance(sampling, Clustered) else None
-    largest = 1 if clusters is None else clusters.largest
-    unit = clusters.column if clusters is not None and largest is None else None
+    unit = sampling.column if isinstance(sampling, Clustered) else None
     sizes = _sizes(sample, names, unit)
     count = pl.col("rows").sum()
-    squares = (pl.col("rows") ** 2).sum() if largest is None else count * largest
+    squares = count if unit is None else (pl.col("rows") ** 2).sum()
     cells = sizes.group_by("cell").agg(count=count, squares=squares).sort("cell")
     return Design(
         tuple(names),

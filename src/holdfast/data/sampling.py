@@ -1,17 +1,17 @@
 """How the rows came about: the one assumption behind every promise, printed with each of them.
 
-`"independent"`, `clustered("patient_id")`, `m_dependent(7)`, `dependency_graph(4)`,
-`markov_chain(0.8)` or `declared(...)`. A value turns a
-number of rows into the concentration of a mean: of [0, 1] values (`profile`), or of values without
-a range, of which a scale is declared (`unbounded`).
+`"independent"`, `clustered("patient_id", largest=12)`, `m_dependent(7)`, `dependency_graph(4)`,
+`markov_chain(0.8)` or `declared(...)`. A value turns a number of rows into the concentration of a
+mean: of [0, 1] values (`profile`), or of values without a range, of which a scale is declared
+(`unbounded`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
 
 from holdfast import require
 from holdfast.data.sample import Sample
@@ -38,10 +38,12 @@ from holdfast.theory.base.gamma import (
     gamma_from_text,
     gamma_text,
 )
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.unbounded import UnboundedMean, UnboundedUnits, scaled_tail
 
 __all__ = [
+    "GIVEN_SIZES",
     "Clustered",
     "Declared",
     "DependencyGraph",
@@ -105,6 +107,7 @@ def gamma_of(given: Any) -> Concentration:
     return found
 
 
+GIVEN_SIZES = "given the sizes of the units"
 _COINS = 0.98  # the share of heads of n coins is this over sqrt(n) off in 5 % of all cases
 
 
@@ -126,14 +129,16 @@ class Independent:
 class Clustered:
     """Rows in units that are independent of each other; inside a unit anything goes.
 
-    `size` is what a mean concentrates by: the sum of squared sizes of the units over the sum of
-    their sizes. With `largest`, the most rows a unit can have, sizes are not public, and it is the
-    most that `size` could be: whatever the sizes are, sum m_u^2 <= largest sum m_u.
+    With `largest`, the most rows a unit can have, sizes are part of what was drawn; `units` is how
+    many units there are. With `sizes="fixed"` they were decided, and everything is said given them;
+    `size` is then what a mean concentrates by: the sum of squared sizes over the sum of sizes.
     """
 
     column: str
-    size: float | None = None
     largest: int | None = None
+    sizes: Literal["fixed"] | None = None
+    size: float | None = None
+    units: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str) or not self.column:
@@ -141,41 +146,80 @@ class Clustered:
                 f"column is {self.column!r}; it must be the name of the column that says which "
                 "unit a row belongs to."
             )
-        if self.size is not None:
-            require.at_least("size", self.size, 1)
+        if (self.largest is None) == (self.sizes is None):
+            raise InvalidArgument(_one_of_two(self.column, neither=self.largest is None))
         if self.largest is not None:
             require.integer_between("largest", self.largest, 1, MOST_ROWS_IN_A_UNIT)
-            if self.size not in (None, self.largest):
-                raise InvalidArgument(
-                    f"size is {self.size:g} and largest {self.largest:,}; with largest nothing "
-                    "rests on a size: leave size out."
-                )
-            object.__setattr__(self, "size", float(self.largest))
+            _require_left_out("size", self.size, "largest")
+        else:
+            require.one_of("sizes", ["fixed"], self.sizes)
+            _require_left_out("units", self.units, "sizes='fixed'")
+        if self.size is not None:
+            require.at_least("size", self.size, 1)
+        if self.units is not None:
+            require.positive_integer("units", self.units)
 
     @property
-    def _known_size(self) -> float:
+    def given_sizes(self) -> bool:
+        """Whether all that is said is given the sizes of the units."""
+        return self.largest is None
+
+    @property
+    def rows_in_a_unit(self) -> float:
+        """The most rows of a unit, or what stands for the sizes that were decided."""
+        if self.largest is not None:
+            return float(self.largest)
         if self.size is None:
             raise InvalidArgument(
-                f"clustered({self.column!r}) has no size; to plan without data say how many rows "
-                f"a unit has: clustered({self.column!r}, size=12), or at most: largest=12."
+                f"clustered({self.column!r}, sizes='fixed') has no size; to plan without data say "
+                f"how many rows a unit has: clustered({self.column!r}, sizes='fixed', size=12)."
             )
         return self.size
 
     def profile(self, rows: int) -> Concentration:
-        return SubGaussian(0.5 * min(1.0, math.sqrt(self._known_size / rows)))
+        if self.largest is not None:
+            return PooledUnits(rows, self.units, self.largest)
+        return SubGaussian(0.5 * min(1.0, math.sqrt(self.rows_in_a_unit / rows)))
 
     def unbounded(self, rows: int, scale: Scale) -> Concentration:
-        size = min(float(rows), self._known_size)
-        # With public sizes only sum m_u^2 is kept, and no unit is larger than its root.
-        largest = round_up(math.sqrt(size * rows)) if self.largest is None else self.largest
+        if self.largest is not None:
+            return PooledUnits(rows, self.units, self.largest, scale.sigma, scale.b)
+        size = min(float(rows), self.rows_in_a_unit)
+        # Of decided sizes only sum m_u^2 is kept, and no unit is larger than its root.
+        largest = min(float(rows), round_up(math.sqrt(size * rows)))
         squares = min(float(rows * rows), max(float(rows), round_up(size * rows)))
-        return UnboundedUnits(rows, squares, min(float(rows), largest), scale.sigma, scale.b)
+        return UnboundedUnits(rows, squares, largest, scale.sigma, scale.b)
 
     def __str__(self) -> str:
-        size = "" if self.size is None else f" of {self.size:g} rows"
         if self.largest is not None:
-            size = f" of at most {self.largest:,} rows"
-        return f"independent units{size} (column {self.column!r}), any dependence inside a unit"
+            size, many = f" of at most {self.largest:,} rows", self.units
+        else:
+            size, many = "" if self.size is None else f" of {self.size:g} rows", None
+        count = "" if many is None else f"{many:,} "
+        given = f", {GIVEN_SIZES}" if self.given_sizes else ""
+        return (
+            f"{count}independent units{size} (column {self.column!r}), any dependence inside a "
+            f"unit{given}"
+        )
+
+
+def _one_of_two(column: str, *, neither: bool) -> str:
+    """The sentence about the two ways to speak of sizes, of which one must be chosen."""
+    said = "nothing of the sizes of units" if neither else "both largest= and sizes="
+    return (
+        f"clustered({column!r}) says {said}; say either largest=12 (no unit can have more than 12 "
+        "rows, and sizes may go with the values), or sizes='fixed' (somebody decided them, as in "
+        "a panel, and every promise is given the sizes of the units). On the command line: "
+        "clustered:COLUMN:12 or clustered:COLUMN:fixed."
+    )
+
+
+def _require_left_out(name: str, value: object, beside: str) -> None:
+    if value is not None:
+        raise InvalidArgument(
+            f"{name} is {value!r}, and {beside} is given, by which nothing rests on it; leave "
+            f"{name} out."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,17 +313,27 @@ class Declared:
 Sampling = Independent | Clustered | MDependent | DependencyGraph | MarkovChain | Declared
 
 
-def clustered(column: str, *, size: float | None = None, largest: int | None = None) -> Clustered:
+def clustered(
+    column: str,
+    *,
+    largest: int | None = None,
+    sizes: Literal["fixed"] | None = None,
+    size: float | None = None,
+    units: int | None = None,
+) -> Clustered:
     """Rows come in independent units, named by `column`; any dependence inside a unit.
 
-    `largest` is how many rows a unit can have at most, known before the rows are: unit sizes are
-    then not public, a table with a larger unit is refused, and described means are as narrow as the
-    dependence inside units turns out to be. Without it the sizes of the units are public.
+    `largest` is how many rows a unit can have at most, known before the rows are. Nothing is
+    assumed of the sizes: large units may be the ill ones. A table with a larger unit is refused.
 
-    `size` is only needed to plan without data and without `largest`: rows in a unit (for unequal
-    units, the sum of squared sizes over the sum of sizes).
+    `sizes="fixed"` instead: the sizes of the units were decided, as in a panel. Every promise is
+    then given the sizes of the units, and false where sizes go with values.
+
+    To plan without data, `units` is how many there are (with `largest`; else all are taken to be
+    full), or `size` how many rows each has (with `sizes="fixed"`; for unequal units, the sum of
+    squared sizes over the sum of sizes). When a table is opened both are counted.
     """
-    return Clustered(column, size, largest)
+    return Clustered(column, largest, sizes, size, units)
 
 
 def m_dependent(m: int) -> MDependent:
@@ -338,8 +392,8 @@ def sampling_of(value: str | Sampling) -> Sampling:
     if isinstance(value, str) and value == "independent":
         return Independent()
     raise InvalidArgument(
-        f"sampling is {value!r}; it must be 'independent', holdfast.clustered(column), "
-        "holdfast.m_dependent(m), holdfast.dependency_graph(degree), "
+        f"sampling is {value!r}; it must be 'independent', holdfast.clustered(column, "
+        "largest=...), holdfast.m_dependent(m), holdfast.dependency_graph(degree), "
         "holdfast.markov_chain(contraction) or holdfast.declared(...)."
     )
 
@@ -347,9 +401,8 @@ def sampling_of(value: str | Sampling) -> Sampling:
 def measured(sampling: Sampling, sample: Sample) -> Sampling:
     """The assumption for the units as they are in a table; any other stays as it is.
 
-    Without `largest`, how rows fall into units is public by declaration, and a size that was
-    declared to plan with is not believed: the promise rests on the true one. With it the table says
-    nothing but that no unit is larger.
+    What was declared to plan with is not believed. Of sizes that were decided it is their squares;
+    of others no more than how many units there are, and that none is larger than declared.
     """
     if isinstance(sampling, Declared):
         _require_possible(sampling, sample.n)
@@ -357,14 +410,15 @@ def measured(sampling: Sampling, sample: Sample) -> Sampling:
         return sampling
     sizes = cluster_sizes(sample, sampling.column)
     if sampling.largest is None:
-        return Clustered(sampling.column, sum(size * size for size in sizes) / sum(sizes))
+        squares = sum(size * size for size in sizes)
+        return replace(sampling, size=squares / sum(sizes))
     if sizes[0] > sampling.largest:
         raise InvalidArgument(
             f"largest is {sampling.largest:,}, and a unit of column {sampling.column!r} has more "
             "rows (missing values are one unit); declare how many rows a unit can have at most, "
             "from what is known without these rows."
         )
-    return sampling
+    return replace(sampling, units=len(sizes))
 
 
 def _require_possible(sampling: Declared, rows: int) -> None:

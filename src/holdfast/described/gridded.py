@@ -2,7 +2,7 @@
 
 Quantiles by order statistics, spread and relation by bets on deviations, AUC by bets on blocks, and
 means of rows that depend on each other. Each is computed inside the door; what crosses it are three
-places on the grid, and the size of a group of alike rows.
+places on the grid, and the size of a group.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from holdfast.theory.direct.symbols import POINTS, GridSymbol, grid_answer, grid
 from holdfast.theory.direct.unit_sums import (
     group_mean_interval,
     m_dependent_mean_interval,
+    pooled_mean_interval,
     unit_mean_interval,
 )
 from holdfast.theory.length.coexistence import (
@@ -76,6 +77,8 @@ class Gridded:
     """Three places on `points` points of the range; of what, and at which level, `by` says.
 
     With `log_share`, the level of a group's size, that size is a symbol too, exact or `rounded`.
+    Of rows that are not alike no event says where it may be: any number is a symbol, up to
+    `groups` times all rows, one for a group or disjoint ones, two for any two together.
     `squared`: the places are those of a standard deviation, and its square is told.
     """
 
@@ -87,6 +90,7 @@ class Gridded:
     points: int = POINTS
     squared: bool = False
     rounded: bool = False
+    groups: int = 0
 
     @property
     def symbols(self) -> int:
@@ -103,6 +107,8 @@ class Gridded:
 
     @property
     def _size_symbols(self) -> int:
+        if self.groups:
+            return self._last_size + 1
         if self.log_share is None:
             return 1
         if self.rounded:
@@ -111,10 +117,12 @@ class Gridded:
 
     def _rows_of(self, symbols: Symbols) -> tuple[tuple[int, int], Symbols]:
         """The least and the greatest number of rows it may be about, and the three places."""
-        if self.log_share is None:
+        if self.log_share is None and not self.groups:
             return (self.rows, self.rows), symbols
         told, *places = symbols
-        if self.rounded:
+        if self.groups:
+            return self._sizes_of(told), tuple(places)
+        if self.rounded and self.log_share is not None:
             return RoundedSize(self.rows, self.log_share).sizes(told), tuple(places)
         size = require.integer_between("size", told, 0, self.rows)
         return (size, size), tuple(places)
@@ -128,10 +136,27 @@ class Gridded:
             value, interval = 0.5, UNKNOWN
         wider = Interval(interval.low - GRID_ERROR, interval.high + GRID_ERROR)
         places = grid_symbol(value, wider, UNKNOWN, self.points)
+        if self.groups:
+            return (size * self._last_size // self._most_rows, *places)
         if self.log_share is None:
             return tuple(places)
         told = RoundedSize(self.rows, self.log_share).cell(size) if self.rounded else size
         return (told, *places)
+
+    @property
+    def _most_rows(self) -> int:
+        return self.groups * self.rows
+
+    @property
+    def _last_size(self) -> int:
+        """The last symbol of a size: where answers are rounded, sizes are told on the grid."""
+        return min(self._most_rows, self.points) if self.rounded else self._most_rows
+
+    def _sizes_of(self, told: int) -> tuple[int, int]:
+        """The least and the greatest number of rows that a symbol of `groups` stands for."""
+        last, most = self._last_size, self._most_rows
+        told = require.integer_between("size", told, 0, last)
+        return -(-told * most // last), min(most, -(-(told + 1) * most // last) - 1)
 
 
 def quantile_look(
@@ -254,9 +279,9 @@ def auc_look(score: Expression, positive: Expression, rule: Gridded) -> Look:
     return Look(rule, symbols_of, others=(condition_row(positive), condition_row(ranked)))
 
 
-# The mean of a value in a group of the sample, with its interval at a level; None without rows.
+# The rows and the mean of a group of the sample, with its interval at a level; None without rows.
 _GroupMean: TypeAlias = "Callable[[Sample, RowValue, Expression | None, float], _Found | None]"
-_Found: TypeAlias = tuple[float, Interval]
+_Found: TypeAlias = tuple[int, float, Interval]
 
 
 def unit_mean(
@@ -270,10 +295,12 @@ def unit_mean(
 ) -> _Found | None:
     """The mean of rows in independent units: the ratio of the expected sums."""
     sums, sizes = unit_sums(sample, value, where, column)
-    rows = float(sizes.sum())
-    if rows == 0.0:
+    rows = int(sizes.sum())
+    if rows == 0:
         return None
-    return float(sums.sum()) / rows, unit_mean_interval(sums, sizes, largest, log_p)
+    # Of a group a unit may have no row: how many it has in all is not bounded from below.
+    interval = pooled_mean_interval if where is None else unit_mean_interval
+    return rows, float(sums.sum()) / rows, interval(sums, sizes, largest, log_p)
 
 
 def unlike_group_mean(
@@ -281,7 +308,7 @@ def unlike_group_mean(
 ) -> _Found | None:
     """The mean in a group of independent rows that are not alike: one bet on all rows."""
     (x,) = unit_values_of(sample, (value,), where)
-    return (float(x.mean()), group_mean_interval(x, rows, log_p)) if x.size else None
+    return (x.size, float(x.mean()), group_mean_interval(x, rows, log_p)) if x.size else None
 
 
 def group_look(
@@ -291,7 +318,7 @@ def group_look(
 
     def symbols_of(found: Evidence) -> Symbols:
         mean = mean_of(found.sample, value, where, rule.log_p)
-        return rule.seen(0, None, UNKNOWN) if mean is None else rule.seen(rule.rows, *mean)
+        return rule.seen(0, None, UNKNOWN) if mean is None else rule.seen(*mean)
 
     return Look(rule, symbols_of, others=_read((value,), where))
 
@@ -305,11 +332,11 @@ def apart_look(
         half = level_share(rule.log_p, 0.5)
         first, second = (mean_of(found.sample, value, group, half) for group in groups)
         if first is None or second is None:
-            return rule.seen(rule.rows, None, UNKNOWN)
-        (one, mine), (other, theirs) = first, second
+            return rule.seen(0, None, UNKNOWN)
+        (rows, one, mine), (others, other, theirs) = first, second
         spare = 2 * GRID_ERROR  # each mean is read that much off; sums of doubles far less
         interval = _outwards(mine.low - theirs.high - spare, mine.high - theirs.low + spare)
-        return rule.seen(rule.rows, _around_half(one - other), interval)
+        return rule.seen(rows + others, _around_half(one - other), interval)
 
     return Look(rule, symbols_of, others=(value, *map(condition_row, groups)))
 
@@ -331,11 +358,12 @@ def m_dependent_look(
         half = level_share(rule.log_p, 0.5)
         sums, shares = (m_dependent_mean_interval(each, m, half) for each in (inside, *group))
         share = float(group[0].mean())
-        if share == 0.0 or shares.low == 0.0:
-            return rule.seen(rule.rows, None, UNKNOWN)
+        rows = int(np.count_nonzero(group[0]))
+        if rows == 0 or shares.low == 0.0:
+            return rule.seen(rows, None, UNKNOWN)
         low, high = round_down(sums.low / shares.high), round_up(sums.high / shares.low)
         interval = Interval(max(0.0, low), min(1.0, high))
-        return rule.seen(rule.rows, float(inside.mean()) / share, interval)
+        return rule.seen(rows, float(inside.mean()) / share, interval)
 
     return Look(rule, symbols_of, others=values)
 

@@ -57,6 +57,7 @@ __all__ = [
     "contrast_look",
     "mean_look",
     "of_groups",
+    "on_grid",
     "paired_look",
 ]
 
@@ -353,9 +354,22 @@ def of_groups(value: RowValue, groups: _Groups, rule: Contrast, ground: Ground) 
     return Look(rounded, rounded.seen, (*sums, *map(row_value, groups)))
 
 
+def on_grid(part: Part, ground: Ground, by: str, *, groups: int) -> Gridded:
+    """The rule of a mean of rows that are not alike, or of so many groups of them."""
+    return Gridded(
+        by,
+        ground.rows,
+        ground.log_level(part),
+        points=ground.points,
+        rounded=ground.rounded,
+        groups=groups,
+    )
+
+
 def _apart(value: RowValue, groups: _Groups, part: Part, ground: Ground) -> Look | None:
     """Each group by itself, where a theorem has the mean of one."""
-    gridded = partial(Gridded, rows=ground.rows, log_p=ground.log_level(part), points=ground.points)
+    # Together disjoint groups have no more rows than there are.
+    gridded = partial(on_grid, part, ground, groups=1 if are_disjoint(*groups) else 2)
     match ground.sampling:
         case Independent():
             mean_of = partial(unlike_group_mean, rows=ground.rows)

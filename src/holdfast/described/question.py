@@ -36,6 +36,7 @@ from holdfast.described.means import (
     concentrated_look,
     contrast,
     of_groups,
+    on_grid,
 )
 from holdfast.described.rounded import (
     RoundedContrast,
@@ -205,13 +206,14 @@ def _row_of(question: Any) -> RowValue:
 def _mean_of(value: RowValue, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:
     """The mean of a value, of all rows or of a group, by what is assumed of the rows."""
     where, n = part.where, ground.rows
-    gridded = partial(Gridded, rows=n, log_p=ground.log_level(part), points=ground.points)
+    gridded = partial(on_grid, part, ground, groups=0 if where is None else 1)
     match ground.sampling:
         case Independent():
             return _of_independent(value, part, free, ground)
         case Clustered(column=column, largest=int(largest)):
             mean_of = partial(unit_mean, column=column, largest=largest)
-            return group_look(value, where, mean_of, gridded("units"))
+            by = "units" if where is None else "units in a group"
+            return group_look(value, where, mean_of, gridded(by))
         case MDependent(m):
             group = None if where is None else (within_group(value, where), row_value(where))
             return m_dependent_look(value, group, m, gridded("m-dependent rows"))
@@ -231,7 +233,7 @@ def _of_independent(
         size = ground.design.group(where).size
         return _of_rows(value, where, size, part, free, ground) if size else None
     if not ground.alike:
-        rule = Gridded("unlike group", n, ground.log_level(part), points=ground.points)
+        rule = on_grid(part, ground, "unlike group", groups=1)
         return group_look(value, where, partial(unlike_group_mean, rows=n), rule)
     return _of_group(value, where, part, free, ground)
 
@@ -413,7 +415,8 @@ _GRIDDED_METHODS = {
     "covariance": "bets on products of deviations",
     "correlation": "bets on products of deviations",
     "auc": "bets on blocks of both classes",
-    "units": "bets on sums of units",
+    "units": "bets on sums of units, and Hoeffding's bound for units,",
+    "units in a group": "bets on sums of units",
     "m-dependent rows": "bets on blocks of rows",
     "concentration": "the declared concentration",
     "unlike group": "bets on the group's rows, which need not be alike",

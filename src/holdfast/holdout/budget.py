@@ -129,9 +129,7 @@ class Budget:
     @property
     def together(self) -> str:
         """How sure all intervals are, in few words."""
-        if not self.terms.simultaneous:
-            return "no promise"
-        return f"simultaneous {percent(self.terms.confidence_level)}"
+        return self.terms.together
 
     @property
     def facts(self) -> list[str]:

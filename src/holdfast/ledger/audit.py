@@ -464,7 +464,7 @@ def _misstated(opening: Opening, rows: Sample) -> str | None:
         return "rows or columns"
     if isinstance(sampling, Clustered):
         found = measured(sampling, rows)
-        if sampling.size is None or not alike(sampling_to_dict(sampling), sampling_to_dict(found)):
+        if not alike(sampling_to_dict(sampling), sampling_to_dict(found)):
             return "units"
     if canonical(design_of(rows, stated.columns, sampling).to_dict()) != canonical(
         stated.to_dict()

@@ -311,7 +311,7 @@ def _ground(
         terms.rows,
         terms.sampling,
         lengths,
-        dictionary.stake.log_level,
+        terms.level_for_later(dictionary.stake.log_level),
         opening.table.design,
         rounded=terms.described == "rounded" and not dictionary.is_last,
         for_these_items=bool(terms.public),

@@ -21,6 +21,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from holdfast.data.sample import Sample
+from holdfast.data.sampling import Clustered
+from holdfast.data.units import unit_sums
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.mechanisms.leakage import asks_left, charged, declared_left, log_share_of
 from holdfast.mechanisms.mechanism import Claim, Offer, Release, Status, Symbol, Wish
@@ -34,6 +36,7 @@ from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.direct.paired import sign_test_log_p
 from holdfast.theory.leakage.checks import declared_surprise_prior, surprise_prior
@@ -44,6 +47,7 @@ from holdfast.theory.leakage.claim_levels import (
     paired_claim_holds,
     radius_claim_holds,
     share_claim_holds,
+    unit_claim_holds,
 )
 from holdfast.theory.leakage.gates import declared_gate_prior, open_gate_prior
 from holdfast.theory.leakage.nats import ask_log_cost, confirmed_log_charge, surprise_log_charge
@@ -102,6 +106,8 @@ def showings(
                 found.append(kind.showing([next(totals) // GRID for _ in kind.rows]))
             case _Bins():
                 found.append(kind.showing(next(histograms)))
+            case _Units():
+                found.append(kind.showing(sample))
             case _Whole():
                 found.append(kind.showing(next(measured)))
             case None:  # it has one value, and needs no rows
@@ -192,6 +198,24 @@ class _Bins:
 
 
 @dataclass(frozen=True, slots=True)
+class _Units:
+    """The sums and sizes of the units of `column`, whose sizes were not decided."""
+
+    row: RowValue
+    column: str
+    units: PooledUnits
+    error: float
+
+    def showing(self, sample: Sample) -> Showing:
+        sums, sizes = unit_sums(sample, self.row, None, self.column)
+
+        def mean(claim: Claim, log_p: float, _moment: float | None) -> bool:
+            return unit_claim_holds(sums, sizes, _ends(claim), log_p, self.units, self.error)
+
+        return mean
+
+
+@dataclass(frozen=True, slots=True)
 class _Whole:
     """A statistic of which a concentration is known, and no more."""
 
@@ -207,12 +231,15 @@ class _Whole:
         return near
 
 
-def _read_by(terms: Terms, question: Statistic, alike: bool) -> _Counts | _Bins | _Whole | None:
+_Kind = _Counts | _Bins | _Units | _Whole
+
+
+def _read_by(terms: Terms, question: Statistic, alike: bool) -> _Kind | None:
     row = question.row
     if question.low == question.high:
         return None
     if row is None or not terms.independent:
-        return _Whole(terms, question)
+        return _of_units(terms, question) or _Whole(terms, question)
     if row.is_condition:
         return _Counts(question.rows(terms.rows), (row,), alike)
     if is_paired(question) and isinstance(row.source, Expression):
@@ -221,6 +248,16 @@ def _read_by(terms: Terms, question: Statistic, alike: bool) -> _Counts | _Bins 
     if isinstance(question, GroupMean):
         return _Bins((question.value, question.condition))
     return _Bins((row, None))
+
+
+def _of_units(terms: Terms, question: Statistic) -> _Units | None:
+    """An average of rows in units whose sizes were not decided."""
+    sampling, units = terms.sampling, terms.concentration
+    if question.row is None or not isinstance(sampling, Clustered):
+        return None
+    if not isinstance(units, PooledUnits):
+        return None
+    return _Units(question.row, sampling.column, units, question.error)
 
 
 _MORE: Claim = (more_than(_EVEN), 1.0)

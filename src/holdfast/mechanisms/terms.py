@@ -15,7 +15,14 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
-from holdfast.data.sampling import Independent, Sampling, sampling_from_dict, sampling_to_dict
+from holdfast.data.sampling import (
+    GIVEN_SIZES,
+    Clustered,
+    Independent,
+    Sampling,
+    sampling_from_dict,
+    sampling_to_dict,
+)
 from holdfast.errors import BudgetExhausted, InvalidArgument, Retired
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.mean import KnownVariance
@@ -28,6 +35,7 @@ from holdfast.theory.base.concentration import (
     SubGaussian,
 )
 from holdfast.theory.base.gamma import gamma_from_text, gamma_text
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.unbounded import InUnits
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
@@ -142,6 +150,14 @@ class Terms:
         require.between("described_share", self.described_share, 0.0, 1.0)
         _require_share(self.described, self.described_share)
         require.between("reveal_share", self.reveal_share, 0.0, 1.0 - self.described_share)
+        if self.design and isinstance(self.sampling, Clustered) and not self.given_sizes:
+            raise InvalidArgument(
+                f"sampling has largest={self.sampling.largest:,}, by which the sizes of units were "
+                "not decided, and a design makes public how many rows its groups have, as if they "
+                "were; say sizes='fixed' in place of largest=, and every promise is given the "
+                "sizes of the units, or leave design out: described questions about groups need "
+                "none."
+            )
 
     @property
     def promises(self) -> bool:
@@ -152,6 +168,14 @@ class Terms:
     def simultaneous(self) -> bool:
         """Whether intervals are true together: the ledger's, or those of described questions."""
         return self.promises or self.describes
+
+    @property
+    def together(self) -> str:
+        """How sure all intervals are, in few words."""
+        if not self.simultaneous:
+            return "no promise"
+        given = f", {GIVEN_SIZES}" if self.given_sizes else ""
+        return f"simultaneous {percent(self.confidence_level)}{given}"
 
     @property
     def half_width(self) -> float:
@@ -182,6 +206,17 @@ class Terms:
         """Of a mean of all rows."""
         return self.sampling.profile(self.rows)
 
+    def level_for_later(self, log_level: float) -> float:
+        """ln of a level for what is chosen after opening, where the number of rows was drawn.
+
+        It may be chosen by that number, which has a part of the level. The concentration of a mean
+        knows that by itself.
+        """
+        found = self.concentration
+        if not isinstance(found, PooledUnits):
+            return log_level
+        return round_down(log_level + found.log_weight)
+
     @property
     def assumption(self) -> str:
         """What every promise rests on, in words."""
@@ -195,6 +230,11 @@ class Terms:
         if self.assumes is not None:
             parts.append(self.assumes)
         return ", ".join(parts)
+
+    @property
+    def given_sizes(self) -> bool:
+        """Whether all that is said is given the sizes of the units that rows come in."""
+        return isinstance(self.sampling, Clustered) and self.sampling.given_sizes
 
     @property
     def independent(self) -> bool:

@@ -23,6 +23,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit as run_audit
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.identity import protected_rows
+from holdfast.mechanisms.terms import Terms
 from holdfast.planner.plan import plan as make_plan
 from holdfast.planner.table import Plan
 from holdfast.service.access import Caller, Serving, client_of, service_of, veil_for
@@ -280,14 +281,13 @@ async def ledger_file(dataset: str, service: Serving, session: Signed) -> Respon
 async def answers_picture(dataset: str, service: Serving, session: Signed) -> Response:
     """The newest answers with their intervals."""
 
-    def read(holdout: Holdout) -> tuple[list[Recorded], float | None]:
+    def read(holdout: Holdout) -> tuple[list[Recorded], Terms]:
         if veil_for(session.token, holdout).hides:
             raise rejection(403, "the picture names those who submitted; the standings do not.")
-        terms = holdout.opening.terms
-        return list(holdout.ledger), terms.confidence_level if terms.simultaneous else None
+        return list(holdout.ledger), holdout.opening.terms
 
-    lines, level = await service.served(dataset, session.token).read(read)
-    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], level))
+    lines, terms = await service.served(dataset, session.token).read(read)
+    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], terms))
 
 
 @dashboard.get("/data/{dataset}/promise")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from holdfast.data.sampling import GIVEN_SIZES
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.groups import Distribution, Groups
 from holdfast.holdout.holdout import Holdout
@@ -31,9 +32,10 @@ def overview_shown(holdout: Holdout) -> dict[str, Any]:
     if terms.simultaneous and not view:
         promise = "The promise is intact: no interval has been given yet."
     elif terms.simultaneous:
+        given = f", {GIVEN_SIZES}" if terms.given_sizes else ""
         promise = (
             f"The promise is intact: with probability {percent(terms.confidence_level)} all "
-            f"{many} given so far contain the truth, together."
+            f"{many} given so far contain the truth, together{given}."
         )
     else:
         promise = "Nothing is promised here: every interval is the whole range."

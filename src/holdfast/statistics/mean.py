@@ -140,14 +140,14 @@ class GroupMean:
         match sampling:
             case Independent():
                 return BoundedMean(size)
-            case Clustered():
+            case Clustered(sizes="fixed"):
                 return ClusteredRows(size, min(squares, size * size))
             case MDependent(m):
                 # The rows of a group keep their places, so m + 1 classes of independent rows do.
                 return MDependentMean(size, m)
             case DependencyGraph(degree):
                 return GraphMean(size, min(degree, size))
-            case MarkovChain() | Declared():
+            case Clustered() | MarkovChain() | Declared():
                 raise InvalidQuestion(
                     "The declared dependence is about means of all rows, not of a group; open "
                     "the ledger with another sampling to ask about groups of design columns."

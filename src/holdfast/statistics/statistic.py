@@ -20,6 +20,7 @@ from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
 from holdfast.question.scale import Scale
 from holdfast.question.text import text_of
 from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.unbounded import InUnits, Narrower, Windowed, scaled_tail
 
 __all__ = [
@@ -210,7 +211,8 @@ class ConcentratedMean:
             return self._narrower(n, sampling, width)
         mean = sampling.unbounded(n, self.scale)
         far = scaled_tail(self.scale.sigma, self.scale.b).log_tail(self.window / 4)
-        return InUnits(Windowed(mean, n, far), width)
+        rows = mean.possible_rows if isinstance(mean, PooledUnits) else n
+        return InUnits(Windowed(mean, rows, far), width)
 
     def _narrower(self, n: int, sampling: Sampling, width: float) -> Concentration:
         by_range = sampling.profile(n)

@@ -184,12 +184,12 @@ class TableFunction:
         match sampling:
             case Independent():
                 return BoundedDifferences(n, delta)
-            case Clustered(_, size) if size is not None:
+            case Clustered(size=float(size)):
                 return ClusteredDifferences(round(size * n), delta)
         raise InvalidQuestion(
             f"A statistic that changes by at most {numeral(self.change or 0.0)} with a row "
-            f"concentrates for independent rows or units, and this ledger has {sampling}; declare "
-            "its sigma= instead."
+            f"concentrates for independent rows, or units of decided sizes, and this ledger has "
+            f"{sampling}; declare its sigma= instead."
         )
 
     def read(self, sample: Sample) -> Measured:

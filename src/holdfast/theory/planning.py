@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
 from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import largest_integer, smallest_integer
 from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.leakage import equal_width
@@ -138,7 +139,7 @@ def _typically_stable(name: str, accuracy: _Accuracy, noise: AccuracyNoise) -> M
         scale, log_beta = _scale(profile), min(log_beta, -math.log(2.0))
         if scale is None:
             return accuracy(k, log_beta, profile, noise).half_width
-        return scale * _in_scales(accuracy, noise, k, log_beta)
+        return scale * _in_scales(accuracy, noise, k, log_beta + _log_weight(profile))
 
     def fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
         return width(profile, k, log_beta) <= t
@@ -248,11 +249,16 @@ def on_account(
         )
 
     def rows_needed(rows: KnownRows, k: int, t: float, log_beta: float) -> int | None:
-        z = width(_UNIT, k, level(rows, log_beta))
+        @cache
+        def in_scales(log_weight: float) -> float:
+            return width(_UNIT, k, level(rows, log_beta) + log_weight)
 
         def enough(n: int) -> bool:
-            scale = _scale(rows.profile(n))
-            return scale is not None and z * scale <= t - GRID_ALLOWANCE
+            profile = rows.profile(n)
+            scale = _scale(profile)
+            if scale is None:
+                return False
+            return in_scales(_log_weight(profile)) * scale <= t - GRID_ALLOWANCE
 
         return smallest_integer(enough, most=MOST_ROWS)
 
@@ -319,12 +325,19 @@ def by_formula(
 
 
 def _scale(profile: Concentration) -> float | None:
-    """The sub-Gaussian scale, for the profiles that are nothing but one."""
+    """The sub-Gaussian scale, for the profiles that are nothing but one, at a part of the level."""
     match profile:
+        case PooledUnits(row_b=None):
+            return _scale(profile.tail)
         case SubGaussian() | BoundedMean() | MDependentMean() | GraphMean() | MarkovMean():
             return profile.sigma
         case _:
             return None
+
+
+def _log_weight(profile: Concentration) -> float:
+    """ln of the part of a level that the scale has."""
+    return profile.log_weight if isinstance(profile, PooledUnits) else 0.0
 
 
 def _useful(width: float) -> float | None:

@@ -59,7 +59,7 @@ def test_a_rehearsal_has_the_terms_of_the_holdout(tmp_path: Path) -> None:
     [
         ({"questions": 40, "mechanism": "median noise"}, "median noise"),
         ({"tolerance": 0.3}, "The number of questions is open"),
-        ({"questions": 15, "sampling": holdfast.clustered("unit")}, "comes 3 times"),
+        ({"questions": 15, "sampling": holdfast.clustered("unit", sizes="fixed")}, "comes 3 times"),
         ({"questions": 12, "sampling": holdfast.m_dependent(1)}, "comes 2 times"),
         ({"questions": 15, "sampling": holdfast.declared(sigma=0.05)}, "comes 9 times"),
         ({"questions": 40, "design": ["unit"]}, "that a design makes unlike each other"),

@@ -27,6 +27,7 @@ from holdfast.theory.base.gamma import (
     gamma_from_text,
     gamma_text,
 )
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.unbounded import (
     InUnits,
     Narrower,
@@ -56,6 +57,9 @@ PROFILES: list[Concentration] = [
     UnboundedMean(400, 2.0, 3.0),
     UnboundedMean(400, 2.0, 3.0, 5),
     UnboundedUnits(400, 1600.0, 8.0, 2.0, 1.0),
+    PooledUnits(400, 120, 4),
+    PooledUnits(400, 100, 4, 2.0, 1.0),
+    PooledUnits(400, None, 6),
     Windowed(SubGaussian(0.1), 400, -2000.0),
     SubWeibull(0.3, 0.5),
     PolynomialTail(6.0, 0.1),

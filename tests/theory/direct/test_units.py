@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -10,26 +11,37 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base.dependence import ClusteredUnits
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval
 from holdfast.theory.direct.unit_sums import (
     group_mean_interval,
     m_dependent_mean_interval,
+    pooled_mean_interval,
     unit_mean_interval,
 )
 from tests.theory.direct.worlds import Weighted, World, coin, miss, shrunk
 
-LAWS = ("m_dependent_mean_interval", "unit_mean_interval")
+LAWS = ("m_dependent_mean_interval", "pooled_mean_interval", "unit_mean_interval")
 
 
-@pytest.mark.parametrize(("p", "factor"), [(0.1, 0.4), (1e-3, 0.5)])
-def test_exact_coverage_of_units_whose_size_tells(p: float, factor: float) -> None:
+@pytest.mark.parametrize(
+    ("interval", "p", "factor"),
+    [
+        (unit_mean_interval, 0.1, 0.4),
+        (unit_mean_interval, 1e-3, 0.5),
+        (pooled_mean_interval, 1e-3, 0.5),
+    ],
+)
+def test_exact_coverage_of_units_whose_size_tells(
+    interval: Callable[..., Interval], p: float, factor: float
+) -> None:
     """Units are (sum 1, size 1), (0, 4) or (2, 2): the truth is a ratio of expected sums."""
     sums, sizes = np.array([1, 0, 2]), np.array([1, 4, 2])
     world = World(22, (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)))
     truth = world.mean([1, 0, 2]) / world.mean([1, 4, 2])
     table = {
-        c: unit_mean_interval(np.repeat(sums, c), np.repeat(sizes, c), 4, math.log(p))
+        c: interval(np.repeat(sums, c), np.repeat(sizes, c), 4, math.log(p))
         for c, _ in world.samples()
     }
     assert miss(world.samples(), table.__getitem__, truth) <= p
@@ -94,6 +106,18 @@ def test_intervals_hold_the_sample_and_mirror(units: list[tuple[int, float]], lo
         assert low - 1e-9 <= sums.sum() / sizes.sum() <= high + 1e-9
     mirrored = unit_mean_interval(sizes - sums, sizes, 5, log_p)
     assert mirrored == pytest.approx((1 - high, 1 - low), abs=1e-6)
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.5])
+def test_rows_that_are_equal_in_a_unit_are_hardly_wider_than_by_hoeffding(rate: float) -> None:
+    """Bets alone are 15 % wider than Hoeffding's bound for decided sizes, at a rate of a half."""
+    sums, sizes = np.where(np.arange(1_000) < 1_000 * rate, 4, 0), np.full(1_000, 4)
+    for log_p in (-3.0, -7.0):
+        decided = ClusteredUnits(1_000).radius(log_p)
+        low, high = pooled_mean_interval(sums, sizes, 4, log_p)
+        assert (high - low) / 2 < 1.1 * decided
+        low, high = unit_mean_interval(sums, sizes, 4, log_p)
+        assert rate < 0.5 or (high - low) / 2 > 1.1 * decided
 
 
 def test_units_of_one_row_are_rows() -> None:

@@ -11,12 +11,14 @@ from hypothesis import given, strategies as st
 from scipy import special
 
 from holdfast.theory.base.concentration import BoundedMean
+from holdfast.theory.base.dependence import ClusteredRows
 from holdfast.theory.base.intervals import (
     Interval,
     clopper_pearson,
     empirical_bernstein,
     kl_interval,
 )
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.leakage.checks import CHECK_LEVEL, surprise_prior
 from holdfast.theory.leakage.claim_levels import (
     claim_holds,
@@ -29,6 +31,7 @@ from holdfast.theory.leakage.claim_levels import (
     radius_claim_holds,
     share_claim_holds,
     two_sided_log_level,
+    unit_claim_holds,
 )
 from tests.theory.direct.worlds import World, coin
 
@@ -58,6 +61,37 @@ def _sides(truth: float) -> list[Interval]:
         Interval(above, above + 0.3),
         Interval(below - 0.3, below),
     ]
+
+
+# What a unit can be: its sum and its size. In the first world the large units are the ill ones.
+UNITS: list[tuple[World, list[int], list[int]]] = [
+    (World(60, (Fraction(60, 61), Fraction(1, 61))), [0, 60], [1, 60]),
+    (World(9, (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))), [1, 0, 2], [1, 4, 2]),
+]
+
+
+@pytest.mark.parametrize("p", [0.2, 1e-3])
+@pytest.mark.parametrize(("world", "sums", "sizes"), UNITS, ids=["large ones ill", "three sizes"])
+def test_units_whose_sizes_tell_show_nothing_false(
+    world: World, sums: list[int], sizes: list[int], p: float
+) -> None:
+    truth = float(world.mean(sums) / world.mean(sizes))
+    falsely = dict.fromkeys(_sides(truth)[:2], Fraction(0))
+    given_sizes = Fraction(0)
+    for counts, weight in world.samples():
+        if weight < Fraction(1, 10**9):
+            continue
+        S, m = np.repeat(sums, counts), np.repeat(sizes, counts)
+        units = PooledUnits(int(m.sum()), world.n, max(sizes))
+        for claim in falsely:
+            falsely[claim] += weight * unit_claim_holds(S, m, claim, math.log(p), units)
+        decided = ClusteredRows.of_sizes(m.tolist())
+        mean = float(S.sum() / m.sum())
+        below = Interval(-math.inf, math.nextafter(truth, 0.0))
+        given_sizes += weight * radius_claim_holds(mean, decided, below, math.log(p))
+    assert max(falsely.values()) <= p
+    if world.n == 60:  # the twin: as if the sizes had been decided
+        assert given_sizes > 0.35
 
 
 def _false_shares(n: int, rate: Fraction, log_p: float, *, alike: bool = True) -> list[float]:

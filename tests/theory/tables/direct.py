@@ -149,6 +149,14 @@ GOLDEN = [
         1e-9,
         MPMATH,
     ),
+    # Full units whose rows are equal: Hoeffding's bound for units, at 0.9 of 0.6 of the level.
+    Golden(
+        "pooled_mean_interval",
+        {"sums": [0] * 500 + [4] * 500, "sizes": [4] * 1000, "largest": 4, "log_p": -6.0},
+        (0.439546160916018897, 0.560453839083981102),
+        1e-12,
+        MPMATH,
+    ),
     Golden(
         "m_dependent_mean_interval",
         {"values": [0.0] * 400 + [0.25] * 500 + [1.0] * 100, "m": 2, "log_p": -10.0},

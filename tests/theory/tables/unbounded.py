@@ -33,6 +33,15 @@ GOLDEN = [
         0.05,
         0.8148609094443717,
     ),
+    # Full units at 0.9 of the level; others at 0.1/(U (M - 1)) of it.
+    _radius("PooledUnits", {"rows": 2148, "units": 537, "largest": 4}, 0.05, 0.0594374620077089283),
+    _radius("PooledUnits", {"rows": 1500, "units": 537, "largest": 4}, 1e-6, 0.1796138569810070434),
+    _radius(
+        "PooledUnits",
+        {"rows": 100, "units": 50, "largest": 3, "row_sigma": 1.0, "row_b": 0.5},
+        1e-6,
+        1.133571692064679863,
+    ),
     _radius(
         "Windowed",
         {"profile": SubGaussian(1.0), "rows": 1000, "log_row": -10.0},
@@ -78,6 +87,17 @@ DOMAINS = {
             "sigma": _scale,
             "b": st.one_of(st.none(), _scale),
         },
+        measure=_small,
+    ),
+    "PooledUnits": Domain(
+        {
+            "rows": st.just(600),
+            "units": st.integers(1, 600),
+            "largest": st.integers(1, 700),
+            "row_sigma": _scale,
+            "row_b": st.one_of(st.none(), _scale),
+        },
+        where=lambda rows, units, largest, **_: units <= rows <= units * largest,
         measure=_small,
     ),
     "Windowed": Domain(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.charts import canvas
-from holdfast.wording import percent, plural
+from holdfast.wording import plural
 
 if TYPE_CHECKING:
     import altair
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.ledger.entries import Judgement, Recorded
     from holdfast.ledger.transcript import Transcript
     from holdfast.mechanisms.mechanism import Status
+    from holdfast.mechanisms.terms import Terms
 
 __all__ = ["answers_chart", "ledger_chart"]
 
@@ -42,18 +43,14 @@ def ledger_chart(transcript: Transcript, path: str | None) -> altair.VConcatChar
     """Everything that a ledger has answered; saved if a path is given."""
     if path is not None:
         canvas.require_file(path)  # before it is drawn, not after
-    terms = transcript.terms
-    level = terms.confidence_level if terms.simultaneous else None
-    picture = answers_chart(transcript.opening.name, transcript.lines, level)
+    picture = answers_chart(transcript.opening.name, transcript.lines, transcript.terms)
     if path is not None:
         canvas.save(picture, path)
     return picture
 
 
-def answers_chart(
-    name: str, lines: Sequence[Recorded], confidence_level: float | None
-) -> altair.VConcatChart:
-    """What was asked with its interval, line by line; without a level nothing is promised.
+def answers_chart(name: str, lines: Sequence[Recorded], terms: Terms) -> altair.VConcatChart:
+    """What was asked with its interval, line by line, and what is promised of them together.
 
     There is a panel for each range of values. What an interval leaves open is an arrow.
     """
@@ -75,9 +72,9 @@ def answers_chart(
         ),
         title=alt.Title(
             f"{name}: {plural(len(lines), 'answer')}",
-            subtitle="no promise: every interval is the whole range"
-            if confidence_level is None
-            else f"simultaneous {percent(confidence_level)}: all intervals together",
+            subtitle=f"{terms.together}: all intervals together"
+            if terms.simultaneous
+            else "no promise: every interval is the whole range",
         ),
     )
     return canvas.shown_offline(picture)  # type: ignore[no-any-return]

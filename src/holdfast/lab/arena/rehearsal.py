@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from holdfast.data.sampling import Clustered, Declared, DependencyGraph, MDependent
+from holdfast.data.sampling import Clustered, Declared, DependencyGraph, MDependent, Sampling
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
 from holdfast.lab.arena.judgement import WORDS, Word
@@ -266,7 +266,9 @@ def _stage(opening: Opening) -> _Stage:
         )
     size = _block(terms.sampling, rows)
     rows -= rows % size
-    rehearsed = replace(terms, rows=rows, tolerance=tolerance)
+    rehearsed = replace(
+        terms, rows=rows, tolerance=tolerance, sampling=_of_full_units(terms.sampling, rows)
+    )
     if terms.design:
         notes.append("Intervals are made as for rows that a design makes unlike each other.")
     if size > 1:
@@ -279,11 +281,11 @@ def _rows(features: int, size: int) -> Population:
     return Signs(features) if size == 1 else Blocks(Signs(features), size)
 
 
-def _block(sampling: Any, rows: int) -> int:
+def _block(sampling: Sampling, rows: int) -> int:
     """How often a row may be repeated so that the declared sampling is still true."""
     match sampling:
-        case Clustered(_, float() | int() as size):
-            return max(1, math.floor(size))
+        case Clustered():
+            return max(1, math.floor(sampling.rows_in_a_unit))
         case MDependent(m) | DependencyGraph(m):
             return int(m) + 1
         case Declared(SubGaussian(sigma) | SubExponential(sigma)):
@@ -296,6 +298,14 @@ def _block(sampling: Any, rows: int) -> int:
                 )
             return size
     return 1
+
+
+def _of_full_units(sampling: Sampling, rows: int) -> Sampling:
+    """The sampling of rows that all come as often as a unit has rows."""
+    match sampling:
+        case Clustered(largest=int(largest)):
+            return replace(sampling, units=rows // largest)
+    return sampling
 
 
 def _words(opening: Opening) -> str:

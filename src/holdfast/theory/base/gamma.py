@@ -33,6 +33,7 @@ from holdfast.theory.base.dependence import (
     MarkovMean,
     MDependentMean,
 )
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import log_add, log_up, round_up, smallest_true
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.base.unbounded import (
@@ -305,6 +306,7 @@ _FAMILIES: Mapping[str, type[Any]] = {
     "median of means": MedianOfMeans,
     "narrower": Narrower,
     "polynomial": PolynomialTail,
+    "pooled units": PooledUnits,
     "sub-exponential": SubExponential,
     "sub-gaussian": SubGaussian,
     "sub-weibull": SubWeibull,

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import Array, Tally, counted, odds_interval, unit_values
+from holdfast.theory.base.bets import Array, Tally, counted, level_share, odds_interval, unit_values
 from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.proportion import share_interval
@@ -24,12 +25,15 @@ __all__ = [
     "f_beta_interval",
     "group_mean_interval",
     "m_dependent_mean_interval",
+    "pooled_mean_interval",
     "unit_mean_interval",
 ]
 
 
 # Sums of values lie on this grid inside a bet; m - S is exact for the largest units there may be.
 _GRID = 2.0**30
+_ADDED = 2.0**-47  # the error of a mean, which numpy adds up in pairs
+_WORST_CASE = 0.6  # of a level: for units whose rows are all the same
 
 
 @theorem(
@@ -56,6 +60,23 @@ def unit_mean_interval(sums: ArrayLike, sizes: ArrayLike, largest: int, log_p: f
     below = Tally(*_parts(np.floor(S * _GRID) / _GRID, m), S.size, largest)
     losses, gains, times = _parts(np.ceil(S * _GRID) / _GRID, m)
     return odds_interval(below, Tally(gains, losses, times, S.size, largest), log_p)
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 12.11, units, with Hoeffding's bound for units of random sizes",
+    statement="0.6 of the level for `PooledUnits` and 0.4 for `unit_mean_interval`: "
+    "what both leave encloses theta = sum E S_u / sum E m_u with probability >= 1 - e^{log_p}.",
+    domain="0 <= S_u <= m_u, 1 <= m_u <= M <= 2^20, log_p <= 0; independent units",
+    slack="full units whose rows are equal: 0.62 nats more than Hoeffding's bound for units",
+)
+def pooled_mean_interval(sums: ArrayLike, sizes: ArrayLike, largest: int, log_p: float) -> Interval:
+    """The mean of all rows, where every unit has some: never much wider than its worst case."""
+    S, m = (np.asarray(side, dtype=np.float64).ravel() for side in (sums, sizes))
+    bets = unit_mean_interval(S, m, largest, level_share(log_p, 1.0 - _WORST_CASE))
+    units = PooledUnits(int(m.sum()), m.size, largest)
+    mean, reach = float(S.sum() / m.sum()), units.radius(level_share(log_p, _WORST_CASE)) + _ADDED
+    return Interval(max(bets.low, round_down(mean - reach)), min(bets.high, round_up(mean + reach)))
 
 
 def _parts(S: Array, m: Array) -> tuple[Array, Array, Array]:

@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast import require
@@ -40,11 +41,13 @@ from holdfast.theory.base.intervals import (
     clopper_pearson_within,
     kl_interval,
 )
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import log1mexp, log_down, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import bet_excess, bet_lower, enclosed_mean_interval
 from holdfast.theory.direct.paired import paired_difference_within
 from holdfast.theory.direct.proportion import two_sided_unlike_level
+from holdfast.theory.direct.unit_sums import unit_mean_interval
 from holdfast.theory.leakage.checks import log_gamma_error, never_surprised_odds
 
 __all__ = [
@@ -62,6 +65,7 @@ __all__ = [
     "share_claim_holds",
     "surprise_log_level",
     "two_sided_log_level",
+    "unit_claim_holds",
 ]
 
 
@@ -198,6 +202,7 @@ def parallel_log_levels(log_left: float, nats: float, weights: Sequence[float]) 
 # - values in [0, 1] without: half of p for Chernoff's ends and half for the bets in cells of odds.
 # - paired differences in {-1, 0, 1}: five bets with a guess; without, bets and for alike rows the
 #   exact law.
+# - rows in units of at most M rows: half of p for the radius and half for the bets on unit sums.
 # - anything else: the radius of its concentration profile.
 #
 # So a claim that R1's check at level p confirmed (its interval at p/2 a side, inside its radius)
@@ -262,6 +267,30 @@ def mean_claim_holds(
     bets = enclosed_mean_interval(low, high, log_p, times)
     both = Interval(max(chernoff.low, bets.low), min(chernoff.high, bets.high))
     return claim_holds(both, claim)
+
+
+def unit_claim_holds(
+    sums: ArrayLike,
+    sizes: ArrayLike,
+    claim: Interval,
+    log_p: float,
+    units: PooledUnits,
+    error: float = 0.0,
+) -> bool:
+    """Whether the sums and sizes of units of rows in [0, 1] show that their mean is in the claim.
+
+    Each row is known to within `error`. Claims may be chosen by the number of rows, so bets, too,
+    are made at its part of the level.
+    """
+    log_p = require.log_probability("log_p", log_p)
+    S, m = (np.asarray(side, dtype=np.float64).ravel() for side in (sums, sizes))
+    mean, reach = float(S.sum() / m.sum()), units.radius(log_p)
+    # Both at two-sided level p: p/2 a side, and p a side for both together.
+    bets = unit_mean_interval(S, m, units.largest, round_down(log_p + units.log_weight))
+    both = Interval(max(mean - reach, bets.low), min(mean + reach, bets.high))
+    error = require.non_negative("error", error)
+    wider = Interval(round_down(both.low - error), round_up(both.high + error))
+    return claim_holds(wider, claim)
 
 
 def paired_claim_holds(
