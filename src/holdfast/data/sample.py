@@ -122,7 +122,7 @@ def prepare(scan: Callable[[list[RowValue]], object], rows: Sequence[RowValue]) 
 
     try:
         scan([row for row in rows if isinstance(row.source, Expression)])
-    except InvalidQuestion:
+    except (InvalidQuestion, MemoryError):
         raise
     except (Exception, pl.exceptions.PanicException):
         raise InvalidQuestion(

@@ -16,6 +16,7 @@ from holdfast.ledger.chain import RESTORE
 __all__ = [
     "OwnFolder",
     "busy",
+    "is_busy",
     "newer_tables",
     "overtaken",
     "plainly",
@@ -89,8 +90,8 @@ def plainly(ledger: object) -> Iterator[None]:
 
 
 def _in_our_words(ledger: object, error: Exception) -> HoldfastError:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    if code in _BUSY:
+    code = _code(error)
+    if is_busy(error):
         return LedgerBusy(
             f"another program holds the ledger {str(ledger)!r} ({error}); what was recorded is "
             "kept. Try again when it is done."
@@ -98,6 +99,15 @@ def _in_our_words(ledger: object, error: Exception) -> HoldfastError:
     if code in _OUTSIDE or isinstance(error, sqlite3.ProgrammingError):
         return unavailable(ledger, error)
     return LedgerTampered(f"the ledger {str(ledger)!r} is damaged ({error}). {RESTORE}")
+
+
+def is_busy(error: Exception) -> bool:
+    """Whether SQLite says that another program holds the file."""
+    return _code(error) in _BUSY
+
+
+def _code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF
 
 
 def busy(ledger: object, timeout: float) -> LedgerBusy:
