@@ -37,7 +37,7 @@ from tests.seam import (
 
 def test_entries_are_an_opening_and_two_for_each_question(ledger: Path) -> None:
     kinds = [json.loads(text)["kind"] for _, text, _ in rows_of(ledger)]
-    assert kinds == ["open/2", *["reserve/2", "settle/2"] * 3]
+    assert kinds == ["open/3", *["reserve/2", "settle/2"] * 3]
 
 
 def test_commits_are_durable(ledger: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_secret_left_by_an_interrupted_making_is_not_kept(
 def test_a_second_maker_keeps_the_first_ledger(tmp_path: Path) -> None:
     path = made(tmp_path)
     before = rows_of(path)
-    Store.create(path, lambda _: {"kind": "open/2"}, 1.0)
+    Store.create(path, lambda _: {"kind": "open/3"}, 1.0)
     assert rows_of(path) == before
 
 

@@ -30,6 +30,7 @@ from holdfast.ledger.side_files import (
     busy,
     newer_tables,
     overtaken,
+    require_format,
     sync_folder,
     unavailable,
     was_moved,
@@ -81,6 +82,7 @@ _ENTRIES = """
     SELECT seq, text, hash FROM holdfast.entry
     WHERE ledger = %s AND seq BETWEEN %s AND %s ORDER BY seq
 """
+_FIRST = "SELECT text FROM holdfast.entry WHERE ledger = %s AND seq = 1"
 _FILED = """
     SELECT question, settled, look, line, leaked, seal FROM holdfast.answer
     WHERE ledger = %s AND question = %s ORDER BY settled, look
@@ -463,8 +465,11 @@ class DatabaseHome:
     def keeper(self) -> PostgresKeeper:
         """The ledger, to be read and written."""
         with self._connected() as connection:
-            if self._looked_up(connection) is not None:
+            found = self._looked_up(connection)
+            if found is not None:
                 require_durable(self.url, connection)
+                for (text,) in connection.execute(_FIRST, [found]).fetchall():
+                    require_format(self, text)
                 made_ready(connection)
         return PostgresKeeper(self.id, LedgerSession(self.url))
 
@@ -473,6 +478,8 @@ class DatabaseHome:
         """The ledger, to be looked at; a standby will do."""
         identity = self.id
         with closing(LedgerSession(self.url, looks=True)) as session:
+            for (text,) in session.read(_FIRST, [identity]):
+                require_format(self, text)
             yield PostgresRecords(identity, session)
 
     @contextmanager

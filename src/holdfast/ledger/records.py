@@ -133,6 +133,11 @@ class LedgerHome(Protocol):
         ...
 
     @property
+    def secret(self) -> Path | None:
+        """The file of its secret, if that was named."""
+        ...
+
+    @property
     def stem(self) -> str:
         """What a holdout is called whose name nobody says."""
         ...

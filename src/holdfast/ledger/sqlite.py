@@ -26,9 +26,12 @@ from holdfast.ledger.side_files import (
     OwnFolder,
     busy,
     is_busy,
+    linked,
+    lock_in_use,
     newer_tables,
     overtaken,
     plainly,
+    require_format,
     sync_folder,
     unavailable,
     was_moved,
@@ -174,6 +177,7 @@ class FileHome:
             lock = opened.enter_context(closing(_lock(self)))
             connection = opened.enter_context(closing(_connect(self.path)))
             with plainly(self):
+                _require_own_format(self, connection)
                 upgrade_tables(self, connection)
             opened.pop_all()
             return SqliteKeeper(self, lock, SqliteRecords(self, connection))
@@ -183,6 +187,8 @@ class FileHome:
         """The ledger, to be looked at: no entry, no lock and no witness is written."""
         self._require_ledger()
         with _read_only(self) as connection:
+            with plainly(self):
+                _require_own_format(self, connection)
             yield SqliteRecords(self, connection)
 
     def _require_ledger(self) -> None:
@@ -310,6 +316,11 @@ class SqliteKeeper:
         self._lock.close()
 
 
+def _require_own_format(home: FileHome, connection: sqlite3.Connection) -> None:
+    for (text,) in connection.execute("SELECT text FROM entries WHERE seq = 1").fetchall():
+        require_format(home, text)
+
+
 def _make(home: FileHome, secret: bytes, first: Addition) -> None:
     """Under the lock: a draft, then the secret, and last the name that makes the ledger exist.
 
@@ -379,8 +390,13 @@ def _lock(home: FileHome) -> sqlite3.Connection:
     With its journal in memory: on the disk it would be made and removed by every holder, and their
     commits would wait for that, too.
     """
+    path = home.beside("lock")
+    if path.is_symlink():
+        raise linked(path)
+    if path.is_dir() or (path.exists() and path.stat().st_size > 0):
+        raise lock_in_use(path)
     with plainly(home):
-        lock = sqlite3.connect(home.beside("lock"), isolation_level=None, check_same_thread=False)
+        lock = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
             lock.execute("PRAGMA journal_mode = MEMORY")  # it reads, and need not wait for a holder
         except BaseException:

@@ -22,7 +22,7 @@ from holdfast.ledger import checkpoint as filing
 from holdfast.ledger.chain import GENESIS, RESTORE, Row, chained, seal, verify
 from holdfast.ledger.checkpoint import Filed, Found, Kept, sealed_checkpoint, sealed_places
 from holdfast.ledger.records import Addition, Keeper, LedgerHome, Records
-from holdfast.ledger.side_files import busy, unavailable, was_moved
+from holdfast.ledger.side_files import busy, read_here, unavailable, was_moved
 from holdfast.ledger.sqlite import FileHome
 from holdfast.ledger.witness import Witness, require_seen
 
@@ -153,13 +153,16 @@ def known_secret(ledger: LedgerHome) -> bytes:
     """The secret of a ledger."""
     path = ledger.beside("secret")
     try:
-        secret = path.read_bytes()
+        # One that was named may be a link, as those are that a cluster puts in a folder.
+        secret = path.read_bytes() if path == ledger.secret else read_here(path)
     except FileNotFoundError:
         raise LedgerUnavailable(
             f"the secret {str(path)!r} of the ledger {str(ledger)!r} is missing; without it no "
             "answer can be finished or added. Restore it beside the ledger, or say where it "
             "is: secret= (holdfast --secret FILE)."
         ) from None
+    except LedgerUnavailable:
+        raise
     except OSError as error:
         raise unavailable(path, error) from error
     if len(secret) != SECRET_BYTES:

@@ -385,6 +385,11 @@ class Transcript:
         return self.account if self.pending is None else at_worst(self.account, self.pending)
 
     @property
+    def first(self) -> str:
+        """The hash of the first entry, by which copies of a ledger are known."""
+        return self._first
+
+    @property
     def opening(self) -> Opening:
         return said_at_opening(self._opening)
 
@@ -429,7 +434,7 @@ class Transcript:
 
     def _apply(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         match body["kind"]:
-            case "open/2":
+            case "open/3":
                 self._open(seq, body, receipt)
             case "reserve/2":
                 self._reserve(seq, body)
