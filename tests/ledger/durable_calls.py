@@ -14,11 +14,12 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from holdfast.errors import LedgerUnavailable
 from holdfast.ledger.audit import audit
@@ -127,7 +128,8 @@ def strike_calls(start: Path, folder: Path, trials: int, seed: int) -> dict[str,
 # Power cuts --------------------------------------------------------------------------------------
 
 
-class Event(NamedTuple):
+@dataclass(frozen=True)
+class Event:
     """A durable call: W(rite), T(runcate), S(ync), R(ename), U(nlink); or a M(ark) of ours."""
 
     what: str
@@ -174,7 +176,7 @@ def replay(events: list[Event], root: str, target: Path, how: str, rng: random.R
     for each in loose:
         torn = how == "torn" and each.what == "W" and rng.random() < 0.5
         kept = rng.randrange(len(each.content) + 1) if torn else len(each.content)
-        apply(each._replace(content=each.content[:kept]), root, target)
+        apply(replace(each, content=each.content[:kept]), root, target)
 
 
 def apply(event: Event, root: str, target: Path) -> None:
@@ -217,7 +219,11 @@ def cut_power(
     return {"tried": trials, "calls": len(events), "outcomes": outcomes, "broken": broken}
 
 
-CAMPAIGNS = {"calls": strike_calls, "cuts": cut_power, "lies": partial(cut_power, cuts=[LIE])}
+CAMPAIGNS: dict[str, Callable[[Path, Path, int, int], dict[str, Any]]] = {
+    "calls": strike_calls,
+    "cuts": cut_power,
+    "lies": partial(cut_power, cuts=[LIE]),
+}
 
 
 def main(what: str, folder: str, trials: str, seed: str) -> None:

@@ -104,9 +104,8 @@ class Strike:
     where: str = "nowhere"
 
     def during(self, work: Callable[[], Any]) -> Any:
-        put, before = sys.setprofile, sys.getprofile()
-        if self.lines:
-            put, before = sys.settrace, sys.gettrace()
+        put: Callable[[Any], None] = sys.settrace if self.lines else sys.setprofile
+        before: Any = sys.gettrace() if self.lines else sys.getprofile()
         gc.disable()  # what others left is not what is struck
         put(self._entered if self.lines else self._moment)
         try:
@@ -247,7 +246,7 @@ def campaign(kind: str, verb: str, trouble: str, trials: int, folder: Path, seed
     home = next(homes)
     with _handles(home) as pair:
         act(pair[0], 1)  # what is loaded and kept once is there
-    moments = []
+    moments: list[int] = []
     for lines in (False, True):
         with _handles(next(homes) if verb in ENDS else home) as pair:
             counting = Strike(0, lambda: None, lines)

@@ -54,8 +54,13 @@ def loaded(name: str, folder: Path) -> Path:
 
 def write(folder: Path) -> None:
     """A ledger as this software writes it."""
-    declared = {"questions": 20, "tolerance": 0.3, "schema": {"x": (0.0, 1.0)}}
-    with holdfast.open(table(), ledger=folder / "t.ledger", **declared) as holdout:
+    with holdfast.open(
+        table(),
+        ledger=folder / "t.ledger",
+        questions=20,
+        tolerance=0.3,
+        schema={"x": (0.0, 1.0)},
+    ) as holdout:
         holdout.ask(ASKED)
         holdout.ask("avg(late)", tolerance=0.3)
         holdout.check("avg(x > 0.5)", guess=0.5)
