@@ -43,6 +43,7 @@ CHECKPOINT_EVERY = "holdfast.ledger.transcript._CHECKPOINT_EVERY"
 DIVIDED = "holdfast.data.polars._divided"
 HELD_VALUES = "holdfast.data.polars._HELD_VALUES"
 FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"
+SQLITE_PATIENCE = "holdfast.ledger.sqlite._PATIENCE"
 WRITE_ENTRIES = "holdfast.ledger.sqlite._write"
 MOST_PLANNED_CELLS = "holdfast.lab.arena.rehearsal._MOST_CELLS"
 NOISE_BLOCKS = "holdfast.mechanisms.noise.Noise._blocks"
@@ -138,13 +139,20 @@ def connected_by(store: Store, connection: Any) -> Iterator[None]:
         records.connection = before
 
 
+def backend_of(holdout: Holdout) -> int:
+    """The server's process that a ledger in a database is written by."""
+    from holdfast.ledger.postgres import PostgresKeeper
+
+    return cast(PostgresKeeper, keeper_of(store_of(holdout))).session.backend
+
+
 def keeper_of(store: Store) -> Keeper:
     """What it writes and reads by, whatever keeps its rows."""
-    return store._keeper
+    return store.keeper
 
 
 def _records(store: Store) -> SqliteRecords:
-    return cast(SqliteRecords, store._keeper.records)
+    return cast(SqliteRecords, store.keeper.records)
 
 
 def answers_in_memory(transcript: Transcript) -> list[Recorded]:

@@ -64,7 +64,7 @@ _DICTIONARY = {
     "train": "the fingerprint of the rows that the models are made from",
 }
 _OWN: Mapping[str, Mapping[str, str]] = {
-    "open/2": {
+    "open/3": {
         "assumes": "what else the mechanism's promise rests on, in words",
         "candidates": "how many are gated at most; null: open-ended",
         "confidence_level": "the probability that all intervals are true together",

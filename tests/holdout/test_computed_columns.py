@@ -92,7 +92,7 @@ def test_a_model_is_a_column_of_numbers_in_its_bounds(tmp_path: Path) -> None:
         assert holdout.ask("avg(m3 > 0.5 and label)").recorded.value == pytest.approx(
             np.mean((X % 7 / 7 > 0.5) & LABEL)
         )
-    assert kinds_in(tmp_path / "t.ledger")[:3] == ["open/2", "attach/1", "values/1"]
+    assert kinds_in(tmp_path / "t.ledger")[:3] == ["open/3", "attach/1", "values/1"]
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger", _sample))
 
 
@@ -113,8 +113,8 @@ def test_it_is_durable_who_it_is_before_a_row_is_read(holdout: Holdout) -> None:
     _ = desk_of(holdout).protected.order  # the keys are public
     seen.clear()
     holdout.attach("m3", by_model())
-    assert seen == [["open/2", "attach/1"]]
-    assert kinds(holdout) == ["open/2", "attach/1", "values/1"]
+    assert seen == [["open/3", "attach/1"]]
+    assert kinds(holdout) == ["open/3", "attach/1", "values/1"]
 
 
 def test_it_is_run_once_and_never_again(holdout: Holdout) -> None:
@@ -175,7 +175,7 @@ def test_what_fails_on_invented_rows_is_refused_before_there_is_an_entry(holdout
 
     with pytest.raises(InvalidQuestion, match="fails on invented rows"):
         holdout.attach("m3", by_model(function=broken))
-    assert kinds(holdout) == ["open/2"]
+    assert kinds(holdout) == ["open/3"]
 
 
 def test_a_bare_function_is_told_how_it_is_attached(holdout: Holdout) -> None:
@@ -219,7 +219,7 @@ def test_scores_of_protected_labels_have_a_digest(tmp_path: Path, form: str) -> 
         found = holdout.attach("m3", brought[form](), bounds=(0, 1), digest="prompt 7")
         assert (found.origin, found.type, found.digest) == ("computed", "float", "prompt 7")
         assert holdout.ask(ASKED).recorded.value == np.mean(LABEL)
-        assert kinds(holdout)[:3] == ["open/2", "attach/1", "values/1"]
+        assert kinds(holdout)[:3] == ["open/3", "attach/1", "values/1"]
 
 
 FAULTS: list[tuple[Any, dict[str, Any], str]] = [
@@ -245,7 +245,7 @@ def test_what_are_no_scores_is_refused_and_not_written(
 ) -> None:
     with pytest.raises(InvalidArgument, match=message):
         holdout.attach("m3", values, **{"bounds": (0, 1), "digest": "d", **said})
-    assert kinds(holdout) == ["open/2"]
+    assert kinds(holdout) == ["open/3"]
     assert not store_of(holdout).home.beside("columns").exists()
 
 
@@ -255,7 +255,7 @@ def test_what_are_no_scores_is_refused_and_not_written(
 def test_what_a_function_declares_is_declared_once(holdout: Holdout, said: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument, match="say bounds and digest there"):
         holdout.attach("m3", by_model(), **said)
-    assert kinds(holdout) == ["open/2"]
+    assert kinds(holdout) == ["open/3"]
 
 
 # Who it is ----------------------------------------------------------------------------------------

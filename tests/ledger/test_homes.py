@@ -23,7 +23,7 @@ from holdfast.ledger.witness import Witness
 from tests.holdout.tables import BOUNDS, same_secret, table
 from tests.ledger.homes import HOMES
 
-FIRST = {"kind": "open/2", "at": "now", "fingerprint": "é"}
+FIRST = {"kind": "open/3", "at": "now", "fingerprint": "é"}
 NOTE = {"kind": "note/1", "text": "it's \\ a 'note' of \u2028 lines\n"}
 
 

@@ -297,13 +297,16 @@ def test_a_second_ledger_elsewhere_is_noticed_by_the_index(tmp_path: Path, index
     first = made(folder_of(tmp_path, "a"))
     with pytest.warns(SecondLedger, match="a/t.ledger"):
         second = made(folder_of(tmp_path, "b"))
-    assert index.read_text().splitlines() == [str(first), str(second)]
+    lines = [line.partition("\t") for line in index.read_text().splitlines()]
+    assert [name for _, _, name in lines] == [str(first), str(second)]
+    assert [mark for mark, _, _ in lines] == [rows_of(each)[0][2] for each in (first, second)]
     content = fingerprint(open_sample(table()))
     assert others_over(content, home_of(second)) == [home_of(first)]
     first.unlink()
     assert others_over(content, home_of(tmp_path / "c.ledger")) == [home_of(second)]
     third = made(folder_of(tmp_path, "c"), table(seed=2))
-    assert index.read_text().splitlines() == [str(second), str(third)]
+    lines = [line.partition("\t") for line in index.read_text().splitlines()]
+    assert [name for _, _, name in lines] == [str(second), str(third)]
 
 
 def test_the_command_line_says_it_on_stderr(tmp_path: Path) -> None:
@@ -357,8 +360,9 @@ def test_a_ledger_that_is_looked_at_is_left_alone(tmp_path: Path, index: Path) -
     with closing(sqlite3.connect(path)) as busy:  # nor does it wait for whoever writes
         busy.execute("BEGIN EXCLUSIVE")
         assert others_over(content, new) == [home_of(path)]
-    note_ledger(home_of(path))
-    assert index.read_text() == f"{path}\n"
+    first = rows_of(path)[0][2]
+    assert note_ledger(home_of(path), first) == []
+    assert index.read_text() == f"{first}\t{path}\n"
 
 
 def test_ledgers_are_listed(tmp_path: Path, index: Path) -> None:

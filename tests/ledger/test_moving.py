@@ -227,7 +227,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # Tables of earlier versions ----------------------------------------------------------------------
 
 FIXTURES = Path(__file__).parent / "fixtures"
-OLD = [{"kind": "open/2", "at": "2026-01-01T00:00:00+00:00"}, {"kind": "note/1", "text": "it's"}]
+OLD = [{"kind": "open/3", "at": "2026-01-01T00:00:00+00:00"}, {"kind": "note/1", "text": "it's"}]
 
 
 @pytest.fixture(params=["sqlite-0", "postgresql-1"])

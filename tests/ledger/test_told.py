@@ -140,7 +140,7 @@ def test_what_follows_is_on_the_disk_with_the_last_look(start: Path, tmp_path: P
         with pytest.raises(Killed):
             holdout.ask(GROUPS)
     kinds = [json.loads(text)["kind"] for _, text, _ in rows_of(path)]
-    assert kinds == ["open/2", *["reserve/2", "settle/2"] * 2, "told/1"]
+    assert kinds == ["open/3", *["reserve/2", "settle/2"] * 2, "told/1"]
     (line,) = folded(path).lines
     assert (line.question.startswith("difference("), len(line.parts)) == (True, 4)
 

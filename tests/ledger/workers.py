@@ -9,8 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,14 +41,12 @@ ROUNDS = 50
 
 def arm(point: str) -> Sums:
     """Die at this point of the next batch; the rows to put in place of the others."""
-    append, held = PostgresKeeper.append, PostgresKeeper.held
+    append, hold = PostgresKeeper.append, PostgresKeeper.hold
 
-    @contextmanager
-    def dying_held(self: PostgresKeeper, timeout: float) -> Iterator[None]:
-        with held(self, timeout):
-            if point == "lock":
-                die()
-            yield
+    def dying_hold(self: PostgresKeeper, timeout: float) -> None:
+        hold(self, timeout)
+        if point == "lock":
+            die()
 
     def dying_append(self: PostgresKeeper, addition: Addition) -> None:
         kind = json.loads(addition.rows[0][1])["kind"].partition("/")[0]
@@ -67,7 +64,7 @@ def arm(point: str) -> Sums:
 
     patch = pytest.MonkeyPatch()  # never undone: this process ends here
     patch.setattr(PostgresKeeper, "append", dying_append)
-    patch.setattr(PostgresKeeper, "held", dying_held)
+    patch.setattr(PostgresKeeper, "hold", dying_hold)
     return Sums(ROWS, dying_total)
 
 

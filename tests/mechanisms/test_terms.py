@@ -44,7 +44,7 @@ def all_terms(draw: st.DrawFn) -> Terms:
 
 @given(all_terms())
 def test_terms_are_written_and_read(terms: Terms) -> None:
-    body = json.loads(json.dumps({"kind": "open/2", **terms.to_dict()}))
+    body = json.loads(json.dumps({"kind": "open/3", **terms.to_dict()}))
     assert Terms.from_dict(body) == terms
     assert terms.promises is (terms.tolerance is not None)
     assert terms.half_width == (terms.tolerance or WHOLE_RANGE)

@@ -116,15 +116,32 @@ def reading() -> Iterator[None]:
         ) from None
 
 
+def _is_lost(error: BaseException) -> bool:
+    """Whether a database says that its connection is gone, or that it is being shut down."""
+    state = getattr(error, "sqlstate", "")
+    lost = state is None or state.startswith(("08", "57P"))
+    return lost and any(
+        each.__module__.startswith("psycopg") and each.__name__ == "OperationalError"
+        for each in type(error).__mro__
+    )
+
+
 def prepare(scan: Callable[[list[RowValue]], object], rows: Sequence[RowValue]) -> None:
     """Refuse row expressions that the engine cannot take; `scan` is of the table without rows."""
     import polars as pl
 
     try:
         scan([row for row in rows if isinstance(row.source, Expression)])
-    except InvalidQuestion:
+    except (InvalidQuestion, MemoryError):
         raise
-    except (Exception, pl.exceptions.PanicException):
+    except (Exception, pl.exceptions.PanicException) as error:
+        if isinstance(error, HoldfastError) and type(error) is not HoldfastError:
+            raise  # about the table, not about the question
+        if _is_lost(error):
+            raise HoldfastError(
+                "The table's database was lost; see that its server runs and can be reached, and "
+                "ask again. Nothing was spent."
+            ) from None
         raise InvalidQuestion(
             "The table's engine cannot compute the question; write it smaller. Nothing was spent."
         ) from None

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 from holdfast import require
 from holdfast.data.sample import Sample
@@ -73,6 +72,8 @@ from holdfast.statistics.statistic import Statistic
 
 __all__ = ["Desk", "close", "retire"]
 
+
+_T = TypeVar("_T")
 
 _TRIES = 2
 _GIVEN_UP = "the question cannot be read again, or the engine cannot evaluate it"
@@ -134,21 +135,18 @@ class Desk:
         """A table to guess from; refused if it is the protected one."""
         return other_rows(data, self.opening, self.store.secret)
 
-    def refresh(self) -> None:
-        """Read what others have written since."""
-        with self.reading():
-            pass
-
-    @contextmanager
-    def reading(self) -> Iterator[Transcript]:
-        """All that was written so far, which stays as it is while it is looked at.
+    def refresh(self) -> Transcript:
+        """All that was written so far. It stays as it is as long as the store's guard is held.
 
         Nobody's scan is waited for; who asks meanwhile waits to write.
         """
         with self.store.guard:
             transcript = self.transcript
-            transcript.apply(self.store.news(transcript.count, transcript.head))
-            yield transcript
+            if transcript.torn:
+                transcript.fold_again(self.store)
+            else:
+                transcript.apply(self.store.news(transcript.count, transcript.head))
+            return transcript
 
     def budget(self) -> Budget:
         """What is left, as of the last reading."""
@@ -207,7 +205,8 @@ class Desk:
         if not unknown():
             self.refresh()
             return found({})
-        with self.store.exclusive(self._timeout):
+
+        def ask() -> list[LookFound]:
             self.refresh()
             if unknown():
                 self._finish_pending({wish.question.text: wish for wish in wishes})
@@ -215,20 +214,30 @@ class Desk:
                 self._ask_afresh(unknown(), requests, lambda fresh: conclude(found(fresh)))
             )
 
+        return self.store.exclusively(self._timeout, ask)
+
     def tell(self, compose: Callable[[], Sequence[Body]]) -> None:
         """Write what follows from looks that were taken before."""
-        with self.alone():
+
+        def write() -> None:
             bodies = compose()
             if bodies:
                 self._write(*bodies)
 
-    @contextmanager
-    def alone(self, wanted: Mapping[str, Wish] = {}) -> Iterator[None]:
-        """Nobody else writes meanwhile; what others wrote is read, and finished."""
-        with self.store.exclusive(self._timeout):
+        self.alone(write)
+
+    def alone(self, work: Callable[[], _T], wanted: Mapping[str, Wish] = {}) -> _T:
+        """What some work returns during which nobody else writes.
+
+        What others wrote is read before, and finished.
+        """
+
+        def finish_and_work() -> _T:
             self.refresh()
             self._finish_pending(wanted)
-            yield
+            return work()
+
+        return self.store.exclusively(self._timeout, finish_and_work)
 
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""

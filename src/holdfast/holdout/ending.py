@@ -53,7 +53,8 @@ def last_look(
     """The answers; those that are known by their description are not asked again."""
     texts = _texts(desk, questions)
     said = Said(why, by, None, NamedWidth(None, None))
-    with desk.alone():
+
+    def look() -> list[str]:
         new = _unknown(desk, texts)
         if new:
             dictionary, asked = _opened_now(desk, new)
@@ -67,7 +68,9 @@ def last_look(
                 {request.question: request for request in requests},
                 before=[dictionary.body()],
             )
-    left = desk.budget()
+        return new
+
+    new, left = desk.alone(look), desk.budget()
     return [Answer(_known(desk, text), left, repeated=text not in new) for text in texts]
 
 
@@ -190,20 +193,24 @@ def revealed_answer(desk: Desk, question: Question, why: str | None, by: str | N
     """The answer; what was revealed before is told again."""
     mechanism, statistic = _mechanism(desk), _statistic(desk, question)
     said = Said(why, by, None, NamedWidth())
-    with desk.alone({statistic.text: Wish(statistic, desk.half_width(None, statistic))}):
+
+    def reveal() -> Answer:
         known = _known_statistic(desk, statistic)
-        if known is None:
-            wish, offer = _offered(desk, mechanism, statistic)
-            (request,) = said.requests(desk, [statistic], [None], Guess())
-            (known,) = desk.take(
-                mechanism,
-                [offer],
-                [wish],
-                {statistic.text: request},
-                before=[revelation(now(), statistic.text)],
-            )
-            return Answer(known, desk.budget())
-    return Answer(known, desk.budget(), repeated=True)
+        if known is not None:
+            return Answer(known, desk.budget(), repeated=True)
+        wish, offer = _offered(desk, mechanism, statistic)
+        (request,) = said.requests(desk, [statistic], [None], Guess())
+        (known,) = desk.take(
+            mechanism,
+            [offer],
+            [wish],
+            {statistic.text: request},
+            before=[revelation(now(), statistic.text)],
+        )
+        return Answer(known, desk.budget())
+
+    wish = Wish(statistic, desk.half_width(None, statistic))
+    return desk.alone(reveal, {statistic.text: wish})
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,8 @@ class Holdout(Verbs):
     @property
     def budget(self) -> Budget:
         """What is left, after everything that any process has asked."""
-        with self._desk.reading():
+        with self._desk.store.guard:
+            self._desk.refresh()
             return self._desk.budget()
 
     @property
@@ -83,14 +84,14 @@ class Holdout(Verbs):
         """Everything that was asked and answered so far; its parts are under it."""
         from holdfast.ledger.view import view_of
 
-        with self._desk.reading() as transcript:
-            return view_of(transcript, self._desk.budget().together)
+        with self._desk.store.guard:
+            return view_of(self._desk.refresh(), self._desk.budget().together)
 
     @property
     def columns(self) -> list[AttachedColumn]:
         """The columns that were attached, in order; those of the table are in `schema`."""
-        with self._desk.reading() as transcript:
-            return list(transcript.attached)
+        with self._desk.store.guard:
+            return list(self._desk.refresh().attached)
 
     def attach(
         self,
@@ -200,8 +201,8 @@ class Holdout(Verbs):
         """The session from the ledger alone: what was promised, and how each interval came."""
         from holdfast.ledger.view import explanation
 
-        with self._desk.reading() as transcript:
-            return explanation(transcript)
+        with self._desk.store.guard:
+            return explanation(self._desk.refresh())
 
     def stability(
         self, level: float | None = None, *, expected_error: float | None = None
@@ -212,8 +213,8 @@ class Holdout(Verbs):
         `expected_error` it says how much noise in each answer would promise that much (L15).
         """
         stability_of: Callable[..., Stability] = load("papers.stability.stability_of")
-        with self._desk.reading() as transcript:
-            return stability_of(transcript, level, expected_error)
+        with self._desk.store.guard:
+            return stability_of(self._desk.refresh(), level, expected_error)
 
     def rehearse(self, *, trials: int = 10, seed: int = 2026, n_jobs: int = 1) -> Rehearsal:
         """Attack synthetic rows under this holdout's terms. Touches no row of it; costs nothing."""
@@ -224,8 +225,8 @@ class Holdout(Verbs):
         """Everything asked with its interval, in order; saved if a path is given."""
         from holdfast.holdout.charts import ledger_chart
 
-        with self._desk.reading() as transcript:
-            return ledger_chart(transcript, path)
+        with self._desk.store.guard:
+            return ledger_chart(self._desk.refresh(), path)
 
     def retire(self, *, why: str, successor: str | None = None) -> None:
         """Answer nothing new from here on, for good; `successor` is what to ask instead."""

@@ -191,7 +191,15 @@ def open(
         _same_declarations(home, transcript.opening, said, sample)
         if rows is not None:
             rows.require_protected(store, transcript.opening)
-            note_ledger(home)
+            for other in note_ledger(home, transcript.first):
+                warnings.warn(
+                    f"the ledger {str(other)!r} begins as this one, {str(home)!r}, does: one is a "
+                    "copy of the other, and each counts only what is asked of it, so that neither "
+                    "promise holds for what is asked of both. Go on with one, and remove the "
+                    "other.",
+                    SecondLedger,
+                    stacklevel=2,
+                )
         if training is None and train is not None:
             training = other_rows(train, transcript.opening, store.secret)
         desk = Desk(store, transcript, sample, training, timeout, guessers)

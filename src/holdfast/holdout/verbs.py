@@ -195,7 +195,8 @@ class Verbs:
             require_one_claim("check", guess, at_most, at_least)
         read = replace(self._guess(guess, at_most, at_least), gated=gate)
         question = bounded(question, bounds)
-        with self._desk.reading():
+        with self._desk.store.guard:
+            self._desk.refresh()
             if discover:
                 return cost_of_discovering(self._desk, question)
             return self._cost(question, read, NamedWidth(tolerance, half_width))
@@ -462,8 +463,8 @@ class Boarding:
     @property
     def record(self) -> BoardRecord:
         """All that was written so far."""
-        with self._desk.reading() as transcript:
-            return transcript.attached.board
+        with self._desk.store.guard:
+            return self._desk.refresh().attached.board
 
     def declare(self, said: BoardTerms) -> BoardTerms:
         """Make the ledger a board's; refused where it is that of another one."""

@@ -1,6 +1,6 @@
 """Entries of the ledger. A kind's name carries a version, and its meaning never changes.
 
-* ``open/2``: the first entry: what was declared, the table's keyed fingerprint and its columns.
+* ``open/3``: the first entry: what was declared, the table's keyed fingerprint and its columns.
 * ``reserve/2``: a batch of offers, durable before data is touched; each counts its worst charge. It
   names what was asked, by whom and why, and each offer says what of it it is a look for.
 * ``settle/2``: the symbols that came out of the batch, and the answers they stand for.
@@ -40,6 +40,7 @@ from holdfast.described.rule import Rule, Told
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.ledger.chain import RESTORE, canonical
 from holdfast.ledger.limits import open_ended
+from holdfast.ledger.side_files import FORMAT
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import rule_from
 from holdfast.mechanisms.leakage import charged
@@ -133,7 +134,7 @@ class Opening:
 
     def body(self) -> dict[str, Any]:
         return {
-            "kind": "open/2",
+            "kind": f"open/{FORMAT}",
             "at": self.at,
             "name": self.name,
             **self.terms.to_dict(),

@@ -25,6 +25,7 @@ from holdfast.errors import HoldfastError
 from holdfast.ledger.chain import keyed
 from holdfast.ledger.identity import keyed_print
 from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.side_files import open_here, read_here
 from holdfast.ledger.sqlite import FileHome
 from holdfast.ledger.store import home_of, known_secret
 
@@ -65,7 +66,7 @@ def note(ledger: LedgerHome, secret: bytes, found: Whereabouts) -> None:
     draft = path.with_name(f"{path.name}-{os.getpid()}")
     with suppress(OSError):
         try:
-            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            handle = open_here(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
             draft.replace(path)  # at once: others may be reading
@@ -76,7 +77,7 @@ def note(ledger: LedgerHome, secret: bytes, found: Whereabouts) -> None:
 def recall(ledger: LedgerHome, secret: bytes) -> Whereabouts | None:
     """What was kept; nothing, if it is not there or was not written by the ledger's owner."""
     try:
-        text = json.loads(ledger.beside(_FILE).read_text(encoding="utf-8"))
+        text = json.loads(read_here(ledger.beside(_FILE)))
         facts: str = text["facts"]
         if not hmac.compare_digest(text["seal"], keyed(secret, _PURPOSE, facts)):
             return None
@@ -131,16 +132,39 @@ def in_reach(folder: Path) -> list[LedgerHome]:
     return [each for _, each in sorted({str(each): each for each in near}.items())]
 
 
-def note_ledger(ledger: LedgerHome) -> None:
-    """Enter a ledger in the user's index, without a password; those that are gone are left out."""
+def note_ledger(ledger: LedgerHome, first: str) -> list[LedgerHome]:
+    """Enter a ledger in the user's index, without a password; those that are gone are left out.
+
+    `first` is the hash of its first entry. What is returned are its copies: other files of the
+    index that begin with the very same entry.
+    """
     index, own = index_path(), str(_resolved(ledger))
-    if index is None or own in (known := [str(each) for each in _indexed()]):
-        return
-    with suppress(OSError):
-        index.parent.mkdir(parents=True, exist_ok=True)
-        draft = index.with_name(f"{index.name}-{os.getpid()}")
-        draft.write_text("".join(f"{each}\n" for each in [*known, own]), "utf-8")
-        draft.replace(index)
+    if index is None:
+        return []
+    known = {str(each): mark for each, mark in _marked()}
+    if known.get(own) != first:
+        known[own] = first
+        with suppress(OSError):
+            index.parent.mkdir(parents=True, exist_ok=True)
+            draft = index.with_name(f"{index.name}-{os.getpid()}")
+            draft.write_text("".join(f"{mark}\t{each}\n" for each, mark in known.items()), "utf-8")
+            draft.replace(index)
+    return [
+        FileHome(Path(each))
+        for each, mark in known.items()
+        if mark == first and each != own and not is_database_url(each)
+        if _begins_with(FileHome(Path(each)), first)
+    ]
+
+
+def _begins_with(ledger: FileHome, first: str) -> bool:
+    """Whether a ledger is in use, and its first entry has this hash."""
+    try:
+        with ledger.records() as records:
+            ((moved,),) = records.connection.execute("SELECT moved FROM head").fetchall()
+            return moved is None and [row[2] for row in records.entries(1, 1)] == [first]
+    except (HoldfastError, OSError, ValueError, sqlite3.Error):
+        return False
 
 
 def _resolved(ledger: LedgerHome) -> LedgerHome:
@@ -150,13 +174,18 @@ def _resolved(ledger: LedgerHome) -> LedgerHome:
 
 def _indexed() -> list[LedgerHome]:
     """The ledgers of the index: files that still exist, and addresses in databases."""
+    return [each for each, _ in _marked()]
+
+
+def _marked() -> list[tuple[LedgerHome, str]]:
+    """The same, each with the hash of the first entry that it had when it was opened last."""
     index = index_path()
     if index is None:
         return []
     try:
-        lines = [line for line in index.read_text("utf-8").splitlines() if line]
-        kept = [line for line in lines if is_database_url(line) or Path(line).is_file()]
-        return [home_of(line) for line in kept]
+        lines = [line.partition("\t") for line in index.read_text("utf-8").splitlines() if line]
+        kept = [line for line in lines if is_database_url(line[2]) or Path(line[2]).is_file()]
+        return [(home_of(name), mark) for mark, _, name in kept]
     except (OSError, ValueError):
         return []
 

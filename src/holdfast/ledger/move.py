@@ -14,7 +14,7 @@ from pathlib import Path
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.ledger.chain import GENESIS, RESTORE, seal
 from holdfast.ledger.index import note, recall
-from holdfast.ledger.records import Addition, Keeper, LedgerHome, Records
+from holdfast.ledger.records import Addition, Keeper, LedgerHome, Records, held
 from holdfast.ledger.side_files import was_moved
 from holdfast.ledger.store import Reader, home_of, known_secret
 
@@ -33,7 +33,7 @@ def move(
     if str(here) == str(there):
         raise InvalidArgument(f"the ledger {str(here)!r} is there already.")
     secret = known_secret(here)
-    with closing(here.keeper()) as keeper, keeper.held(timeout):
+    with closing(here.keeper()) as keeper, held(keeper, timeout):
         before, gone = keeper.moved(), f"to {there}"
         if before not in (None, gone):
             raise was_moved(here, before or "")
@@ -46,7 +46,7 @@ def move(
         except BaseException:
             keeper.mark_moved(before)
             raise
-        with closing(copy), copy.held(timeout):
+        with closing(copy), held(copy, timeout):
             if before is not None and copy.moved() is None:
                 _require_begun(copy, whole, here, there)
                 return len(whole.rows)  # it had been moved, and may have gone on since

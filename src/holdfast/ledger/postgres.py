@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from holdfast import require
 from holdfast.data.database import DatabaseUrl, connected
-from holdfast.errors import InvalidArgument, LedgerBusy, LedgerTampered, LedgerUnavailable
+from holdfast.errors import HoldfastError, InvalidArgument, LedgerBusy, LedgerTampered
 from holdfast.ledger.chain import RESTORE, Row
 from holdfast.ledger.checkpoint import SealedPlace
 from holdfast.ledger.postgres_session import LedgerSession, in_our_words, require_durable
@@ -30,6 +30,7 @@ from holdfast.ledger.side_files import (
     busy,
     newer_tables,
     overtaken,
+    require_format,
     sync_folder,
     unavailable,
     was_moved,
@@ -81,6 +82,7 @@ _ENTRIES = """
     SELECT seq, text, hash FROM holdfast.entry
     WHERE ledger = %s AND seq BETWEEN %s AND %s ORDER BY seq
 """
+_FIRST = "SELECT text FROM holdfast.entry WHERE ledger = %s AND seq = 1"
 _FILED = """
     SELECT question, settled, look, line, leaked, seal FROM holdfast.answer
     WHERE ledger = %s AND question = %s ORDER BY settled, look
@@ -116,6 +118,11 @@ APPEND = """
         ON CONFLICT (ledger) DO UPDATE SET text = excluded.text, seal = excluded.seal
     )
     SELECT count(*) FROM moved
+"""
+# The time to wait for a lock is that of this one statement, which reads it before it waits.
+_WAIT = """
+    WITH patience AS MATERIALIZED (SELECT set_config('lock_timeout', %s, true))
+    SELECT pg_advisory_lock(%s) FROM patience
 """
 _KEEP_FILE = """
     INSERT INTO holdfast.file VALUES (%s, %s, %s)
@@ -210,31 +217,22 @@ class PostgresKeeper:
         self.session = session
         self._lock = lock_key(identity)
 
-    @contextmanager
-    def held(self, timeout: float) -> Iterator[None]:
-        """Be the only one, of all processes, that asks questions of this ledger."""
-        session = self.session
+    def hold(self, timeout: float) -> None:
+        """Take the cross-process lock."""
         if not self.records.locked(self._lock):
-            self._wait_for_it(timeout)
-        session.holds = True
-        try:
-            yield
-        finally:
-            session.holds = False
-            self.records.released()
-            if not session.connection.closed:  # with the connection the lock is gone, too
-                with suppress(LedgerUnavailable):
-                    session.send("SELECT pg_advisory_unlock(%s)", [self._lock])
+            try:
+                self.session.write(_WAIT, [lock_wait(timeout), self._lock])
+            except LedgerBusy as error:
+                raise busy(self.session.url, timeout) from error
+        self.session.holds = True
 
-    def _wait_for_it(self, timeout: float) -> None:
-        session = self.session
-        session.write("SELECT set_config('lock_timeout', %s, false)", [lock_wait(timeout)])
-        try:
-            session.write("SELECT pg_advisory_lock(%s)", [self._lock])
-        except LedgerBusy as error:
-            raise busy(self.session.url, timeout) from error
-        finally:
-            session.write("SELECT set_config('lock_timeout', '0', false)", [])
+    def let_go(self) -> None:
+        """Free the lock; nobody waits until that is done."""
+        self.session.holds = False
+        self.records.released()
+        if not self.session.connection.closed:  # with the connection the lock is gone, too
+            with suppress(HoldfastError):
+                self.session.send("SELECT pg_advisory_unlock_all()", [])
 
     def append(self, addition: Addition) -> None:
         """Write it in one statement: durable when this returns, or not there."""
@@ -467,8 +465,11 @@ class DatabaseHome:
     def keeper(self) -> PostgresKeeper:
         """The ledger, to be read and written."""
         with self._connected() as connection:
-            if self._looked_up(connection) is not None:
+            found = self._looked_up(connection)
+            if found is not None:
                 require_durable(self.url, connection)
+                for (text,) in connection.execute(_FIRST, [found]).fetchall():
+                    require_format(self, text)
                 made_ready(connection)
         return PostgresKeeper(self.id, LedgerSession(self.url))
 
@@ -477,6 +478,8 @@ class DatabaseHome:
         """The ledger, to be looked at; a standby will do."""
         identity = self.id
         with closing(LedgerSession(self.url, looks=True)) as session:
+            for (text,) in session.read(_FIRST, [identity]):
+                require_format(self, text)
             yield PostgresRecords(identity, session)
 
     @contextmanager

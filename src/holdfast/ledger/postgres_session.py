@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import require
 from holdfast.data.database import DatabaseUrl, connected, reason_of
-from holdfast.errors import LedgerBusy, LedgerTampered, LedgerUnavailable
+from holdfast.errors import HoldfastError, LedgerBusy, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.chain import RESTORE
 
 if TYPE_CHECKING:
     import psycopg
 
 __all__ = ["LedgerSession", "in_our_words", "require_durable"]
+
+_T = TypeVar("_T")
 
 _SETTINGS = """
     SELECT current_setting('fsync'), current_setting('synchronous_commit'),
@@ -59,8 +61,8 @@ class LedgerSession:
 
         All are tried again if the connection was found to be lost.
         """
-        with self._turn, in_our_words(self.url):
-            connection = self._usable()
+
+        def reading(connection: psycopg.Connection[Any]) -> list[list[Any]]:
             try:
                 return _together(connection, asked)
             except _library().OperationalError:
@@ -68,39 +70,54 @@ class LedgerSession:
                     raise
             return _together(self._usable(), asked)
 
+        return self._by_connection(reading)
+
     def write(self, statement: str, values: Any) -> list[Any]:
         """One statement, which is a transaction, with what it returns; never tried twice."""
-        with self._turn, in_our_words(self.url):
-            done = self._usable().execute(statement, values)
+
+        def writing(connection: psycopg.Connection[Any]) -> list[Any]:
+            done = connection.execute(statement, values)
             return [] if done.description is None else done.fetchall()
+
+        return self._by_connection(writing)
 
     def require_still_durable(self) -> None:
         """Refuse a server that was told since that it may forget."""
-        with self._turn, in_our_words(self.url):
-            require_durable(self.url, self._usable())
+        self._by_connection(lambda connection: require_durable(self.url, connection))
 
     def send(self, statement: str, values: Any) -> None:
         """One statement on its way to the server; nobody waits until it is done."""
-        with self._turn, in_our_words(self.url):
-            connection = self._usable()
+
+        def sending(connection: psycopg.Connection[Any]) -> None:
             pipeline = connection.pipeline()
             sent = pipeline.__enter__()
             self._unread = pipeline
             connection.execute(statement, values)
             sent.sync()
 
+        self._by_connection(sending)
+
     def close(self) -> None:
         """Let go of the connection."""
         with self._turn:
-            self._read_answer()
-            self._connection.close()
+            try:
+                self._read_answer()
+            finally:
+                self._connection.close()
+
+    def _by_connection(self, work: Callable[[psycopg.Connection[Any]], _T]) -> _T:
+        """What some work on the connection returns; interrupted in its midst, that is given up."""
+        with self._turn, in_our_words(self.url):
+            connection = self._usable()
+            with _given_up_if_interrupted(connection):
+                return work(connection)
 
     def _read_answer(self) -> None:
         """Of what was sent, so that the connection is free; that is lost with its connection."""
-        unread, self._unread = self._unread, None
-        if unread is not None:
-            with suppress(_library().Error):
-                unread.__exit__(None, None, None)
+        if self._unread is not None:
+            with suppress(_library().Error), _given_up_if_interrupted(self._connection):
+                self._unread.__exit__(None, None, None)
+            self._unread = None
 
     def _usable(self) -> psycopg.Connection[Any]:
         self._read_answer()
@@ -126,12 +143,28 @@ def _together(
 ) -> list[list[Any]]:
     if len(asked) == 1:
         return [connection.execute(*asked[0]).fetchall()]
-    with connection.pipeline() as sent:
+    with connection.pipeline() as sent, _given_up_if_interrupted(connection):
         cursors = []
         for statement, values in asked:
             cursors.append(connection.execute(statement, values))
             sent.sync()  # which ends the transaction
     return [cursor.fetchall() for cursor in cursors]
+
+
+@contextmanager
+def _given_up_if_interrupted(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    """A connection that is closed, and with it what it holds, by whatever is no error of its own.
+
+    What it still has to say, and whether what was sent is done, cannot be known; a pipeline's end
+    would wait for it, perhaps for ever.
+    """
+    try:
+        yield
+    except (_library().Error, HoldfastError):
+        raise
+    except BaseException:
+        connection.close()
+        raise
 
 
 def require_durable(url: DatabaseUrl, connection: psycopg.Connection[Any]) -> None:

@@ -7,8 +7,8 @@ knows the chain and the secret.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 from holdfast.ledger.chain import Row
 from holdfast.ledger.checkpoint import SealedPlace
 
-__all__ = ["Addition", "Keeper", "LedgerHome", "Records"]
+__all__ = ["Addition", "Keeper", "LedgerHome", "Records", "held"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,12 @@ class Keeper(Protocol):
         """The same ledger, to be read."""
         ...
 
-    def held(self, timeout: float) -> AbstractContextManager[None]:
-        """Be the only one, of all processes, that asks questions of this ledger."""
+    def hold(self, timeout: float) -> None:
+        """Take the cross-process lock; whoever is interrupted meanwhile calls `let_go`."""
+        ...
+
+    def let_go(self) -> None:
+        """Free the lock, and end what was begun and not finished under it; twice does no harm."""
         ...
 
     def append(self, addition: Addition) -> None:
@@ -109,6 +113,16 @@ class Keeper(Protocol):
         ...
 
 
+@contextmanager
+def held(keeper: Keeper, timeout: float) -> Iterator[None]:
+    """Hold the cross-process lock."""
+    try:
+        keeper.hold(timeout)
+        yield
+    finally:
+        keeper.let_go()
+
+
 @runtime_checkable
 class LedgerHome(Protocol):
     """Where a ledger is, or will be. Its text names it in messages, and holds no password."""
@@ -116,6 +130,11 @@ class LedgerHome(Protocol):
     @property
     def address(self) -> str:
         """What opens it again, in another process too."""
+        ...
+
+    @property
+    def secret(self) -> Path | None:
+        """The file of its secret, if that was named."""
         ...
 
     @property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -14,17 +16,40 @@ from holdfast.errors import HoldfastError, LedgerBusy, LedgerTampered, LedgerUna
 from holdfast.ledger.chain import RESTORE
 
 __all__ = [
+    "FORMAT",
     "OwnFolder",
     "busy",
+    "is_busy",
+    "linked",
+    "lock_in_use",
     "newer_tables",
+    "open_here",
     "overtaken",
     "plainly",
+    "read_here",
     "replace_whole",
+    "require_format",
     "sync_folder",
     "unavailable",
     "was_moved",
     "write_new",
 ]
+
+
+def open_here(path: Path, flags: int, mode: int = 0o600) -> int:
+    """A file of a ledger itself, opened; refused if another one is linked to from its place."""
+    try:
+        return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), mode)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise linked(path) from error
+        raise
+
+
+def read_here(path: Path) -> bytes:
+    """What a file of a ledger itself holds."""
+    with os.fdopen(open_here(path, os.O_RDONLY), "rb") as file:
+        return file.read()
 
 
 def write_new(path: Path, content: bytes) -> None:
@@ -62,8 +87,14 @@ def _write(handle: int, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-# Trouble with the ledger's file in our words: busy, out of reach, or damaged.
+# Trouble with the ledger's file in our words: of another version, busy, out of reach, or damaged.
 
+
+# The format of a ledger's entries is the number of its first one: `open/3`. It is raised whenever
+# an entry that was written before would be read otherwise, or not at all; tests/ledger/formats has
+# a ledger of each.
+FORMAT = 3
+_OPENED = re.compile('"kind":"open/([0-9]{1,9})"')
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 # Failures of the disk, the folder or its permissions: the ledger itself may be in order.
@@ -89,8 +120,8 @@ def plainly(ledger: object) -> Iterator[None]:
 
 
 def _in_our_words(ledger: object, error: Exception) -> HoldfastError:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    if code in _BUSY:
+    code = _code(error)
+    if is_busy(error):
         return LedgerBusy(
             f"another program holds the ledger {str(ledger)!r} ({error}); what was recorded is "
             "kept. Try again when it is done."
@@ -98,6 +129,15 @@ def _in_our_words(ledger: object, error: Exception) -> HoldfastError:
     if code in _OUTSIDE or isinstance(error, sqlite3.ProgrammingError):
         return unavailable(ledger, error)
     return LedgerTampered(f"the ledger {str(ledger)!r} is damaged ({error}). {RESTORE}")
+
+
+def is_busy(error: Exception) -> bool:
+    """Whether SQLite says that another program holds the file."""
+    return _code(error) in _BUSY
+
+
+def _code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF
 
 
 def busy(ledger: object, timeout: float) -> LedgerBusy:
@@ -122,6 +162,44 @@ def overtaken(ledger: object, after: int) -> LedgerUnavailable:
     return LedgerUnavailable(
         f"the ledger {str(ledger)!r} no longer ends with entry {after:,}: another process went on "
         "while this one had lost its hold. Nothing was written; ask again."
+    )
+
+
+def require_format(ledger: object, first: str) -> None:
+    """Refuse a ledger whose entries another version of this software wrote, by its first entry.
+
+    What is no first entry at all is for the chain to find.
+    """
+    found = _OPENED.search(first)
+    number = FORMAT if found is None else int(found[1])
+    if number != FORMAT:
+        advice = (
+            "open it with the version that wrote it, or protect fresh rows by a new ledger"
+            if number < FORMAT
+            else "update Holdfast"
+        )
+        raise LedgerUnavailable(
+            f"the ledger {str(ledger)!r} is of format {number} (its first entry is open/{number}), "
+            f"and this version of Holdfast reads format {FORMAT}; {advice}. Nothing in it was "
+            "found wrong, and nothing was written."
+        )
+
+
+def linked(path: Path) -> LedgerUnavailable:
+    """What is said of a link in the place of a ledger's own file."""
+    return LedgerUnavailable(
+        f"the file {str(path)!r} of a ledger is a symbolic link, and a ledger follows none; put "
+        "the file itself there (of a secret that is elsewhere, say where: secret=FILE). Nothing "
+        "was asked or spent."
+    )
+
+
+def lock_in_use(path: Path) -> LedgerUnavailable:
+    """What is said of a lock that is none: an empty file, in which nobody ever writes."""
+    return LedgerUnavailable(
+        f"the lock {str(path)!r} is no empty file, as the lock of a ledger is; the ledger itself "
+        "is as it was. See that nobody uses the ledger, and remove the lock. Nothing was asked or "
+        "spent."
     )
 
 
@@ -152,9 +230,11 @@ class OwnFolder:
     def file(self, name: str) -> bytes | None:
         """What a file holds; None if there is no such file."""
         try:
-            return (self.path / name).read_bytes()
+            return read_here(self.path / name)
         except FileNotFoundError:
             return None
+        except LedgerUnavailable:
+            raise
         except OSError as error:
             raise unavailable(self.path / name, error) from error
 

@@ -11,8 +11,9 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,9 +25,13 @@ from holdfast.ledger.records import Addition, LedgerHome
 from holdfast.ledger.side_files import (
     OwnFolder,
     busy,
+    is_busy,
+    linked,
+    lock_in_use,
     newer_tables,
     overtaken,
     plainly,
+    require_format,
     sync_folder,
     unavailable,
     was_moved,
@@ -63,8 +68,8 @@ def upgrade_tables(ledger: object, connection: sqlite3.Connection) -> None:
     """Make tables of an earlier version those of this one; refused if a newer one made them."""
     if _version(connection) == len(UPGRADES):
         return
-    connection.execute("BEGIN IMMEDIATE")
     try:
+        connection.execute("BEGIN IMMEDIATE")
         version = _version(connection)
         if version > len(UPGRADES):
             raise newer_tables(ledger, version, len(UPGRADES))
@@ -73,8 +78,7 @@ def upgrade_tables(ledger: object, connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA user_version = {len(UPGRADES)}")
         connection.execute("COMMIT")
     finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+        connection.rollback()  # unless it was committed
 
 
 def _version(connection: sqlite3.Connection) -> int:
@@ -88,6 +92,8 @@ _TAIL = (
 )
 _NEWEST = "SELECT seq, hash, moved FROM entries, head ORDER BY seq DESC LIMIT 1"
 _LOG_PAGES = 100
+_PATIENCE = 60.0  # seconds for programs that know nothing of the lock
+_MOMENT = 0.1  # seconds after which an interrupt is heard
 _NO_FILES = frozenset({"", ".", "..", ":memory:"})  # the last one is SQLite's word for no file
 
 
@@ -159,7 +165,8 @@ class FileHome:
                 f"the ledger is {str(self)!r}, and there is no folder {str(folder)!r}; "
                 "create it first."
             )
-        with closing(_lock(self)) as lock, _held(lock, self, timeout):
+        with closing(_lock(self)) as lock:  # which frees it
+            _hold(lock, self, timeout)
             if not self.path.exists():
                 _make(self, secret, first)
 
@@ -170,6 +177,7 @@ class FileHome:
             lock = opened.enter_context(closing(_lock(self)))
             connection = opened.enter_context(closing(_connect(self.path)))
             with plainly(self):
+                _require_own_format(self, connection)
                 upgrade_tables(self, connection)
             opened.pop_all()
             return SqliteKeeper(self, lock, SqliteRecords(self, connection))
@@ -179,6 +187,8 @@ class FileHome:
         """The ledger, to be looked at: no entry, no lock and no witness is written."""
         self._require_ledger()
         with _read_only(self) as connection:
+            with plainly(self):
+                _require_own_format(self, connection)
             yield SqliteRecords(self, connection)
 
     def _require_ledger(self) -> None:
@@ -258,18 +268,22 @@ class SqliteKeeper:
         self._home = home
         self._lock = lock
 
-    @contextmanager
-    def held(self, timeout: float) -> Iterator[None]:
-        """Be the only one, of all processes, that asks questions of this ledger."""
-        with _held(self._lock, self._home, timeout):
-            yield
+    def hold(self, timeout: float) -> None:
+        """Take the cross-process lock."""
+        _hold(self._lock, self._home, timeout)
+
+    def let_go(self) -> None:
+        """Free the lock; what an interrupt left open in the ledger itself is taken back, too."""
+        for connection in (self.records.connection, self._lock):
+            with suppress(sqlite3.Error):  # one that is closed holds nothing
+                connection.rollback()
 
     def append(self, addition: Addition) -> None:
         """Write it, on the disk when this returns, or nothing of it."""
         connection = self.records.connection
         with plainly(self._home):
-            connection.execute("BEGIN IMMEDIATE")
             try:
+                _begin(connection, _PATIENCE)
                 *newest, moved = connection.execute(_NEWEST).fetchone()
                 if moved is not None and moved != addition.moved:
                     raise was_moved(self._home, moved)
@@ -278,8 +292,7 @@ class SqliteKeeper:
                 _write(connection, addition)
                 connection.execute("COMMIT")
             finally:
-                if connection.in_transaction:  # something failed, the commit itself perhaps
-                    connection.execute("ROLLBACK")
+                connection.rollback()  # unless it was committed: the commit itself may have failed
 
     def keep_file(self, name: str, content: bytes) -> None:
         """Keep it in a folder of the ledger, for its owner only."""
@@ -301,6 +314,11 @@ class SqliteKeeper:
         """Let go of the files."""
         self.records.connection.close()
         self._lock.close()
+
+
+def _require_own_format(home: FileHome, connection: sqlite3.Connection) -> None:
+    for (text,) in connection.execute("SELECT text FROM entries WHERE seq = 1").fetchall():
+        require_format(home, text)
 
 
 def _make(home: FileHome, secret: bytes, first: Addition) -> None:
@@ -352,7 +370,7 @@ def _write(connection: sqlite3.Connection, addition: Addition) -> None:
 def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
     with plainly(path):
         connection = sqlite3.connect(
-            path, timeout=60.0, isolation_level=None, check_same_thread=False
+            path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
         )
         try:
             connection.execute(f"PRAGMA journal_mode = {journal}")
@@ -372,8 +390,13 @@ def _lock(home: FileHome) -> sqlite3.Connection:
     With its journal in memory: on the disk it would be made and removed by every holder, and their
     commits would wait for that, too.
     """
+    path = home.beside("lock")
+    if path.is_symlink():
+        raise linked(path)
+    if path.is_dir() or (path.exists() and path.stat().st_size > 0):
+        raise lock_in_use(path)
     with plainly(home):
-        lock = sqlite3.connect(home.beside("lock"), isolation_level=None, check_same_thread=False)
+        lock = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
             lock.execute("PRAGMA journal_mode = MEMORY")  # it reads, and need not wait for a holder
         except BaseException:
@@ -382,18 +405,33 @@ def _lock(home: FileHome) -> sqlite3.Connection:
         return lock
 
 
-@contextmanager
-def _held(lock: sqlite3.Connection, home: FileHome, timeout: float) -> Iterator[None]:
+def _hold(lock: sqlite3.Connection, home: FileHome, timeout: float) -> None:
     try:
         with plainly(home):
-            lock.execute(f"PRAGMA busy_timeout = {int(1000 * timeout)}")
-            lock.execute("BEGIN IMMEDIATE")
+            _begin(lock, timeout)
     except LedgerBusy as error:
         raise busy(home, timeout) from error
+
+
+def _begin(connection: sqlite3.Connection, timeout: float) -> None:
+    """Begin to write, when whoever else writes is done.
+
+    SQLite waits without hearing a signal, so it is let wait for moments only: in between an
+    interrupt is raised.
+    """
+    deadline = time.monotonic() + timeout
     try:
-        yield
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            connection.execute(f"PRAGMA busy_timeout = {int(1000 * min(left, _MOMENT))}")
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if not is_busy(error) or time.monotonic() >= deadline:
+                    raise
     finally:
-        lock.execute("ROLLBACK")
+        connection.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE)}")  # of who reads
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from holdfast.data.database import is_database_url
 from holdfast.errors import LedgerBusy, LedgerTampered, LedgerUnavailable
@@ -22,11 +22,13 @@ from holdfast.ledger import checkpoint as filing
 from holdfast.ledger.chain import GENESIS, RESTORE, Row, chained, seal, verify
 from holdfast.ledger.checkpoint import Filed, Found, Kept, sealed_checkpoint, sealed_places
 from holdfast.ledger.records import Addition, Keeper, LedgerHome, Records
-from holdfast.ledger.side_files import busy, unavailable, was_moved
+from holdfast.ledger.side_files import busy, read_here, unavailable, was_moved
 from holdfast.ledger.sqlite import FileHome
 from holdfast.ledger.witness import Witness, require_seen
 
-__all__ = ["SECRET_BYTES", "Reader", "Store", "home_of", "known_secret", "look"]
+__all__ = ["SECRET_BYTES", "ExclusiveLock", "Reader", "Store", "home_of", "known_secret", "look"]
+
+_T = TypeVar("_T")
 
 
 # Where a ledger is, from what people call it.
@@ -151,13 +153,16 @@ def known_secret(ledger: LedgerHome) -> bytes:
     """The secret of a ledger."""
     path = ledger.beside("secret")
     try:
-        secret = path.read_bytes()
+        # One that was named may be a link, as those are that a cluster puts in a folder.
+        secret = path.read_bytes() if path == ledger.secret else read_here(path)
     except FileNotFoundError:
         raise LedgerUnavailable(
             f"the secret {str(path)!r} of the ledger {str(ledger)!r} is missing; without it no "
             "answer can be finished or added. Restore it beside the ledger, or say where it "
             "is: secret= (holdfast --secret FILE)."
         ) from None
+    except LedgerUnavailable:
+        raise
     except OSError as error:
         raise unavailable(path, error) from error
     if len(secret) != SECRET_BYTES:
@@ -186,11 +191,12 @@ class Store:
     def __init__(self, home: LedgerHome, secret: bytes, keeper: Keeper) -> None:
         self.home = home
         self.secret = secret
-        self._process, self._closed, self._answering = os.getpid(), False, False
-        self._keeper = keeper
+        self._process, self._closed = os.getpid(), False
+        self.keeper = keeper
         self._reader = Reader(home, secret, keeper.records)
         self.guard = self._reader.guard
-        self._turn = threading.RLock()  # of the thread that asks; taken before the guard
+        self.turn = threading.RLock()  # of the thread that asks; taken before the guard
+        self.holder: ExclusiveLock | None = None  # what the thread whose turn it is asks under
         # A store that nobody holds any more lets go of its ledger by itself, and quietly.
         weakref.finalize(self, _let_go, self._process, keeper)
 
@@ -223,26 +229,22 @@ class Store:
             keeper.close()
             raise
 
-    @contextmanager
-    def exclusive(self, timeout: float) -> Iterator[None]:
-        """Be the only one, of all threads and processes, that asks questions of this ledger."""
-        self.require_usable()
-        if not self._turn.acquire(timeout=timeout):
-            raise busy(self.home, timeout)
+    def exclusively(self, timeout: float, work: Callable[[], _T]) -> _T:
+        """What some work returns that nobody else's, of all threads and processes, overlaps.
+
+        An interrupt can strike anywhere, in what ends a `with` as well: the lock is freed a second
+        time, if it has to be.
+        """
+        lock = self.exclusive(timeout)
         try:
-            if self._answering:
-                raise LedgerBusy(
-                    f"the ledger {str(self.home)!r} is answering a question in this very thread; "
-                    "nothing was asked and nothing was spent. Ask when that one is answered."
-                )
-            with self._keeper.held(timeout):
-                self._answering = True
-                try:
-                    yield
-                finally:
-                    self._answering = False
+            with lock:
+                return work()
         finally:
-            self._turn.release()
+            lock.free()
+
+    def exclusive(self, timeout: float) -> ExclusiveLock:
+        """The lock by which one, of all threads and processes, asks questions of this ledger."""
+        return ExclusiveLock(self, timeout)
 
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
@@ -275,7 +277,7 @@ class Store:
         filed = [filed for _, filed in entries]
         addition = _addition(self.secret, after, head, rows, filed, checkpoint)
         with self.guard:
-            self._keeper.append(addition)
+            self.keeper.append(addition)
         seq, _, hashed = rows[-1]
         self._reader.witness.note(seq, hashed)
         return rows
@@ -293,7 +295,7 @@ class Store:
         """Keep content under a name beside the entries, durably when this returns."""
         self.require_usable()
         with self.guard:
-            self._keeper.keep_file(name, content)
+            self.keeper.keep_file(name, content)
 
     def require_usable(self) -> None:
         """Refuse a store that is closed, or that a fork took along from another process.
@@ -317,9 +319,54 @@ class Store:
         """Let go of the ledger; in a fork it is left to the process that opened it."""
         if self._forked:
             return
-        with self._turn, self.guard:
+        with self.turn, self.guard:
             self._closed = True
-            self._keeper.close()
+            self.keeper.close()
+
+
+class ExclusiveLock:
+    """The lock of a store's ledger against other threads and, within that, other processes."""
+
+    def __init__(self, store: Store, timeout: float) -> None:
+        self.thread = threading.get_ident()
+        self._store, self._timeout, self._wanted = store, timeout, False
+
+    def __enter__(self) -> None:
+        try:
+            self._take()
+        except BaseException:
+            self.free()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self.free()
+
+    def _take(self) -> None:
+        store = self._store
+        store.require_usable()
+        if store.holder is not None and store.holder.thread == self.thread:
+            raise LedgerBusy(
+                f"the ledger {str(store.home)!r} is answering a question in this very thread; "
+                "nothing was asked and nothing was spent. Ask when that one is answered."
+            )
+        self._wanted = True  # before it is had: nobody is told of an interrupt in between
+        if not store.turn.acquire(timeout=self._timeout):
+            raise busy(store.home, self._timeout)
+        store.holder = self
+        store.keeper.hold(self._timeout)
+
+    def free(self) -> None:
+        """Free what was taken, however far that had come; twice does no harm."""
+        store = self._store
+        if not self._wanted:
+            return
+        if store.holder is self:
+            with store.guard:
+                store.keeper.let_go()
+            store.holder = None
+        with suppress(RuntimeError):  # if the turn is not this thread's
+            store.turn.release()
+        self._wanted = False
 
 
 def _let_go(process: int, keeper: Keeper) -> None:

@@ -193,11 +193,12 @@ _CHECKPOINT_EVERY = 128  # entries or answers: reading so many takes no longer t
 class Transcript:
     """The fold. `apply` takes entries in order; everything else is a view of what they said.
 
-    `count` and `head` are the number and the hash of the last entry folded.
+    `count` and `head` are the number and the hash of the last entry folded. If it is `torn`, an
+    entry was being folded when that was interrupted: what it says is no use until `fold_again`.
     """
 
     def __init__(self) -> None:
-        self.count, self.head = 0, GENESIS
+        self.count, self.head, self.torn = 0, GENESIS, False
         self._first = GENESIS  # the hash of the opening entry
         self._past: Past | None = None  # where the answers are that were folded by a checkpoint
         self._skipped = 0  # how many entries it folded
@@ -384,6 +385,11 @@ class Transcript:
         return self.account if self.pending is None else at_worst(self.account, self.pending)
 
     @property
+    def first(self) -> str:
+        """The hash of the first entry, by which copies of a ledger are known."""
+        return self._first
+
+    @property
     def opening(self) -> Opening:
         return said_at_opening(self._opening)
 
@@ -417,13 +423,18 @@ class Transcript:
                 raise LedgerTampered(
                     f"entry {seq} of the ledger came after entry {self.count}; open it again."
                 )
+            self.torn = True
             with reading_entry(f"entry {seq}"):
                 self._apply(seq, json.loads(text), receipt)
-            self.count, self.head = seq, receipt
+            self.count, self.head, self.torn = seq, receipt, False
+
+    def fold_again(self, past: Past) -> None:
+        """Everything anew, as a transcript that resumes now."""
+        vars(self).update(vars(Transcript.resumed(past)))
 
     def _apply(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         match body["kind"]:
-            case "open/2":
+            case "open/3":
                 self._open(seq, body, receipt)
             case "reserve/2":
                 self._reserve(seq, body)

@@ -20,8 +20,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.errors import LedgerTampered
+from holdfast.errors import LedgerTampered, LedgerUnavailable
 from holdfast.ledger.chain import RESTORE
+from holdfast.ledger.side_files import open_here
 
 __all__ = ["Witness", "require_seen"]
 
@@ -38,7 +39,7 @@ class Witness:
     def note(self, seq: int, hashed: str) -> None:
         """Remember the newest entry."""
         with suppress(OSError):
-            handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o644)
+            handle = open_here(self.path, os.O_WRONLY | os.O_CREAT, 0o644)
             try:
                 os.write(handle, _line(f"{seq:>15} {hashed}".encode()))  # always of one length
             finally:
@@ -47,11 +48,13 @@ class Witness:
     def seen(self) -> tuple[int, str] | None:
         """Number and hash of the newest entry that was noted."""
         try:
-            handle = os.open(self.path, os.O_RDONLY)
+            handle = open_here(self.path, os.O_RDONLY)
             try:
                 found = _TEXT.fullmatch(os.read(handle, _LENGTH + 1))
             finally:
                 os.close(handle)
+        except LedgerUnavailable:
+            raise
         except OSError:
             return None
         if found is None or found[0] != _line(found[1]):

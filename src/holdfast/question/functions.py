@@ -106,6 +106,8 @@ def bind_function(function: RowFunction, schema: Schema) -> RowValue:
     invented = _invented_rows(schema, function.columns).drop_nulls()
     try:
         function.values(invented)
+    except MemoryError:
+        raise
     except Exception as failure:
         # It may only know values that were not invented: then it works on no rows at all.
         try:

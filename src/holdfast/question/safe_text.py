@@ -89,6 +89,8 @@ def _read(text: str, columns: Collection[str]) -> exp.Expression:
     try:
         (found,) = parser.parse_into(exp.Where, tokens, before + text)
         expression: exp.Expression = found.this  # type: ignore[union-attr]  # None fails, too
+    except MemoryError:
+        raise
     except Exception:  # the reader may fail in many ways; its words are about SQL, not about us
         raise InvalidQuestion(
             "The question cannot be read as one expression, such as avg(delay > 15)."
@@ -122,6 +124,8 @@ def _tokens(text: str, before: str) -> list[Token]:
     _check_characters(text)
     try:
         tokens: list[Token] = _dialect().tokenize(before + text)
+    except MemoryError:
+        raise
     except Exception:
         raise InvalidQuestion(
             "The question has a quote or a sign that cannot be read; text is written 'like this'."

@@ -1,0 +1,12 @@
+-- 08b5695c9ccffef85edbeaf6337be49901594fc1b550be28a3d5e26ecfdd1332
+PRAGMA user_version = 0;
+BEGIN TRANSACTION;
+CREATE TABLE entries (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "entries" VALUES(1,'{"at":"2026-11-17T04:34:53+00:00","bounds":{"x":[0.0,1.0]},"columns":{"id":"integer","late":"boolean","x":"float"},"confidence_level":0.95,"fingerprint":"8328b4ef319a5d4b45b6efc1cc0c8d4a","kind":"open/1","name":"t","questions":20,"rows":400,"sampling":{"kind":"independent"},"source":null,"tolerance":0.3}','e4b817f55ae4af555162ba9c1c6be29bff1a73c2f3bd2daf8af2be1b53978148');
+INSERT INTO "entries" VALUES(2,'{"at":"2026-11-17T04:34:53+00:00","items":[{"high":1.0,"low":0.0,"offer":{"cells":5026971,"claim":null,"guess":null,"log_p":-5.99146454710799,"log_share":-5.991464547107985,"number":1,"prior":null,"question":"avg(x > 0.3)","radius":0.09140987178409729,"reach":1048576,"tolerance":0.3,"worst_charge":0.3634114140659231}}],"kind":"reserve/1","mechanism":"bounded noise/1","why":null}','94ced0defad23ad3765c3789e59b133c04fc0efe10ad74ad3d5197468e9b5d80');
+INSERT INTO "entries" VALUES(3,'{"answers":[{"charge":0.3634114140659231,"high":1.0,"low":0.44393625903153205,"number":1,"status":"answered","value":0.7439362590315322}],"at":"2026-11-17T04:34:53+00:00","kind":"settle/1","reserve":2,"symbols":[3739746]}','1d3e3fe33530ab87c70170fa5a47986c0b5d63872d499358d88c5981bcff932a');
+INSERT INTO "entries" VALUES(4,'{"at":"2026-11-17T04:34:53+00:00","items":[{"high":1.0,"low":0.0,"offer":{"cells":5086764,"claim":[0.2,0.8],"guess":0.5,"log_p":-6.354875961173913,"log_share":-5.991464547107985,"number":2,"prior":0.5,"question":"avg(x > 0.5)","radius":0.09386175433672395,"reach":1048576,"tolerance":0.3,"worst_charge":1.068382914749528}}],"kind":"reserve/1","mechanism":"guess and check/1","why":null}','4b7d3f72be926639d2f02bfde1a644105bf0cacbcd5fc7545876c46653216765');
+INSERT INTO "entries" VALUES(5,'{"answers":[{"charge":0.6931471805599458,"high":0.8,"low":0.2,"number":2,"status":"confirmed","value":0.5}],"at":"2026-11-17T04:34:53+00:00","kind":"settle/1","reserve":4,"symbols":["confirmed"]}','7d8b6426273e53f58782a03983cb3ddbfb5cd377ec6cc562734dfb32261b780e');
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seal TEXT NOT NULL) STRICT;
+INSERT INTO "head" VALUES(1,'0528975ec96cd442d3a68a068faa9695d33eef44a9b40b6988c8a251430a4999');
+COMMIT;

@@ -1,0 +1,16 @@
+-- 9f0f20321ee2f75ddc827e1e7da398fc3654e3a49f3d1a2500f70627a5a43ec0
+PRAGMA user_version = 0;
+BEGIN TRANSACTION;
+CREATE TABLE answers (question TEXT NOT NULL, number INTEGER NOT NULL, settled INTEGER NOT NULL, leaked REAL NOT NULL, seal TEXT NOT NULL, PRIMARY KEY (question, number)) STRICT, WITHOUT ROWID;
+INSERT INTO "answers" VALUES('0a5d1d8cd967e3156c8158b7a0ca9e7df746313e0167703305a37250e020a421',2,5,3.01481684892612400439e-01,'839b288c09ed2c9630348de9a104784310a72cfe60f5de1bfe59a1f1f2a88cca');
+INSERT INTO "answers" VALUES('e84697f69568141314fc9a2deb9f4dcee3b71f695711b50fc7d282ddb18a6858',1,3,0.0,'ff395df0523c3c1e85c0dff80246be38c52862f90031483928ab81f36d50f776');
+CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE TABLE entries (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "entries" VALUES(1,'{"at":"2026-11-17T04:35:05+00:00","bounds":{"x":[0.0,1.0]},"columns":{"id":"integer","late":"boolean","x":"float"},"confidence_level":0.95,"design":null,"fingerprint":"1008792690b2b3631be84198be7d939d36c4987b237ab7501c61e8225bf90ed7","kind":"open/2","mechanism":{"name":"bounded noise","parameters":{}},"name":"t","questions":20,"rows":400,"sampling":{"kind":"independent"},"surprises":null,"tolerance":0.3}','81dffe9e39f64054895d90c43501684877c1ccecd584ee70a74de2108426e41f');
+INSERT INTO "entries" VALUES(2,'{"at":"2026-11-17T04:35:06+00:00","items":[{"high":1.0,"low":0.0,"offer":{"cells":4725096,"claim":null,"extra":null,"guess":null,"log_p":-5.99146454710799,"log_share":-5.991464547107985,"number":1,"prior":null,"profile":{"binomial":400},"question":"avg(x > 0.3)","radius":0.0780835359934806,"reach":1048576,"tolerance":0.3,"variance":null,"worst_charge":0.3014816848926123},"part_of":null}],"kind":"reserve/1","mechanism":"bounded noise/1","why":null}','4ef6bf8e20dd9aba8dd3912c9e52845bc938522e566da7b2572d55e59747c4ea');
+INSERT INTO "entries" VALUES(3,'{"answers":[{"charge":0.3014816848926123,"high":0.7848345938368237,"low":0.18483459383682363,"number":1,"status":"answered","value":0.48483459383682365}],"at":"2026-11-17T04:35:06+00:00","kind":"settle/1","reserve":2,"symbols":[2290890]}','c23d1af4aa9dca83b9a13946f03f4423636aed05221cff725afe59d2b663e62c');
+INSERT INTO "entries" VALUES(4,'{"at":"2026-11-17T04:35:06+00:00","items":[{"high":1.0,"low":0.0,"offer":{"cells":4773539,"claim":[0.2,0.8],"extra":null,"guess":0.5,"log_p":-6.292946232000602,"log_share":-5.991464547107985,"number":2,"prior":0.025,"profile":{"binomial":400},"question":"avg(x > 0.5)","radius":0.08033559154705683,"reach":1048576,"tolerance":0.3,"variance":null,"worst_charge":4.000561287732855},"part_of":null}],"kind":"reserve/1","mechanism":"guess and check/1","why":null}','35887ffa37eb24c234d39ca6f0f10863e000cb6e981e5d2378f428763767248e');
+INSERT INTO "entries" VALUES(5,'{"answers":[{"charge":0.025317807984289894,"high":0.8,"low":0.2,"number":2,"status":"confirmed","value":0.5}],"at":"2026-11-17T04:35:06+00:00","kind":"settle/1","reserve":4,"symbols":["confirmed"]}','4830c8066cb61b103c2ce95d7165c3fc6e56ac25bda4b28204199dd2b70622c5');
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seal TEXT NOT NULL) STRICT;
+INSERT INTO "head" VALUES(1,'8dba9bc5a153e8a0e4e6388e4d2286c4575344676ef099516a6249cb82ff7270');
+COMMIT;
