@@ -192,7 +192,7 @@ def test_the_first_column_makes_the_name_of_the_folder_durable(
     monkeypatch.setattr("holdfast.ledger.side_files.sync_folder", synced.append)
     kept(store)
     kept(store, column("integer"))
-    assert synced == [folder_of(store).parent]
+    assert synced.count(folder_of(store).parent) == 1
 
 
 def test_two_that_write_the_same_at_once_leave_one_good_file(
