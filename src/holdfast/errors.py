@@ -21,7 +21,8 @@
     ├── NotAllowed (also PermissionError)   the token does not allow this
     └── ServiceUnavailable (also ConnectionError)   the service cannot be reached, or answers oddly
 
-SecondLedger (a UserWarning) is no failure: a new ledger protects a table that another one does.
+SecondLedger (a UserWarning) is no failure: a new ledger protects a table that another one does; nor
+is NothingLeft: a new ledger answers no question at the half-width that was declared for it.
 No text ever contains a value computed from protected data.
 """
 
@@ -43,6 +44,7 @@ __all__ = [
     "NotAllowed",
     "NotBounded",
     "NotDescribed",
+    "NothingLeft",
     "Refused",
     "Retired",
     "SaysNothing",
@@ -147,6 +149,10 @@ class NotAllowed(HoldfastError, PermissionError):
 
 class ServiceUnavailable(HoldfastError, ConnectionError):
     """The service could not be reached, or did not answer as a Holdfast service does."""
+
+
+class NothingLeft(UserWarning):
+    """Not one question can be answered at the half-width that was declared for a new ledger."""
 
 
 class SecondLedger(UserWarning):

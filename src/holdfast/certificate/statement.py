@@ -183,7 +183,7 @@ def statement_of(transcript: Transcript) -> dict[str, Any]:
             "described": account.described,
             "asked": account.asked,
             "checks": account.checks,
-            "surprises": account.surprises,
+            "surprises": account.refuted,
             "nats": account.nats,
             "failure_probability": spent,
         },

@@ -23,6 +23,7 @@ from holdfast.holdout.batch import require_claims
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
+from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import keyed_print
@@ -273,7 +274,7 @@ def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | N
     _require_public(sample, declared)
     wanted = declared.terms(sample.n, sampling, design, _describing(said))
     kind, why = _choice(said, wanted)
-    planned = kind.plan(wanted, said.options)
+    planned = planned_for(kind, wanted, said.options, schema)
     terms = planned.terms(wanted)
     mechanism: dict[str, Any] = {"name": kind.name, "parameters": planned.parameters}
     if said.options:

@@ -494,6 +494,7 @@ class Transcript:
             if "parts" in line:
                 answer = read_whole(line, body["at"], receipt)
                 self._told.setdefault(answer.question, []).append(answer)
+                self.account = self.account.after_implied(line.get("implied", 0))
                 self._number(answer)
             elif not 1 <= line["line"] <= self._numbered:
                 raise LedgerTampered(f"entry {seq} of the ledger names a line that is not there.")

@@ -30,7 +30,7 @@ from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.terms import Account, PartStages, Terms
 from holdfast.prior.bits import Prior
 from holdfast.statistics.entry import Table
 from holdfast.statistics.statistic import Statistic
@@ -127,7 +127,12 @@ class Described:
     ) -> Account:
         return charged(account, offers, [release.charge for release in releases])
 
-    def questions_left(self, terms: Terms, account: Account) -> int:  # noqa: ARG002
+    def questions_left(
+        self,
+        terms: Terms,  # noqa: ARG002
+        account: Account,  # noqa: ARG002
+        stages: PartStages = (),  # noqa: ARG002
+    ) -> int:
         """Any number; what is counted elsewhere are the others."""
         return 0
 
@@ -240,7 +245,12 @@ class DescribedOnly:
     ) -> Account:
         return charged(account, offers, [release.charge for release in releases])
 
-    def questions_left(self, terms: Terms, account: Account) -> int:  # noqa: ARG002
+    def questions_left(
+        self,
+        terms: Terms,  # noqa: ARG002
+        account: Account,  # noqa: ARG002
+        stages: PartStages = (),  # noqa: ARG002
+    ) -> int:
         return 0
 
 

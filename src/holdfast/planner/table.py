@@ -83,6 +83,8 @@ class PlanRequest:
                 f"{', '.join(given) or 'none'}. Give two, such as rows=20_000, questions=500 "
                 "(--rows 20000 --questions 500)."
             )
+        if said.tolerance is not None:
+            require.tolerance(said.tolerance)
         if said.questions is not None:
             require.surprises(said.surprises, said.questions)
         self.declared.describing()
