@@ -112,8 +112,8 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "y_range": "of errors: the range of labels and predictions",
     },
     "turned_away/1": {"called": "what its team calls it", "team": "whose submission it was"},
-    "search/1": _DICTIONARY,
-    "final/1": _DICTIONARY,
+    "search/2": _DICTIONARY,
+    "final/2": _DICTIONARY,
     "abandon/1": {"reason": "why the batch can never be finished"},
     "request": {
         "better": "of a difference: whether higher or lower is better",
@@ -231,8 +231,8 @@ def _entries() -> list[dict[str, Any]]:
         Promotion(_TEXT, _TEXT, None, None, _AT).body(),
         BoardTerms(_TEXT, _TEXT, None, public=True, wrong_claims=3, at=_AT).body(),
         TurnedAway(_TEXT, None, _TEXT, _AT).body(),
-        Dictionary("search/1", _TEXT, 1, (), 0.5, -4.0, 0.0, 0, _AT).body(),
-        Dictionary("final/1", _TEXT, 1, (), 1.0, -4.0, 0.0, 0, _AT).body(),
+        Dictionary("search/2", _TEXT, 1, (), 0.5, -4.0, 0.0, 0, _AT).body(),
+        Dictionary("final/2", _TEXT, 1, (), 1.0, -4.0, 0.0, 0, _AT).body(),
         revelation(_AT, _TEXT),
         entries.abandonment(_AT, 1, _TEXT),
     ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.described.gridded import Gridded
-from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
+from holdfast.described.means import ContainedMean, Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.described.rounded import RoundedGroupMean, RoundedMean
 from holdfast.described.rule import Rule
 from holdfast.described.shares import GroupShare, Overlap, Share
@@ -134,7 +134,7 @@ def _of_rule(rule: Rule) -> Iterator[str]:
             yield "clopper_pearson"
         case Overlap():
             yield "f1_interval"
-        case MeanRule() | GroupMeanRule():
+        case MeanRule() | ContainedMean() | GroupMeanRule():
             yield "bounded_mean_interval"
         case Contrast(disjoint=True):
             yield "group_difference_lower"

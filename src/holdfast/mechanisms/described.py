@@ -14,7 +14,14 @@ from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.described.gridded import Gridded
-from holdfast.described.means import ConcentratedRule, Contrast, GroupMeanRule, MeanRule, PairedRule
+from holdfast.described.means import (
+    ConcentratedRule,
+    ContainedMean,
+    Contrast,
+    GroupMeanRule,
+    MeanRule,
+    PairedRule,
+)
 from holdfast.described.question import DescribedQuestion
 from holdfast.described.rounded import (
     RoundedContrast,
@@ -53,6 +60,7 @@ _RULES: Mapping[str, type[Any]] = {
     "group share/1": GroupShare,
     "overlap/1": Overlap,
     "mean/1": MeanRule,
+    "contained mean/1": ContainedMean,
     "concentrated mean/1": ConcentratedRule,
     "group mean/1": GroupMeanRule,
     "contrast/1": Contrast,

@@ -467,10 +467,18 @@ class _Widest:
 # Symbols: k questions, d rounds, t the half-width, alpha the radius, L = ln K + ln(k/beta).
 
 
-def rounds_fit(profile: Concentration, k: int, rounds: int, t: float, log_beta: float) -> bool:
+def rounds_fit(
+    profile: Concentration,
+    k: int,
+    rounds: int,
+    t: float,
+    log_beta: float,
+    last: Concentration | None = None,
+) -> bool:
     """Whether k questions of half-width t fit into so many rounds, the last without noise.
 
-    All rounds but the last have ceil(k/d) questions, or none once all are asked.
+    All rounds but the last have ceil(k/d) questions, or none once all are asked. Answers of the
+    last have the same profile, or one of their own.
     """
     k = require.positive_integer("k", k)
     rounds = require.integer_between("rounds", rounds, 1, k)
@@ -481,7 +489,7 @@ def rounds_fit(profile: Concentration, k: int, rounds: int, t: float, log_beta: 
         if alpha >= t:
             return False
         L += each * uniform_cost(alpha, t)
-    return profile.radius(-L) <= t
+    return (last or profile).radius(-L) <= t
 
 
 @theorem(
@@ -494,10 +502,20 @@ def rounds_fit(profile: Concentration, k: int, rounds: int, t: float, log_beta: 
     monotone={"log_beta": "down"},
     slack="equal rounds: larger ones at the end, which cost less, are narrower",
 )
-def rounds_half_width(profile: Concentration, k: int, rounds: int, log_beta: float) -> float:
-    """The least half-width for k questions in so many rounds, the last without noise."""
+def rounds_half_width(
+    profile: Concentration,
+    k: int,
+    rounds: int,
+    log_beta: float,
+    last: Concentration | None = None,
+) -> float:
+    """The least half-width for k questions in so many rounds, the last without noise.
+
+    Answers of the last round have the same profile, or one of their own (`last`).
+    """
     k = require.positive_integer("k", k)
-    floor = profile.radius(require.log_probability("log_beta", log_beta) - math.log(k))
-    if rounds_fit(profile, k, rounds, floor, log_beta):
+    log_share = require.log_probability("log_beta", log_beta) - math.log(k)
+    floor = (last or profile).radius(log_share)
+    if rounds_fit(profile, k, rounds, floor, log_beta, last):
         return floor
-    return least_half_width(lambda t: rounds_fit(profile, k, rounds, t, log_beta), floor)
+    return least_half_width(lambda t: rounds_fit(profile, k, rounds, t, log_beta, last), floor)
