@@ -149,6 +149,7 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "rows": "the least and the greatest number of rows that it may be about",
     },
     "line": {
+        "implied": "how many tests of a check failed that its answer confirms; else absent",
         "interval": "low and high, in the unit of the question",
         "line": "which line of the ledger it is, counted from 1",
         "parts": "the looks that it follows from",
@@ -243,7 +244,17 @@ def _records() -> dict[str, Mapping[str, Any]]:
     offer = Offer(1, _TEXT, 0.05, None, 0.1)
     asked = Asked(offer, 0.0, 1.0, Request(_TEXT, 0.0, 1.0))
     release = Release(1, "answered", 0.5, Interval(0.4, 0.6), 0.1)
-    told = ("line", "repeated", "request", "status", "value", "interval", "charge", "parts")
+    told = (
+        "line",
+        "repeated",
+        "request",
+        "status",
+        "value",
+        "interval",
+        "charge",
+        "parts",
+        "implied",
+    )
     return {
         "request": asked.request.body(),
         "look": asked.body(0),

@@ -117,7 +117,8 @@ def open(
 
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
       the mechanism allows for so many `questions`, or 0.05);
-    * `questions`: how many will be asked (default: open-ended);
+    * `questions`: how many means will be asked (default: open-ended); what has several parts, such
+      as a difference of groups, takes several of them: `cost` says how many of a kind are left;
     * `surprises`: how many of them, at most, you expect to be refuted guesses; it sets what checks
       cost, as `plan` says, and no promise rests on it (default: a prior that learns);
     * `candidates`: how many will be gated, at most (default: open-ended; default of `described`
