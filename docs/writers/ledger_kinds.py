@@ -114,6 +114,8 @@ _OWN: Mapping[str, Mapping[str, str]] = {
     "turned_away/1": {"called": "what its team calls it", "team": "whose submission it was"},
     "search/2": _DICTIONARY,
     "final/2": _DICTIONARY,
+    "search/1": _DICTIONARY,
+    "final/1": _DICTIONARY,
     "abandon/1": {"reason": "why the batch can never be finished"},
     "request": {
         "better": "of a difference: whether higher or lower is better",
@@ -149,7 +151,6 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "rows": "the least and the greatest number of rows that it may be about",
     },
     "line": {
-        "implied": "how many tests of a check failed that its answer confirms; else absent",
         "interval": "low and high, in the unit of the question",
         "line": "which line of the ledger it is, counted from 1",
         "parts": "the looks that it follows from",
@@ -162,7 +163,8 @@ _INSIDE = {
     "look": "One look at the data.",
     "offer": "All that is public before the answer, as parts of the range.",
     "release": "What a symbol stands for, as parts of the range.",
-    "line": "What was told. Of a line that is there already, the first three fields are.",
+    "line": "What was told. Of a line that is there already, the first three fields are. A check "
+    "that its answer confirms, and its tests did not, has `implied`: how many tests those were.",
 }
 
 
@@ -234,6 +236,8 @@ def _entries() -> list[dict[str, Any]]:
         TurnedAway(_TEXT, None, _TEXT, _AT).body(),
         Dictionary("search/2", _TEXT, 1, (), 0.5, -4.0, 0.0, 0, _AT).body(),
         Dictionary("final/2", _TEXT, 1, (), 1.0, -4.0, 0.0, 0, _AT).body(),
+        Dictionary("search/1", _TEXT, 1, (), 0.5, -4.0, 0.0, 0, _AT).body(),
+        Dictionary("final/1", _TEXT, 1, (), 1.0, -4.0, 0.0, 0, _AT).body(),
         revelation(_AT, _TEXT),
         entries.abandonment(_AT, 1, _TEXT),
     ]
@@ -244,17 +248,7 @@ def _records() -> dict[str, Mapping[str, Any]]:
     offer = Offer(1, _TEXT, 0.05, None, 0.1)
     asked = Asked(offer, 0.0, 1.0, Request(_TEXT, 0.0, 1.0))
     release = Release(1, "answered", 0.5, Interval(0.4, 0.6), 0.1)
-    told = (
-        "line",
-        "repeated",
-        "request",
-        "status",
-        "value",
-        "interval",
-        "charge",
-        "parts",
-        "implied",
-    )
+    told = ("line", "repeated", "request", "status", "value", "interval", "charge", "parts")
     return {
         "request": asked.request.body(),
         "look": asked.body(0),

@@ -48,9 +48,13 @@ class Budget:
 
     def for_more_of(self, kinds: Sequence[QuestionKind]) -> Budget:
         """What is left for questions of these kinds; of none, for those that were declared."""
-        if not kinds or list(kinds) == list(self.kinds):
+        distinct: list[QuestionKind] = []
+        for kind in kinds:
+            if kind not in distinct:  # the groups of a table are alike
+                distinct.append(kind)
+        if not distinct or distinct == list(self.kinds):
             return self
-        return replace(self, kinds=kinds, _counted={})
+        return replace(self, kinds=distinct, _counted={})
 
     def on(self, account: Account) -> Budget:
         """What would be left on another account."""

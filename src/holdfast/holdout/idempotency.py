@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerTampered
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import is_described
 from holdfast.holdout.budget import Budget, budget_of
@@ -45,9 +45,13 @@ def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
 
 def left_for_more(desk: Desk, question: Bound, looks: Iterable[Recorded], left: Budget) -> Budget:
     """What is left for more questions like one that was answered by these looks."""
-    if is_described(question) or not left.terms.promises:
+    if is_described(question):
         return left
-    return left.for_more_of([kind_after(question, looks, left.terms, once=desk.once)])
+    try:
+        kind = kind_after(question, looks, left.terms, once=desk.once)
+    except InvalidQuestion:  # it was answered by its description, and otherwise is none
+        return left
+    return left.for_more_of([kind])
 
 
 def retold(

@@ -351,8 +351,9 @@ def _left_for(desk: Desk, questions: Sequence[Bound], tolerance: float | None) -
     asked = [each for each in questions if not is_described(each)]
     parts = [part for each in asked for stage in _stages(each, once) for part in stage]
     known = {part.text for part in parts if desk.stored(_asked(desk, part, tolerance))}
-    kinds = [question_kind(each, terms, known, once=once) for each in asked if terms.promises]
-    return desk.budget().for_more_of(kinds)
+    return desk.budget().for_more_of(
+        [question_kind(each, terms, known, once=once) for each in asked]
+    )
 
 
 def _stages(question: Bound, once: bool) -> Stages:

@@ -43,10 +43,10 @@ __all__ = [
     "is_check",
     "option_of",
     "options_of",
-    "ordered",
     "plan",
     "planned_methods",
     "recommended_of",
+    "sorted_options",
 ]
 
 
@@ -67,7 +67,7 @@ _NOTES: dict[Kind, str] = {
 def options_of(given: PlanRequest) -> tuple[Option, ...]:
     """Every method's answer, kind by kind, each from best to worst."""
     planned = [*planned_methods(given), *map(check_method, _surprise_counts(given))]
-    return ordered(given, [option_of(given, method) for method in planned])
+    return sorted_options(given, [option_of(given, method) for method in planned])
 
 
 def planned_methods(given: PlanRequest) -> list[Method]:
@@ -165,7 +165,7 @@ def best_of(options: list[Option], solved: Solved) -> Option:
             return min(options, key=lambda o: o.rows or math.inf)
 
 
-def ordered(given: PlanRequest, options: list[Option]) -> tuple[Option, ...]:
+def sorted_options(given: PlanRequest, options: list[Option]) -> tuple[Option, ...]:
     """Kind by kind, each from best to worst; what is described, and shorter, comes first."""
     kinds = get_args(Kind)
     sign = -1 if given.solved_for == "questions" else 1
@@ -273,7 +273,7 @@ def plan(
             name=f"{alone.name}, nothing described",
             note=f"open it with mechanism={alone.name!r}",
         )
-        options = ordered(given, [*options, recommended])
+        options = sorted_options(given, [*options, recommended])
     return Plan(given, options, recommended, _reason(given, recommended, options))
 
 
