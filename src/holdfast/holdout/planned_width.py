@@ -62,12 +62,12 @@ def _for_scales(
     only_scaled: bool,
 ) -> Planned | None:
     """The plan by which all declared questions about such columns are answered; None: none has."""
+    if wanted.questions is None or not _takes_any_concentration(kind):
+        return None
     any_width = replace(wanted, tolerance=WHOLE_RANGE) if only_scaled else wanted
     planned = kind.plan(any_width, options)
     mechanism = kind.build(planned.terms(wanted), planned.parameters)
     if not isinstance(mechanism, Leakage) or planned.tolerance is None:
-        return None
-    if wanted.questions is None:
         return None
     stages = [stages_of(each, wanted) for each in scaled]
     widest = min(WHOLE_RANGE / part.unit for each in stages for stage in each for part in stage)
@@ -78,6 +78,14 @@ def _for_scales(
     if not fits(widest):
         return None
     return planned._replace(tolerance=_least_width(fits, least, widest))
+
+
+def _takes_any_concentration(kind: MechanismKind) -> bool:
+    """Whether it answers one question after another at whatever half-width is declared."""
+    method = kind.method
+    if method is None or kind.once or kind.claiming is not None:
+        return False
+    return method.kind == "promise" and not method.independent_only
 
 
 def _least_width(fits: Callable[[float], bool], least: float, widest: float) -> float:
