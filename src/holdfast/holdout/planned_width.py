@@ -69,8 +69,7 @@ def _for_scales(
     mechanism = kind.build(planned.terms(wanted), planned.parameters)
     if not isinstance(mechanism, Leakage) or planned.tolerance is None:
         return None
-    stages = [stages_of(each, wanted) for each in scaled]
-    widest = min(WHOLE_RANGE / part.unit for each in stages for stage in each for part in stage)
+    widest = _widest(scaled, wanted)
     least = _FINEST if only_scaled else planned.tolerance
     fits = partial(_fits, mechanism, planned.terms(wanted), scaled, wanted.questions)
     if fits(least):
@@ -78,6 +77,12 @@ def _for_scales(
     if not fits(widest):
         return None
     return planned._replace(tolerance=_least_width(fits, least, widest))
+
+
+def _widest(kinds: list[QuestionKind], terms: Terms) -> float:
+    """Half of the range, or of the grid, of the kind of which that is the fewest units."""
+    stages = [stage for kind in kinds for stage in stages_of(kind, terms)]
+    return min(WHOLE_RANGE / part.unit for stage in stages for part in stage)
 
 
 def _takes_any_concentration(kind: MechanismKind) -> bool:
@@ -117,11 +122,11 @@ def _warn_of_none(
     mechanism = kind.build(terms, planned.parameters)
     if not isinstance(mechanism, Leakage) or _fits(mechanism, terms, kinds, 1, terms.half_width):
         return
-    possible = []
+    possible, widest = [], _widest(kinds, terms)
     for questions in dict.fromkeys((1, wanted.questions)):
         fits = partial(_fits, mechanism, terms, kinds, questions)
-        if fits(WHOLE_RANGE):
-            width = _least_width(fits, terms.half_width, WHOLE_RANGE)
+        if fits(widest):
+            width = _least_width(fits, terms.half_width, widest)
             possible.append(f"{width:g} for {plural(questions, 'question')}")
     can = f"can have {' and '.join(possible)}" if possible else "are too few for any"
     warnings.warn(
