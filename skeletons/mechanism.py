@@ -29,7 +29,14 @@ from holdfast.mechanisms.leakage import (
 )
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, released
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, Terms, profile_of, recorded_profile
+from holdfast.mechanisms.terms import (
+    Account,
+    PartStages,
+    QuestionPart,
+    Terms,
+    profile_of,
+    recorded_profile,
+)
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.concentration import BoundedMean, Concentration
@@ -108,14 +115,19 @@ class ThreeDigits:
         # Public: the account after the batch.
         return charged(account, offers, [release.charge for release in releases])
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        # Public: how many more can surely be answered at the declared half-width, one by one.
-        def fits(count: int) -> bool:
-            leaked = account.nats + (count - 1) * _CHARGE
-            log_p = min(0.0, terms.log_share(account.asked + count) - leaked)
-            return _width_at(terms.concentration, log_p) <= terms.half_width
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
+        # Public: how many more questions with these parts can surely be answered, one by one.
+        parts = [part for stage in stages for part in stage] or [QuestionPart(terms.concentration)]
 
-        return largest_integer(fits, most=max(0, declared_left(terms, account)))
+        def fits(count: int) -> bool:
+            last = count * len(parts)
+            leaked = account.nats + (last - 1) * _CHARGE
+            log_p = min(0.0, terms.log_share(account.asked + last) - leaked)
+            return all(
+                _width_at(part.profile, log_p) <= terms.half_width * part.unit for part in parts
+            )
+
+        return largest_integer(fits, most=max(0, declared_left(terms, account)) // len(parts))
 
 
 def _width_at(profile: Concentration, log_p: float) -> float:

@@ -42,6 +42,9 @@ def errors_page() -> str:
                 ("`missing`", "how far apart they are"),
             ],
         ),
+        "## `NothingLeft`\n",
+        f"A warning, and no failure. {cell(errors.NothingLeft.__doc__ or '')} It says which "
+        "half-widths are possible; see [The planner](../planner.md).\n",
         "## `SecondLedger`\n",
         f"A warning, and no failure. {cell(errors.SecondLedger.__doc__ or '')} See "
         "[the ledger](../holdout.md#the-ledger).\n",

@@ -112,6 +112,8 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "y_range": "of errors: the range of labels and predictions",
     },
     "turned_away/1": {"called": "what its team calls it", "team": "whose submission it was"},
+    "search/2": _DICTIONARY,
+    "final/2": _DICTIONARY,
     "search/1": _DICTIONARY,
     "final/1": _DICTIONARY,
     "abandon/1": {"reason": "why the batch can never be finished"},
@@ -161,7 +163,8 @@ _INSIDE = {
     "look": "One look at the data.",
     "offer": "All that is public before the answer, as parts of the range.",
     "release": "What a symbol stands for, as parts of the range.",
-    "line": "What was told. Of a line that is there already, the first three fields are.",
+    "line": "What was told. Of a line that is there already, the first three fields are. A check "
+    "that its answer confirms, and its tests did not, has `implied`: how many tests those were.",
 }
 
 
@@ -231,6 +234,8 @@ def _entries() -> list[dict[str, Any]]:
         Promotion(_TEXT, _TEXT, None, None, _AT).body(),
         BoardTerms(_TEXT, _TEXT, None, public=True, wrong_claims=3, at=_AT).body(),
         TurnedAway(_TEXT, None, _TEXT, _AT).body(),
+        Dictionary("search/2", _TEXT, 1, (), 0.5, -4.0, 0.0, 0, _AT).body(),
+        Dictionary("final/2", _TEXT, 1, (), 1.0, -4.0, 0.0, 0, _AT).body(),
         Dictionary("search/1", _TEXT, 1, (), 0.5, -4.0, 0.0, 0, _AT).body(),
         Dictionary("final/1", _TEXT, 1, (), 1.0, -4.0, 0.0, 0, _AT).body(),
         revelation(_AT, _TEXT),

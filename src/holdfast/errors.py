@@ -21,8 +21,9 @@
     ├── NotAllowed (also PermissionError)   the token does not allow this
     └── ServiceUnavailable (also ConnectionError)   the service cannot be reached, or answers oddly
 
-SecondLedger and ImplausibleScale (UserWarnings) are no failures: a new ledger protects a table that
-another one does, or training rows contradict a declared sigma.
+SecondLedger, ImplausibleScale and NothingLeft (UserWarnings) are no failures: a new ledger protects a
+table that another one does, training rows contradict a declared sigma, or no question can be answered
+at the half-width that was declared.
 No text ever contains a value computed from protected data.
 """
 
@@ -45,6 +46,7 @@ __all__ = [
     "NotAllowed",
     "NotBounded",
     "NotDescribed",
+    "NothingLeft",
     "Refused",
     "Retired",
     "SaysNothing",
@@ -149,6 +151,10 @@ class NotAllowed(HoldfastError, PermissionError):
 
 class ServiceUnavailable(HoldfastError, ConnectionError):
     """The service could not be reached, or did not answer as a Holdfast service does."""
+
+
+class NothingLeft(UserWarning):
+    """Not one question can be answered at the half-width that was declared for a new ledger."""
 
 
 class SecondLedger(UserWarning):

@@ -13,6 +13,7 @@ import pytest
 import holdfast
 from holdfast.errors import BudgetExhausted
 from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.audit import audit
 from holdfast.mechanisms.leakage import asks_left
 from tests.holdout.tables import BOUNDS, LATE, made, opened, table
 
@@ -143,6 +144,27 @@ def test_what_is_left_is_said_for_questions_like_the_one_asked(tmp_path: Path) -
             holdout.ask("auc(x * 2, rare)")
         assert holdout.ask("auc(x, rare)").left.questions_left == 0
         assert holdout.ask("avg(x)", tolerance=0.2).left.questions_left > 0
+
+
+def test_a_check_that_is_confirmed_is_no_surprise(tmp_path: Path) -> None:
+    """Its own test fails at what the answers before have leaked, and its description shows it."""
+    rows = pl.DataFrame({"x": [place / 2_000 for place in range(2_000)]})
+    facts: dict[str, Any] = {"schema": {"x": (0.0, 1.0)}, "tolerance": 0.05}
+    with holdfast.open(rows, ledger=tmp_path / "t.ledger", **facts) as holdout:
+        for place in range(1, 9):
+            holdout.ask(f"avg(x > 0.{place})")
+        answer = holdout.check("avg(x)", guess=0.51)
+        assert answer.status == "confirmed"
+        assert holdout.budget.account.surprises == 1  # to the prior of the next one it was
+        assert holdout.budget.to_dict()["surprises"] == 0
+        assert "0 surprises in 1 check" in str(holdout.budget)
+        holdout.check("avg(x)", guess=0.51)  # a repeat
+        assert holdout.budget.to_dict()["surprises"] == 0
+        assert holdout.check("avg(x < 0.25)", guess=0.6).status == "not confirmed"
+        assert "1 surprise in 2 checks" in str(holdout.budget)
+    with holdfast.open(rows, ledger=tmp_path / "t.ledger") as again:
+        assert "1 surprise in 2 checks" in str(again.budget)
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 
 
 def test_what_is_left_is_counted_once_for_an_account(

@@ -15,9 +15,11 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.errors import Refused
+from holdfast.data.sampling import Independent
+from holdfast.errors import InvalidArgument, NothingLeft, Refused
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.audit import audit
 
 ROWS = 2_000
 RNG = np.random.default_rng(21)
@@ -89,7 +91,85 @@ def test_quantiles_take_no_more_than_they_say(tmp_path: Path) -> None:
         promised = holdout.cost("quantile(x, 0.5)")
         found = played(holdout, lambda place: f"quantile(x, {0.1 + place / 100})", asked)
     assert promised.questions > 1
-    assert found >= promised.left // promised.questions
+    assert found >= promised.left >= 2
+
+
+def test_one_look_answers_a_difference_of_two_arms(tmp_path: Path) -> None:
+    """Four parts, of which two come first elsewhere: here all are looked at together."""
+    text = "difference(avg(x) where right, avg(x) where not right)"
+    with opened(tmp_path, mechanism="one look", questions=5, tolerance=None) as holdout:
+        assert holdout.budget.questions_left == 5
+        assert holdout.cost(text).left == 1
+        answer = holdout.ask(text)
+        assert answer.left.questions_left == 0
+    x, right = TABLE["x"].to_numpy(), TABLE["right"].to_numpy()
+    assert answer.value == pytest.approx(x[right].mean() - x[~right].mean(), abs=1e-6)
+    assert answer.interval.low < 0.0 < answer.interval.high
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+def scaled(folder: Path, table: pl.DataFrame, **said: Any) -> Holdout:
+    facts = {"schema": {"x": holdfast.tails.sub_gaussian(0.4)}, "described": "off", **said}
+    return holdfast.open(table, ledger=folder / "t.ledger", **facts)
+
+
+def asked_in_scales(holdout: Holdout, many: int) -> None:
+    """So many means of the one column, none of them told apart but by its scale."""
+    for place in range(many):
+        holdout.ask(holdfast.mean("x", sigma=0.4 * (1 + place / 1e9)))
+
+
+@pytest.mark.parametrize("mechanism", ["bounded noise", "rounding", "typical gaussian"])
+@pytest.mark.parametrize("questions", [5, 26])
+@pytest.mark.parametrize("more", [{}, {"y": (0.0, 1.0)}], ids=["scales", "scales and ranges"])
+def test_declared_questions_about_scaled_columns_are_answered_to_the_last(
+    tmp_path: Path, mechanism: str, questions: int, more: dict[str, Any]
+) -> None:
+    schema = {"x": holdfast.tails.sub_gaussian(0.4), **more}
+    facts: dict[str, Any] = {"mechanism": mechanism, "questions": questions, "schema": schema}
+    with scaled(tmp_path, TABLE, **facts) as holdout:
+        assert holdout.budget.questions_left == questions
+        asked_in_scales(holdout, questions)
+
+
+@pytest.mark.parametrize("mechanism", ["typical laplace", "typical gaussian"])
+@pytest.mark.parametrize(
+    "sampling", [Independent(), holdfast.m_dependent(3)], ids=["independent", "dependent"]
+)
+def test_the_papers_own_eta_opens_on_rows_that_have_a_scale(
+    tmp_path: Path, mechanism: str, sampling: Any
+) -> None:
+    """Half-widths beyond half of 2 sigma say something of a value that has no range."""
+    rows = pl.DataFrame({"x": np.random.default_rng(1).normal(3.0, 0.4, 2_000)})
+    facts = {"mechanism": mechanism, "questions": 20, "sampling": sampling}
+    with scaled(tmp_path, rows, options={"eta": 1 / 20}, **facts) as holdout:
+        t = holdout.budget.terms.half_width
+        assert t > 0.5
+        answer = holdout.ask("mean(x)")
+        assert 3.0 in answer.interval
+        assert answer.half_width <= t * 2 * 0.4 * (1 + 1e-6)
+        asked_in_scales(holdout, 20)
+        with pytest.raises(InvalidArgument, match="give tolerance="):
+            holdout.ask("avg(x > 3)")
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+def test_a_declared_half_width_that_no_question_can_have_is_said(tmp_path: Path) -> None:
+    said = r"0 can be answered at it: 2,000 rows can have 0.052 for 1 question and 0.462 for 1,000"
+    with pytest.warns(NothingLeft, match=said), opened(tmp_path, questions=1_000, tolerance=0.001):
+        pass
+
+
+def test_half_a_range_is_no_half_width_where_a_column_has_one(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match=r"tolerance is 0\.6"):
+        opened(tmp_path, tolerance=0.6)
+    with scaled(tmp_path, TABLE, questions=20, tolerance=0.6) as holdout:
+        assert holdout.budget.questions_left == 20
+
+
+def test_some_are_left_without_a_word(tmp_path: Path) -> None:
+    with opened(tmp_path, questions=1_000, tolerance=0.1) as holdout:
+        assert 0 < holdout.budget.questions_left < 1_000
 
 
 def test_candidates_are_gated_until_none_is_left(tmp_path: Path) -> None:

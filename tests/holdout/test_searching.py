@@ -557,7 +557,7 @@ def test_a_column_that_is_called_as_a_search_is_tampering(
             lambda bodies: bodies[3]["items"][0]["offer"]["extra"].update(member="model[8]"),
             "cannot be read",
         ),
-        (lambda bodies: bodies[3].update(mechanism="search/1 other"), "other"),
+        (lambda bodies: bodies[3].update(mechanism="search/2 other"), "other"),
     ],
     ids=["size", "questions", "nats", "share", "level", "member", "search"],
 )
@@ -617,7 +617,7 @@ with holdfast.open(pl.read_parquet(folder + "/t.parquet"), ledger=folder + "/t.l
 
 @pytest.mark.parametrize(
     ("entry", "verb"),
-    [("search/1", "score"), ("attach/1", "score"), ("reserve/2", "score"), ("final/1", "final")],
+    [("search/2", "score"), ("attach/1", "score"), ("reserve/2", "score"), ("final/2", "final")],
 )
 def test_what_a_killed_process_left_is_finished_by_another(
     tmp_path: Path, entry: str, verb: str
@@ -633,7 +633,7 @@ def test_what_a_killed_process_left_is_finished_by_another(
     assert done.returncode == -signal.SIGKILL, done.stderr
     with opened(tmp_path) as holdout:
         pending = transcript_of(holdout).pending
-        assert (pending is not None) == (entry in ("reserve/2", "final/1"))
+        assert (pending is not None) == (entry in ("reserve/2", "final/2"))
         if verb == "final":
             assert holdout.budget.questions_left == 0
             found = holdout.final(["avg(label)", "avg(x > 0.5)"])

@@ -79,7 +79,7 @@ def test_what_a_promise_rests_on_is_said() -> None:
     ("changed", "said"),
     [
         ({"rows": 0}, "rows is 0"),
-        ({"tolerance": 0.5}, "tolerance is 0.5"),
+        ({"tolerance": 0.0}, "tolerance is 0.0"),
         ({"confidence_level": 1.0}, "confidence_level is 1.0"),
         ({"questions": 0}, "questions is 0"),
         ({"surprises": 11}, "more surprises than questions"),
@@ -106,7 +106,7 @@ def test_what_is_left_open_gets_its_default_or_is_planned() -> None:
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
-        ({"tolerance": 0.5}, "tolerance is 0.5"),
+        ({"tolerance": 0.0}, "tolerance is 0.0"),
         ({"questions": 2.5}, "questions is 2.5"),
         ({"surprises": -1}, "surprises is -1"),
         ({"confidence_level": 0.05}, "did you mean 0.95"),

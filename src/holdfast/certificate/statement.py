@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.data.sampling import GIVEN_SIZES
 from holdfast.described.gridded import Gridded
-from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
+from holdfast.described.means import ContainedMean, Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.described.rounded import RoundedGroupMean, RoundedMean
 from holdfast.described.rule import Rule
 from holdfast.described.shares import GroupShare, Overlap, Share
@@ -136,7 +136,7 @@ def _of_rule(rule: Rule) -> Iterator[str]:
             yield "clopper_pearson"
         case Overlap():
             yield "f1_interval"
-        case MeanRule() | GroupMeanRule():
+        case MeanRule() | ContainedMean() | GroupMeanRule():
             yield "bounded_mean_interval"
         case Contrast(disjoint=True):
             yield "group_difference_lower"
@@ -185,7 +185,7 @@ def statement_of(transcript: Transcript) -> dict[str, Any]:
             "described": account.described,
             "asked": account.asked,
             "checks": account.checks,
-            "surprises": account.surprises,
+            "surprises": account.refuted,
             "nats": account.nats,
             "failure_probability": spent,
         },

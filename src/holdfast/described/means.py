@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConcentratedRule",
+    "ContainedMean",
     "Contrast",
     "GroupMeanRule",
     "MeanRule",
@@ -123,6 +124,37 @@ class MeanRule:
         """The symbols of rows with this histogram."""
         interval = _by_bets(histogram, contained_levels(self.log_p)[0])
         return self.window.seen(Fraction(histogram.total, self.rows * GRID), interval)
+
+
+@dataclass(frozen=True, slots=True)
+class ContainedMean:
+    """The mean of a bounded value over `rows` rows, never wider than was planned.
+
+    By bets, and inside Hoeffding's interval, each at half of the level.
+    """
+
+    rows: int
+    log_p: float
+
+    @property
+    def symbols(self) -> int:
+        return self.window.symbols
+
+    @property
+    def window(self) -> StepWindow:
+        return StepWindow.of(BoundedMean(self.rows).radius(self._log_half))
+
+    @property
+    def _log_half(self) -> float:
+        return level_share(self.log_p, 0.5)
+
+    def found(self, symbols: Symbols) -> Told:
+        return self.window.found(symbols, self.rows)
+
+    def seen(self, histogram: Histogram) -> Symbols:
+        """The symbols of rows with this histogram."""
+        value = Fraction(histogram.total, self.rows * GRID)
+        return self.window.seen(value, _by_bets(histogram, self._log_half))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +285,9 @@ def _halved(interval: Interval) -> Interval:
     return Interval(round_down(low), round_up(high))
 
 
-def mean_look(value: RowValue, where: Expression | None, rule: MeanRule | GroupMeanRule) -> Look:
+def mean_look(
+    value: RowValue, where: Expression | None, rule: MeanRule | ContainedMean | GroupMeanRule
+) -> Look:
     """The mean of a value, of all rows or among those where a condition holds."""
     return Look(rule, lambda found: rule.seen(found.histograms[0]), histograms=((value, where),))
 

@@ -29,6 +29,7 @@ from holdfast.described.gridded import (
 )
 from holdfast.described.means import (
     ConcentratedRule,
+    ContainedMean,
     Contrast,
     GroupMeanRule,
     MeanRule,
@@ -254,7 +255,8 @@ def _of_rows(
         return Look(rounded, rounded.seen, (summed,))
     if value.is_condition:
         return shares.share_look(summed, shares.Share(rows, log_p, free, ground.alike))
-    return means.mean_look(value, where, means.MeanRule(rows, log_p))
+    mean = means.ContainedMean if ground.contains_means else means.MeanRule
+    return means.mean_look(value, where, mean(rows, log_p))
 
 
 def _of_group(
@@ -400,6 +402,7 @@ _METHODS: Mapping[type[Rule], str] = {
     GroupShare: "Clopper and Pearson's interval of the group's own rows",
     Overlap: "Clopper and Pearson's interval of the rows where either holds",
     MeanRule: "bets on the mean",
+    ContainedMean: "bets on the mean and Hoeffding's interval",
     GroupMeanRule: "bets on the mean of the group's own rows",
     Contrast: "bets on both groups' means",
     PairedRule: "the rows in which the two conditions differ",
@@ -453,7 +456,7 @@ def sure_half_width(rule: Rule) -> float | None:
     match rule:
         case Share():
             return min(0.5, BoundedMean(rule.rows).radius(rule.log_p))
-        case MeanRule() | PairedRule():
+        case MeanRule() | ContainedMean() | PairedRule():
             return min(0.5, rule.window.alpha)
         case RoundedMean() | ConcentratedRule():
             return min(0.5, rule.half_width)
@@ -472,7 +475,7 @@ def is_at_the_floor(rule: Rule, told: Told) -> bool:
     share = outlier_floor_mass(rows, rule.log_p)
     low, high = told.interval
     match rule:
-        case MeanRule() | GroupMeanRule():
+        case MeanRule() | ContainedMean() | GroupMeanRule():
             above, below = share * (1.0 - value), share * value
             return 2.0 * above > high - value or 2.0 * below > value - low
         case Gridded(by="spread", squared=squared):

@@ -141,7 +141,8 @@ class Ground:
     """What rules rest on: the rows, how they came about, and the level of all of them together.
 
     `made_for_keys` are the columns whose values were made for single keys: what is said of those is
-    `for_these_items`, and so is everything where other columns are public.
+    `for_these_items`, and so is everything where other columns are public. `contains_means` tells
+    that means of numbers keep to a half-width that can be planned.
     """
 
     rows: int
@@ -152,6 +153,7 @@ class Ground:
     rounded: bool = False
     for_these_items: bool = False
     made_for_keys: frozenset[str] = frozenset()
+    contains_means: bool = False
 
     def about(self, columns: Iterable[str]) -> Ground:
         """What rules for a question about these columns rest on."""

@@ -54,7 +54,7 @@ class Answer(float):
     ) -> Answer:
         answer = super().__new__(cls, math.nan if recorded.value is None else recorded.value)
         answer.recorded = recorded
-        answer.left = left.for_more_like([recorded, *parts])
+        answer.left = left
         answer.repeated = repeated
         answer.parts = tuple(parts) if recorded.parts else ()
         answer.better = None

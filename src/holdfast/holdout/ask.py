@@ -234,13 +234,17 @@ class Said:
         ]
 
 
-def told_before(desk: Desk, requests: Sequence[Request]) -> list[Answer] | None:
+def told_before(
+    desk: Desk, questions: Sequence[Bound], requests: Sequence[Request]
+) -> list[Answer] | None:
     """What a call with the same key was told; None if there was none."""
     key = requests[0].key
     if key is None:
         return None
     desk.refresh()
-    return None if desk.transcript.told_for(key) is None else retold(desk, key, requests)
+    if desk.transcript.told_for(key) is None:
+        return None
+    return retold(desk, key, questions, requests)
 
 
 def answers_to(

@@ -14,7 +14,7 @@ from holdfast.ledger.transcript import Transcript, informed
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish
-from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms
 from holdfast.question.row import RowValue
 from holdfast.statistics.recorded import is_named
 from holdfast.statistics.statistic import Statistic, summed
@@ -102,6 +102,11 @@ def wanted_part(terms: Terms, tolerance: float | None, of: Statistic | None) -> 
     """The half-width wanted, as a part of the range: a tolerance may be one of a smaller unit."""
     unit = 1.0 if of is None else of.unit(terms.rows)
     if tolerance is None:
+        if of is not None and not of.unbounded and (terms.tolerance or 0.0) >= WHOLE_RANGE:
+            raise InvalidArgument(
+                f"{of.text} has a range, and the ledger's half-width {terms.tolerance:g} is of "
+                "columns that have a scale; give tolerance=, a part of the range below 0.5."
+            )
         return terms.half_width * unit
     if of is None or not of.unbounded:
         return require.tolerance(tolerance) * unit

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from holdfast.holdout.question_kind import MEAN, QuestionKind, declared_kinds, stages_of
 from holdfast.ledger.dictionaries import Dictionary
-from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Checker, Mechanism
-from holdfast.mechanisms.terms import Account, Terms, profile_in_units
-from holdfast.theory.base.concentration import Concentration
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.wording import percent, plural
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ class Budget:
 
     `checker` is what checks guesses, None where they are refused; `why` says why the mechanism was
     chosen, where it was not named; `searches` are those that were opened. Questions that are left
-    are means of all rows, or like those of other `profiles`, which may need more.
+    are of these `kinds`, whichever of them is asked.
     """
 
     terms: Terms
@@ -45,19 +43,18 @@ class Budget:
     checker: Checker | None
     why: str | None = None
     searches: tuple[Dictionary, ...] = ()
-    profiles: tuple[Concentration, ...] = ()
+    kinds: Sequence[QuestionKind] = (MEAN,)
     _counted: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
-    def for_more_like(self, answers: Iterable[Recorded]) -> Budget:
-        """What is left for questions that concentrate as these do, where that is another number."""
-        profiled = [each.profile for each in answers if each.profile]
-        found = [each for each in profiled if "binomial" not in each]
-        return self.for_more_of([profile_in_units(each, self.terms) for each in found])
-
-    def for_more_of(self, profiles: Iterable[Concentration]) -> Budget:
-        """What is left for questions of these concentrations, beside means of all rows."""
-        others = tuple(each for each in dict.fromkeys(profiles) if each != self.terms.concentration)
-        return replace(self, profiles=others, _counted={}) if others else self
+    def for_more_of(self, kinds: Sequence[QuestionKind]) -> Budget:
+        """What is left for questions of these kinds; of none, for those that were declared."""
+        distinct: list[QuestionKind] = []
+        for kind in kinds:
+            if kind not in distinct:  # the groups of a table are alike
+                distinct.append(kind)
+        if not distinct or distinct == list(self.kinds):
+            return self
+        return replace(self, kinds=distinct, _counted={})
 
     def on(self, account: Account) -> Budget:
         """What would be left on another account."""
@@ -81,11 +78,8 @@ class Budget:
         return self._once("questions", self._count_questions)
 
     def _count_questions(self) -> int:
-        means = self.mechanism.questions_left(self.terms, self.account)
-        if not isinstance(self.mechanism, Leakage):
-            return means
-        like = partial(self.mechanism.questions_like, terms=self.terms, account=self.account)
-        return min([means, *map(like, self.profiles)])
+        count = partial(self.mechanism.questions_left, self.terms, self.account)
+        return min(count(stages_of(kind, self.terms)) for kind in self.kinds)
 
     def _once(self, what: str, count: Callable[[], int]) -> int:
         """A number that takes as long to count as an answer does: not twice."""
@@ -103,7 +97,8 @@ class Budget:
         if checker is None or self.account.closed is not None:
             return 0
         like = partial(checker.surprises_left, self.terms, self.account)
-        profiles = (self.terms.concentration, *self.profiles)
+        stages = [stage for kind in self.kinds for stage in stages_of(kind, self.terms)]
+        profiles = dict.fromkeys(part.per_unit for stage in stages for part in stage)
         return self._once("surprises", lambda: min(map(like, profiles)))
 
     @property
@@ -185,7 +180,7 @@ class Budget:
             "questions": self.terms.questions,
             "questions_left": self.questions_left,
             "checks": self.account.checks,
-            "surprises": self.account.surprises,
+            "surprises": self.account.refuted,
             "surprises_left": self.surprises_left,
             "gates": self.account.gates,
             "shown": self.account.shown,
@@ -215,7 +210,7 @@ class Budget:
         return "\n".join(
             (
                 f"Budget: {self._described}{plural(self.asked, self._other)} answered{declared}, "
-                f"{plural(self.account.surprises, 'surprise')} in "
+                f"{plural(self.account.refuted, 'surprise')} in "
                 f"{plural(self.account.checks, 'check')}",
                 *self._gated,
                 f"  left{width}: {self._left}",
@@ -286,4 +281,5 @@ def budget_of(transcript: Transcript) -> Budget:
         transcript.checker,
         transcript.opening.mechanism.get("why"),
         tuple(transcript.dictionaries.searches),
+        declared_kinds(transcript.opening),
     )

@@ -53,7 +53,7 @@ def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | Hol
     for place, call in enumerate(calls):
         try:
             found = _ready(desk, call)
-            before = told_before(desk, [found.request])
+            before = told_before(desk, [found.bound], [found.request])
         except HoldfastError as error:
             told[place] = error
             continue

@@ -168,7 +168,7 @@ def _opened_now(desk: Desk, texts: Sequence[str]) -> tuple[Dictionary, list[Desc
     account.require_open()
     log_beta, nats = stake_in(transcript.terms, account, 1.0)
     opened = Dictionary(
-        kind="final/1",
+        kind="final/2",
         name=LAST_LOOK,
         size=1,
         questions=tuple(texts),

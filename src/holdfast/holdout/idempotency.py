@@ -7,16 +7,19 @@ the longer it is, and is done for retries only.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerTampered
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.batch import is_described
 from holdfast.holdout.budget import Budget, budget_of
 from holdfast.holdout.desk import Desk
-from holdfast.ledger.entries import Request
+from holdfast.holdout.question_kind import kind_after
+from holdfast.ledger.entries import Recorded, Request
 from holdfast.ledger.transcript import Transcript
+from holdfast.statistics.entry import Bound
 
-__all__ = ["by_key", "left_after", "retold"]
+__all__ = ["by_key", "left_after", "left_for_more", "retold"]
 
 
 def by_key(requests: Sequence[Request]) -> dict[str | None, list[int]]:
@@ -40,7 +43,20 @@ def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
         return left
 
 
-def retold(desk: Desk, key: str, requests: Sequence[Request]) -> list[Answer]:
+def left_for_more(desk: Desk, question: Bound, looks: Iterable[Recorded], left: Budget) -> Budget:
+    """What is left for more questions like one that was answered by these looks."""
+    if is_described(question):
+        return left
+    try:
+        kind = kind_after(question, looks, left.terms, once=desk.once)
+    except InvalidQuestion:  # it was answered by its description, and otherwise is none
+        return left
+    return left.for_more_of([kind])
+
+
+def retold(
+    desk: Desk, key: str, questions: Sequence[Bound], requests: Sequence[Request]
+) -> list[Answer]:
     """What the call with this key was told; refused if it asked for something else."""
     then, text = _as_of(desk, _told_for(desk, key))
     lines = json.loads(text)["lines"]
@@ -53,12 +69,13 @@ def retold(desk: Desk, key: str, requests: Sequence[Request]) -> list[Answer]:
         )
     looks, left = {each.look: each for each in then.answers}, budget_of(then)
     found = [then.lines[line["line"] - 1] for line in lines]
-    return [
-        Answer(
-            line, left, repeated=body["repeated"], parts=[looks[each] for each in line.parts]
-        ).judged(request.better)
-        for line, body, request in zip(found, lines, before, strict=True)
-    ]
+    told = []
+    for question, line, body, request in zip(questions, found, lines, before, strict=True):
+        own = [looks[each] for each in line.parts]
+        more = left_for_more(desk, question, own or [line], left)
+        answer = Answer(line, more, repeated=body["repeated"], parts=own)
+        told.append(answer.judged(request.better))
+    return told
 
 
 def _told_for(desk: Desk, key: str) -> int:

@@ -24,6 +24,7 @@ from holdfast.holdout.batch import require_claims
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
+from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import keyed_print
@@ -118,7 +119,8 @@ def open(
 
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
       the mechanism allows for so many `questions`, or 0.05);
-    * `questions`: how many will be asked (default: open-ended);
+    * `questions`: how many means will be asked (default: open-ended); what has several parts, such
+      as a difference of groups, takes several of them: `cost` says how many of a kind are left;
     * `surprises`: how many of them, at most, you expect to be refuted guesses; it sets what checks
       cost, as `plan` says, and no promise rests on it (default: a prior that learns);
     * `candidates`: how many will be gated, at most (default: open-ended; default of `described`
@@ -293,7 +295,7 @@ def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | N
     _require_public(sample, declared)
     wanted = declared.terms(sample.n, sampling, design, _describing(said))
     kind, why = _choice(said, wanted)
-    planned = kind.plan(wanted, said.options)
+    planned = planned_for(kind, wanted, said.options, schema)
     terms = planned.terms(wanted)
     mechanism: dict[str, Any] = {"name": kind.name, "parameters": planned.parameters}
     if said.options:

@@ -17,7 +17,7 @@ from holdfast.holdout.batch import Body, LookFound, is_described
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
-from holdfast.holdout.idempotency import by_key, left_after, retold
+from holdfast.holdout.idempotency import by_key, left_after, left_for_more, retold
 from holdfast.holdout.request import ClaimGrounds, claim_grounds, claimed, plays_of, wishes_for
 from holdfast.ledger.chain import now
 from holdfast.ledger.composites import Followed, read_whole, whole
@@ -201,13 +201,14 @@ class _Call:
 
     def answers(self, places: Sequence[int], left: Budget) -> list[Answer]:
         """What is told at some places."""
-        told = [(self.taken[place], self.requests[place]) for place in places]
-        return [
-            Answer(self._written(taken), left, repeated=taken.repeated, parts=taken.looks).judged(
-                request.better
-            )
-            for taken, request in told
-        ]
+        return [self._answer(place, left) for place in places]
+
+    def _answer(self, place: int, left: Budget) -> Answer:
+        question, taken = self.questions[place], self.taken[place]
+        more = left_for_more(self.desk, question, taken.looks, left)
+        line = self._written(taken)
+        answer = Answer(line, more, repeated=taken.repeated, parts=taken.looks)
+        return answer.judged(self.requests[place].better)
 
     def _written(self, taken: _Taken) -> Recorded:
         """The line as it is in the ledger, with its receipt."""
@@ -242,7 +243,8 @@ def answered(
     told: dict[int, Answer] = {}
     for key, places in called.items():
         if key is not None and taken[places[0]].line is None:  # another call with it was faster
-            found = retold(desk, key, [requests[place] for place in places])
+            own = [questions[place] for place in places]
+            found = retold(desk, key, own, [requests[place] for place in places])
         else:
             found = call.answers(places, left[key])
         told |= zip(places, found, strict=True)

@@ -15,12 +15,13 @@ from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.plays import wish_of
+from holdfast.holdout.question_kind import question_kind
 from holdfast.holdout.request import ClaimGrounds, claim_grounds, claimed, plays_of
 from holdfast.ledger.entries import in_unit
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish
-from holdfast.mechanisms.terms import Account, profile_per_unit
-from holdfast.statistics.derived import Estimate, Subquestion, is_single
+from holdfast.mechanisms.terms import Account
+from holdfast.statistics.derived import Estimate, Stages, Subquestion, batches, is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
 from holdfast.statistics.player import Due, played
@@ -344,12 +345,23 @@ def _sure_part(desk: Desk, question: Bound, price: _Price, tolerance: float | No
     return price.tolerance or desk.half_width(tolerance, question)
 
 
-def _left_for(desk: Desk, questions: Sequence[Bound], batches: Sequence[Sequence[Wish]]) -> Budget:
-    """What is left for more like these questions, or like the parts that are asked for them."""
-    terms, singles = desk.transcript.terms, [each for each in questions if is_single(each)]
-    parts = [wish.question for wishes in batches for wish in wishes]
-    asked = [each for each in (*singles, *parts) if not is_described(each)]
-    return desk.budget().for_more_of([profile_per_unit(each, terms) for each in asked])
+def _left_for(desk: Desk, questions: Sequence[Bound], tolerance: float | None) -> Budget:
+    """What is left for more like these questions."""
+    terms, once = desk.transcript.terms, desk.once
+    asked = [each for each in questions if not is_described(each)]
+    parts = [part for each in asked for stage in _stages(each, once) for part in stage]
+    known = {part.text for part in parts if desk.stored(_asked(desk, part, tolerance))}
+    return desk.budget().for_more_of(
+        [question_kind(each, terms, known, once=once) for each in asked]
+    )
+
+
+def _stages(question: Bound, once: bool) -> Stages:
+    return () if isinstance(question, Quantile) else batches(question, numbers=False, once=once)
+
+
+def _asked(desk: Desk, part: Statistic, tolerance: float | None) -> Wish:
+    return Wish(part, desk.half_width(tolerance, part))
 
 
 def _price_of(
@@ -365,7 +377,7 @@ def _price_of(
     before = desk.transcript.committed
     least, after, part = _least(desk, confirmed)
     most, worst = _at_worst(desk, surprised, Worst(before, before))
-    budget = _left_for(desk, questions, surprised)
+    budget = _left_for(desk, questions, tolerance)
     left, confirmed_left, *surprised_left = (
         budget.on(account).questions_left
         for account in (before, after, worst.least_surprised, worst.most_surprised)

@@ -42,6 +42,7 @@ from holdfast.statistics.entry import Call
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.whole import TableFunction
 from holdfast.theory.length.coexistence import coexistence_log_charge
+from holdfast.theory.length.levels import SEARCH_SHARE
 
 __all__ = [
     "Declaring",
@@ -203,7 +204,6 @@ class SearchCost:
 _NUMBERS = (ColumnType.FLOAT, ColumnType.INTEGER)
 _TYPES = (*_NUMBERS, ColumnType.TEXT, ColumnType.BOOLEAN)
 _COMPUTED = (ColumnType.FLOAT, ColumnType.BOOLEAN)
-_SHARE = 0.5
 
 
 class Declaring(TypedDict, total=False):
@@ -248,10 +248,10 @@ def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionar
     for what, text in (("code", code), ("why", why), ("by", by)):
         if text is not None:
             require.text(what, text)
-    share = require.probability("share", said.get("share", _SHARE))
+    share = require.probability("share", said.get("share", SEARCH_SHARE))
     bounds, train = said.get("bounds"), said.get("train")
     wanted = Dictionary(
-        kind="search/1",
+        kind="search/2",
         name=name,
         size=space.size,
         questions=(),

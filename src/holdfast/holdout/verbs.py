@@ -148,7 +148,7 @@ def table_of_answers(
     """The answer to each statistic beside its label; refused if the budget covers not all."""
     questions = [question for _, question in found.members]
     requests = said.requests(desk, questions, [None] * len(questions), guess, found.text)
-    answers = told_before(desk, requests)
+    answers = told_before(desk, questions, requests)
     if answers is None:
         desk.refresh()
         require_groups_covered(desk, questions, ", ".join(found.by), guess, requests[0].tolerance)
@@ -379,7 +379,7 @@ class Verbs:
             bound_to(self._desk, bounded(question, bounds), knowing(self._desk, None))
         )
         requests = Said(why, by, key, NamedWidth()).requests(self._desk, [one], [None], guess)
-        before = told_before(self._desk, requests)
+        before = told_before(self._desk, [one], requests)
         if before is None:
             self._desk.refresh()
             require_enough_differing(self._desk, one, guess)
@@ -410,7 +410,7 @@ class Verbs:
         requests = said.requests(
             self._desk, bound, [better_of(question) for question in asked], guess
         )
-        before = told_before(self._desk, requests)
+        before = told_before(self._desk, bound, requests)
         return answers_to(self._desk, bound, requests, guess) if before is None else before
 
     def _put(
@@ -429,7 +429,7 @@ class Verbs:
             return table_of_answers(self._desk, found, guess, said, self._frame_kind)
         one = one_answer_of(found)
         requests = said.requests(self._desk, [one], [better_of(question)], guess)
-        before = told_before(self._desk, requests)
+        before = told_before(self._desk, [one], requests)
         (answer,) = answers_to(self._desk, [one], requests, guess) if before is None else before
         return answer
 

@@ -251,8 +251,8 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
         told = transcript.told_of(request.question)
         earlier = [each for each in told if each.number is not None and each.number < number]
         again = whole(request, question, followed, earlier, terms)
-        for name, value in again.items():
-            if not alike(line[name], value):
+        for name in (*again, "implied"):
+            if not alike(line.get(name, 0), again.get(name, 0)):
                 return f", line {number}: its {name} does not follow from its looks"
     return None
 

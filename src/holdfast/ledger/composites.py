@@ -66,8 +66,13 @@ def whole(
     low, high = max(found.interval.low, question.low), min(found.interval.high, question.high)
     silent = is_whole(found.interval, question) and (found.value is None or terms.promises)
     middle = low + (high - low) / 2  # of an interval that says something
+    status = _status(request, question, found.interval, followed, own, terms, silent=silent)
+    refuted = sum(each.status == "not confirmed" for each in own.values())
+    # A guess that its test did not confirm may still follow from the answer that was asked then.
+    implied = {"implied": refuted} if status == "confirmed" and refuted else {}
     return {
-        "status": _status(request, question, found.interval, followed, own, terms, silent=silent),
+        **implied,
+        "status": status,
         "value": None if silent else middle if found.value is None else found.value,
         "interval": [low, high],
         "charge": sum((each.charge for each in own.values()), 0.0),

@@ -59,7 +59,7 @@ class Dictionary:
     from, `code` that of what makes them: declared, so that somebody can make a member again.
     """
 
-    kind: Literal["search/1", "final/1"]
+    kind: Literal["search/1", "final/1", "search/2", "final/2"]
     name: str
     size: int
     questions: tuple[str, ...]
@@ -85,7 +85,12 @@ class Dictionary:
     @property
     def is_last(self) -> bool:
         """Whether it has all that was left, and closes the ledger."""
-        return self.kind == "final/1"
+        return self.kind.startswith("final/")
+
+    @property
+    def contains_means(self) -> bool:
+        """Whether means keep to a half-width that can be planned; the first ones opened do not."""
+        return self.kind.endswith("/2")
 
     @property
     def stake(self) -> Stake:
@@ -316,4 +321,5 @@ def _ground(
         rounded=terms.described == "rounded" and not dictionary.is_last,
         for_these_items=bool(terms.public),
         made_for_keys=frozenset(keyed),
+        contains_means=dictionary.contains_means,
     )

@@ -10,10 +10,12 @@
   from here on only described questions are answered.
 * ``retire/1``: nothing new is answered any more; it may name what is to be asked instead.
 * Columns that arrived later, and a leaderboard over them: `ledger.attachments`, `ledger.boards`.
-* ``search/1``: a search space: its name, how many configurations it has, the questions declared of
+* ``search/2``: a search space: its name, how many configurations it has, the questions declared of
   each, and with what part of the failure probability it was opened, after how many nats.
-* ``final/1``: a last look: the same for its questions, with all that was left. Asks and checks are
+* ``final/2``: a last look: the same for its questions, with all that was left. Asks and checks are
   ended by it, and it is written in one commit with the reservation of its batch.
+* ``search/1``: a search space, opened before means of numbers kept to a planned half-width.
+* ``final/1``: a last look, taken before means of numbers kept to a planned half-width.
 * ``reveal/1``: the exact value of one statistic is shown, by an offer of its own. Asks and checks
   are ended by it, and it is written in one commit with the reservation.
 * ``abandon/1``: the batch can never be finished (a Python function is gone, an engine cannot

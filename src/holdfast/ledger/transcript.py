@@ -449,7 +449,7 @@ class Transcript:
                 self.account = ended(self.account, body)
             case kind if kind in ATTACHING:
                 self._attach(seq, body)
-            case "search/1" | "final/1":
+            case "search/1" | "final/1" | "search/2" | "final/2":
                 self._open_late(seq, body)
             case kind:
                 raise LedgerTampered(
@@ -505,6 +505,7 @@ class Transcript:
             if "parts" in line:
                 answer = read_whole(line, body["at"], receipt)
                 self._told.setdefault(answer.question, []).append(answer)
+                self.account = self.account.after_implied(line.get("implied", 0))
                 self._number(answer)
             elif not 1 <= line["line"] <= self._numbered:
                 raise LedgerTampered(f"entry {seq} of the ledger names a line that is not there.")

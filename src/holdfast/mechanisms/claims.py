@@ -27,7 +27,7 @@ from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.mechanisms.leakage import asks_left, charged, declared_left, log_share_of
 from holdfast.mechanisms.mechanism import Claim, Offer, Release, Status, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, Terms, profile_of, recorded_profile
+from holdfast.mechanisms.terms import Account, PartStages, Terms, profile_of, recorded_profile
 from holdfast.question.bounds import few_values
 from holdfast.question.chosen import where_equal
 from holdfast.question.expression import Expression
@@ -441,8 +441,8 @@ class Claims:
         counts = zip(self.tally, (made + len(releases), unexpected), strict=True)
         return replace(paid, **cast("dict[str, Any]", dict(counts)))
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        return asks_left(terms, account)
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
+        return asks_left(terms, account, stages)
 
     def surprises_left(
         self, terms: Terms, account: Account, profile: Concentration, most: float = math.inf

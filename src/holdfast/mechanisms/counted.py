@@ -37,7 +37,15 @@ from holdfast.mechanisms.mechanism import (
     released,
 )
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms, profile_of, recorded_profile
+from holdfast.mechanisms.terms import (
+    WHOLE_RANGE,
+    Account,
+    PartStages,
+    Terms,
+    number_of_parts,
+    profile_of,
+    recorded_profile,
+)
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.concentration import Concentration
@@ -183,10 +191,15 @@ class CountedAnswers:
         after = _Standing(standing.asked + new, standing.mistakes + new, waiting)
         return after.on(charged(account, offers, [release.charge for release in releases]))
 
-    def questions_left(self, terms: Terms, account: Account) -> int:  # noqa: ARG002
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
         standing = _Standing.of(account)
         tree = self.tree
-        return max(0, min(tree.questions - standing.asked, tree.mistakes - standing.mistakes))
+        log_p = min(0.0, tree.log_level(terms.log_beta))
+        for part in (part for stage in stages for part in stage):
+            if tree.half_width(part.radius(log_p)) > terms.half_width * part.unit:
+                return 0
+        left = max(0, min(tree.questions - standing.asked, tree.mistakes - standing.mistakes))
+        return left // number_of_parts(stages)
 
 
 def _is_due(standing: _Standing, wish: Wish) -> bool:
@@ -289,8 +302,8 @@ class CountedChecks:
         )
         return after.on(counted)
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        return CountedAnswers(self.tree).questions_left(terms, account)
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
+        return CountedAnswers(self.tree).questions_left(terms, account, stages)
 
     def surprises_left(
         self,

@@ -14,7 +14,14 @@ from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.described.gridded import Gridded
-from holdfast.described.means import ConcentratedRule, Contrast, GroupMeanRule, MeanRule, PairedRule
+from holdfast.described.means import (
+    ConcentratedRule,
+    ContainedMean,
+    Contrast,
+    GroupMeanRule,
+    MeanRule,
+    PairedRule,
+)
 from holdfast.described.question import DescribedQuestion
 from holdfast.described.rounded import (
     RoundedContrast,
@@ -30,7 +37,7 @@ from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.leakage import charged
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.terms import Account, PartStages, Terms
 from holdfast.prior.bits import Prior
 from holdfast.statistics.entry import Table
 from holdfast.statistics.statistic import Statistic
@@ -53,6 +60,7 @@ _RULES: Mapping[str, type[Any]] = {
     "group share/1": GroupShare,
     "overlap/1": Overlap,
     "mean/1": MeanRule,
+    "contained mean/1": ContainedMean,
     "concentrated mean/1": ConcentratedRule,
     "group mean/1": GroupMeanRule,
     "contrast/1": Contrast,
@@ -127,7 +135,12 @@ class Described:
     ) -> Account:
         return charged(account, offers, [release.charge for release in releases])
 
-    def questions_left(self, terms: Terms, account: Account) -> int:  # noqa: ARG002
+    def questions_left(
+        self,
+        terms: Terms,  # noqa: ARG002
+        account: Account,  # noqa: ARG002
+        stages: PartStages = (),  # noqa: ARG002
+    ) -> int:
         """Any number; what is counted elsewhere are the others."""
         return 0
 
@@ -240,7 +253,12 @@ class DescribedOnly:
     ) -> Account:
         return charged(account, offers, [release.charge for release in releases])
 
-    def questions_left(self, terms: Terms, account: Account) -> int:  # noqa: ARG002
+    def questions_left(
+        self,
+        terms: Terms,  # noqa: ARG002
+        account: Account,  # noqa: ARG002
+        stages: PartStages = (),  # noqa: ARG002
+    ) -> int:
         return 0
 
 

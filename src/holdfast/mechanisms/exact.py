@@ -19,7 +19,7 @@ from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.leakage import charged, declared_left, require_room
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, value_of
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.intervals import Interval
@@ -145,8 +145,8 @@ class Exact:
     ) -> Account:
         return charged(account, offers, [release.charge for release in releases])
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        return max(0, declared_left(terms, account))
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
+        return max(0, declared_left(terms, account)) // number_of_parts(stages)
 
 
 def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:

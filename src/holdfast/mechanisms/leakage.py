@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,7 +31,10 @@ from holdfast.mechanisms.terms import (
     WHOLE_RANGE,
     Account,
     OnGrid,
+    PartStages,
+    QuestionPart,
     Terms,
+    number_of_parts,
     profile_of,
     radius_of,
     recorded_profile,
@@ -249,7 +251,9 @@ def joint_log_charge(law: Law, d: int, radius: float, grid: Grid) -> float | Non
     return None
 
 
-_Most = Callable[[Concentration, float, Callable[[int], float], float, int], int]
+_Most = Callable[
+    [Sequence[Sequence[Concentration]], float, Callable[[int], float], float, int], int
+]
 
 _MOST_COUNTED = 5_000
 # How many questions of equal half-width fit, by laws for which theory counts them.
@@ -322,31 +326,48 @@ class Leakage:
     ) -> Account:
         return after_noise(account, offers, releases)
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        return self.questions_like(terms.concentration, terms, account)
-
-    def questions_like(self, profile: Concentration, terms: Terms, account: Account) -> int:
-        """How many more questions of such a concentration can surely be asked."""
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
         if self.law in _MOST:
-            return asks_left(terms, account, self.law, profile)
-        return self._affordable(profile, terms, account)
+            return asks_left(terms, account, stages, self.law)
+        return self._affordable(terms, account, stages or [[QuestionPart(terms.concentration)]])
 
-    def _affordable(self, profile: Concentration, terms: Terms, account: Account) -> int:
+    def _affordable(self, terms: Terms, account: Account, stages: PartStages) -> int:
         """How many more questions, at least; the grid's cost rounded up."""
-        t, nats = terms.half_width, account.nats
-        most, scale = min(declared_left(terms, account), _MOST_COUNTED), self.law.resolution
-        fixed = None if self.calibration is None else self.calibration.grid(profile, GRID_ERROR)
-        if self.calibration is not None and fixed is None:
-            return 0
+        nats, asked = account.nats, 0
+        most = min(declared_left(terms, account), _MOST_COUNTED) // number_of_parts(stages)
+        gridded = [[(part, self._declared_grid(part)) for part in stage] for stage in stages]
         for count in range(most):
-            log_part = log_share_of(terms, account, count + 1) + math.log(0.5)
-            radius = round_up(profile.radius(min(0.0, log_part - nats)) + GRID_ERROR)
-            error = self.law.error(scale, log_part) + 1
-            if radius + (0.0 if fixed is None else error / fixed.cells) >= t:
-                return count
-            grid = fixed or Grid(math.ceil(error / (t - radius)) + 1, scale, None)
-            nats += self.law.log_charge(radius, grid)
+            for stage in gridded:
+                charges = []
+                for part, grid in stage:
+                    asked += 1
+                    log_part = log_share_of(terms, account, asked) + math.log(0.5)
+                    charges.append(self._charge(terms.half_width, part, grid, log_part, nats))
+                if None in charges:
+                    return count
+                nats += sum(charge for charge in charges if charge is not None)
         return max(0, most)
+
+    def _declared_grid(self, part: QuestionPart) -> Grid | None:
+        """The grid that eta sets; None where the half-width does, or eta leaves no cell."""
+        if self.calibration is None:
+            return None
+        return self.calibration.grid(part.profile, part.error)
+
+    def _charge(
+        self, half_width: float, part: QuestionPart, grid: Grid | None, log_part: float, nats: float
+    ) -> float | None:
+        """Of an answer to a part, at most; None if it would be refused."""
+        t, scale = half_width * part.unit, self.law.resolution
+        radius = part.radius(min(0.0, log_part - nats))
+        error = self.law.error(scale, log_part) + 1
+        if radius >= t or (self.calibration is not None and grid is None):
+            return None
+        if grid is None:
+            grid = Grid(math.ceil(error / (t - radius)) + 1, scale, None)
+        elif radius + error / grid.cells >= t:
+            return None
+        return self.law.log_charge(radius, grid)
 
 
 def as_one_vector(
@@ -523,16 +544,24 @@ def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Re
     return remembering_shifts(remembering_steps(paid, offers), offers)
 
 
-def asks_left(
-    terms: Terms, account: Account, law: Law = UNIFORM, profile: Concentration | None = None
-) -> int:
+def asks_left(terms: Terms, account: Account, stages: PartStages = (), law: Law = UNIFORM) -> int:
     """How many more questions can surely be asked at the declared tolerance, one by one.
 
-    They are means of all rows, or of a concentration that is given.
+    They have these parts, or are means of all rows.
     """
-    left = declared_left(terms, account)
+    parts = number_of_parts(stages)
+    left = declared_left(terms, account) // parts
     if left <= 0:
         return 0
-    on_grid = OnGrid(terms.concentration if profile is None else profile)
-    log_share = partial(log_share_of, terms, account)
-    return _MOST[law](on_grid, terms.half_width, log_share, account.nats, left)
+    profiles = [[part.per_unit for part in stage] for stage in stages]
+
+    def log_share(count: int) -> float:
+        return log_share_of(terms, account, count * parts)
+
+    return _MOST[law](
+        profiles or [[OnGrid(terms.concentration)]],
+        terms.half_width,
+        log_share,
+        account.nats,
+        left,
+    )

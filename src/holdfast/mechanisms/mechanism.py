@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from holdfast.data.sample import Sample
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.terms import Account, PartStages, Terms
 from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import Concentration
@@ -239,8 +239,9 @@ class Mechanism(Protocol):
         """The account after a batch."""
         ...
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        """How many more questions can surely be answered at the declared tolerance."""
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
+        """How many more questions with these parts can surely be answered at the declared
+        tolerance; without any, means of all rows."""
         ...
 
 

@@ -29,12 +29,19 @@ from holdfast.mechanisms.mechanism import (
     value_of,
 )
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms, recorded_profile
+from holdfast.mechanisms.terms import (
+    WHOLE_RANGE,
+    Account,
+    PartStages,
+    Terms,
+    number_of_parts,
+    recorded_profile,
+)
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval, clopper_pearson, kl_interval
-from holdfast.theory.base.safeside import round_up
+from holdfast.theory.base.safeside import largest_integer, round_up
 from holdfast.theory.leakage.nats import fixed_share
 from holdfast.theory.planning import on_account
 from holdfast.wording import plural
@@ -113,8 +120,22 @@ class OneLook:
     ) -> Account:
         return charged(account, offers, [release.charge for release in releases])
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        return 0 if account.asked else terms.questions or 1
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
+        """How many can be asked together, each with all its parts."""
+        parts = number_of_parts(stages)
+        most = 0 if account.asked else (terms.questions or 1) // parts
+        if not self.declared or not stages:
+            return most
+
+        def fits(count: int) -> bool:
+            log_share = fixed_share(terms.log_beta, count * parts)
+            return all(
+                part.radius(log_share) <= terms.half_width * part.unit
+                for stage in stages
+                for part in stage
+            )
+
+        return largest_integer(fits, most=most) if most else 0
 
 
 def _way(terms: Terms, wish: Wish) -> str:

@@ -36,6 +36,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import (
     WHOLE_RANGE,
     Account,
+    PartStages,
     Terms,
     profile_of,
     radius_of,
@@ -156,7 +157,12 @@ class Reveal:
         after = charged(account, offers, [release.charge for release in releases])
         return after.remembering(REVEAL, {"question": offer.question, "shown": True})
 
-    def questions_left(self, terms: Terms, account: Account) -> int:  # noqa: ARG002
+    def questions_left(
+        self,
+        terms: Terms,  # noqa: ARG002
+        account: Account,  # noqa: ARG002
+        stages: PartStages = (),  # noqa: ARG002
+    ) -> int:
         """One, and it is the last."""
         return 0
 

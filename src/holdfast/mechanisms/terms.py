@@ -8,10 +8,10 @@ a field of both, and a line of `_CHECKS`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
@@ -37,7 +37,6 @@ from holdfast.theory.base.concentration import (
 from holdfast.theory.base.gamma import gamma_from_text, gamma_text
 from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
-from holdfast.theory.base.unbounded import InUnits
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
 from holdfast.wording import percent
 
@@ -48,12 +47,14 @@ __all__ = [
     "Declarations",
     "Describing",
     "OnGrid",
+    "PartStages",
     "Pots",
+    "QuestionPart",
     "Terms",
-    "profile_in_units",
+    "number_of_parts",
+    "part_of_record",
     "profile_of",
     "profile_of_record",
-    "profile_per_unit",
     "radius_of",
     "recorded_profile",
 ]
@@ -140,7 +141,7 @@ class Terms:
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
         if self.tolerance is not None:
-            require.tolerance(self.tolerance)
+            require.positive("tolerance", self.tolerance)
         require.probability("confidence_level", self.confidence_level)
         if self.questions is not None:
             require.positive_integer("questions", self.questions)
@@ -311,7 +312,7 @@ def _assumed_of_key(key: str, *, alone: bool) -> str:
 
 
 _CHECKS: Mapping[str, Callable[[Any], Any]] = {
-    "tolerance": require.tolerance,
+    "tolerance": partial(require.positive, "tolerance"),
     "questions": partial(require.positive_integer, "questions"),
     "surprises": lambda value: require.integer_at_least("surprises", value, 0),
     "confidence_level": require.confidence_level,
@@ -384,6 +385,9 @@ class Declarations:
 # The account: what the transcript says has been spent. A fold, never a counter of its own.
 
 
+_IMPLIED = "implied checks"
+
+
 class Closed(NamedTuple):
     """When asks and checks were ended for good, and why.
 
@@ -400,8 +404,8 @@ class Closed(NamedTuple):
 class Account:
     """Questions asked, nats leaked, described answers, claims made and how they came out so far.
 
-    `claims` counts every look at one, `checks` those that were decided, with their `surprises`, and
-    `gates` likewise with those `shown`.
+    `claims` counts every look at one, `checks` those that were decided, with their `surprises` (by
+    their tests, which is what the prior counts), and `gates` likewise with those `shown`.
 
     Once it is `closed`, nothing but described questions is answered. `log_kept` is ln of the part
     of their shares that questions still have after dictionaries that were opened late.
@@ -444,6 +448,19 @@ class Account:
     def remembering(self, name: str, value: Any) -> Account:
         """The account with one mechanism's memory replaced."""
         return replace(self, memory={**self.memory, name: value})
+
+    def after_implied(self, checks: int) -> Account:
+        """The account after checks that were confirmed by what was answered after their test."""
+        return self if checks == 0 else self.remembering(_IMPLIED, self._implied + checks)
+
+    @property
+    def _implied(self) -> int:
+        return int(self.memory.get(_IMPLIED, 0))
+
+    @property
+    def refuted(self) -> int:
+        """Checks that were not confirmed, neither by their test nor by what was answered then."""
+        return self.surprises - self._implied
 
     def to_dict(self) -> dict[str, Any]:
         spent = self.leakage.log_beta_spent
@@ -531,18 +548,57 @@ def profile_of_record(record: Mapping[str, Any] | None, terms: Terms) -> Concent
     return SubExponential(record["sigma"], record["b"])
 
 
-def profile_per_unit(question: Statistic, terms: Terms) -> Concentration:
-    """The concentration of a statistic as a part of what tolerances are a part of."""
-    profile = question.concentration(terms.rows, terms.sampling)
-    if not question.unbounded:
-        return profile
-    return InUnits(OnGrid(profile, question.error), question.unit(terms.rows))
+@dataclass(frozen=True, slots=True)
+class QuestionPart:
+    """What a part of a question asks of the account: how far the sample may be from its truth.
+
+    The `profile` and the `error` of computing it are parts of its range, of which a tolerance is of
+    the `unit`.
+    """
+
+    profile: Concentration
+    unit: float = 1.0
+    error: float = GRID_ERROR
+
+    def radius(self, log_p: float) -> float:
+        """As offers have it: a part of its range."""
+        return round_up(self.profile.radius(log_p) + self.error)
+
+    @property
+    def per_unit(self) -> Concentration:
+        """The same as a part of what tolerances are a part of."""
+        on_grid = OnGrid(self.profile, self.error)
+        return on_grid if self.unit == 1.0 else _Rescaled(on_grid, self.unit)
 
 
-def profile_in_units(record: Mapping[str, Any], terms: Terms) -> Concentration:
-    """The same, as a part of what tolerances are a part of."""
-    profile = profile_of_record(record, terms)
-    return InUnits(profile, record["unit"]) if "gamma" in record else profile
+# The parts of a question, stage by stage; none: a mean of all rows.
+PartStages: TypeAlias = Sequence[Sequence[QuestionPart]]
+
+
+def number_of_parts(stages: PartStages) -> int:
+    """How many shares of the failure probability a question takes."""
+    return sum(map(len, stages)) or 1
+
+
+def part_of_record(record: Mapping[str, Any] | None, terms: Terms) -> QuestionPart:
+    """The part of which `recorded_profile` wrote."""
+    if record is None or "gamma" not in record:
+        return QuestionPart(profile_of_record(record, terms))
+    return QuestionPart(gamma_from_text(record["gamma"]), record["unit"], record["error"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Rescaled:
+    """The same deviations, however large, counted in another unit."""
+
+    profile: Concentration
+    unit: float
+
+    def log_tail(self, radius: float) -> float:
+        return self.profile.log_tail(round_down(radius * self.unit))
+
+    def radius(self, log_p: float) -> float:
+        return round_up(self.profile.radius(log_p) / self.unit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,14 @@ from holdfast.mechanisms.leakage import after_noise, noisy_cells, require_room
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, released
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.privacy import Privacy, privacy_of
-from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms, recorded_profile
+from holdfast.mechanisms.terms import (
+    WHOLE_RANGE,
+    Account,
+    PartStages,
+    Terms,
+    number_of_parts,
+    recorded_profile,
+)
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.whole import TableFunction
@@ -181,7 +188,7 @@ class Transfer:
     ) -> Account:
         return after_noise(account, offers, releases)
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
         """Those of the epochs that reach the declared tolerance."""
         ends = accumulate(epoch.questions for epoch in self.epochs)
         within = [
@@ -189,7 +196,7 @@ class Transfer:
             for end, epoch in zip(ends, self.epochs, strict=True)
             if epoch.half_width <= terms.half_width
         ]
-        return max(0, max(within, default=0) - account.asked)
+        return max(0, max(within, default=0) - account.asked) // number_of_parts(stages)
 
     def fault(self, terms: Terms, asked: int) -> str | None:
         """Whether the theorem gives what the opening says, for the epochs up to this question's."""
@@ -526,8 +533,8 @@ class LimitedClaims:
             leaked = round_up(leaked + release.charge, 1)
         return self.claims.advance(account, offers, releases).remembering(LIMITED_CLAIMS, leaked)
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        return self.claims.questions_left(self.beside.terms(terms), account)
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
+        return self.claims.questions_left(self.beside.terms(terms), account, stages)
 
     def surprises_left(self, terms: Terms, account: Account, profile: Concentration) -> int:
         """How many guesses in a row may be refuted within the nats set aside."""

@@ -44,7 +44,7 @@ from holdfast.mechanisms.mechanism import (
     each_settled,
 )
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import Expression
@@ -226,8 +226,8 @@ class Ladder:
         loss = 1 - loss if self.higher else loss
         return offer.own_grid.cell(*loss.as_integer_ratio())
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        return max(0, declared_left(terms, account))
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
+        return max(0, declared_left(terms, account)) // number_of_parts(stages)
 
 
 def _charge(symbols: int) -> float:

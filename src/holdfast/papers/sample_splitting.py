@@ -34,7 +34,7 @@ from holdfast.mechanisms.leakage import (
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.one_look import ordinary_interval
-from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic, averaged
@@ -121,8 +121,8 @@ class SampleSplitting:
     ) -> Account:
         return charged(account, offers, [release.charge for release in releases])
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
-        return max(0, declared_left(terms, account))
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
+        return max(0, declared_left(terms, account)) // number_of_parts(stages)
 
 
 def _fault(terms: Terms, parameters: Mapping[str, Any], asked: int) -> str | None:  # noqa: ARG001

@@ -46,7 +46,7 @@ from holdfast.mechanisms.mechanism import (
     value_of,
 )
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.release import RESOLUTION
@@ -152,9 +152,10 @@ class Thresholdout:
         after = charged(account, offers, [release.charge for release in releases])
         return after.remembering(_MEMORY, [used, since])
 
-    def questions_left(self, terms: Terms, account: Account) -> int:
+    def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
         used, _ = _state(account)
-        return max(0, min(declared_left(terms, account), self.budget - used))
+        left = max(0, min(declared_left(terms, account), self.budget - used))
+        return left // number_of_parts(stages)
 
 
 def _state(account: Account) -> tuple[int, int]:

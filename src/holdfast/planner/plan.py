@@ -46,6 +46,7 @@ __all__ = [
     "plan",
     "planned_methods",
     "recommended_of",
+    "sorted_options",
 ]
 
 
@@ -57,7 +58,7 @@ _LISTS = (1_000, 1_000_000)
 _ROUNDS = (2, 3)
 _AUTOMATIC = set(CONTENDERS)
 _NOTES: dict[Kind, str] = {
-    "described": "any number of them",
+    "described": "any number of conditions",
     "together": "chosen together: `search`, `final`",
     "not valid": "NOT valid when questions follow answers",
 }
@@ -66,7 +67,7 @@ _NOTES: dict[Kind, str] = {
 def options_of(given: PlanRequest) -> tuple[Option, ...]:
     """Every method's answer, kind by kind, each from best to worst."""
     planned = [*planned_methods(given), *map(check_method, _surprise_counts(given))]
-    return tuple(_order(given, [option_of(given, method) for method in planned]))
+    return sorted_options(given, [option_of(given, method) for method in planned])
 
 
 def planned_methods(given: PlanRequest) -> list[Method]:
@@ -77,6 +78,7 @@ def planned_methods(given: PlanRequest) -> list[Method]:
         found = [method for method in found if method.kind not in ("promise", "together")]
     if describing:
         found += [described_method(bits, rounded=rounded) for bits in _LENGTHS]
+    if describing and given.pots.described_share < 1.0:
         found += [listed_method(size, rounded=rounded) for size in _LISTS]
     return found
 
@@ -163,7 +165,7 @@ def best_of(options: list[Option], solved: Solved) -> Option:
             return min(options, key=lambda o: o.rows or math.inf)
 
 
-def _order(given: PlanRequest, options: list[Option]) -> list[Option]:
+def sorted_options(given: PlanRequest, options: list[Option]) -> tuple[Option, ...]:
     """Kind by kind, each from best to worst; what is described, and shorter, comes first."""
     kinds = get_args(Kind)
     sign = -1 if given.solved_for == "questions" else 1
@@ -173,7 +175,7 @@ def _order(given: PlanRequest, options: list[Option]) -> list[Option]:
         bad = number is None or not option.possible
         return kinds.index(option.kind), bad, 0.0 if bad else sign * number
 
-    return sorted(options, key=rank)
+    return tuple(sorted(options, key=rank))
 
 
 @overload
@@ -264,6 +266,14 @@ def plan(
     recommended = recommended_of(given, options)
     if recommended is None:
         raise ToleranceTooTight(_what_is_possible(given))
+    alone = _undescribed(given, recommended)
+    if alone is not None and _is_beaten(recommended, options, given.solved_for):
+        recommended = replace(
+            alone,
+            name=f"{alone.name}, nothing described",
+            note=f"open it with mechanism={alone.name!r}",
+        )
+        options = sorted_options(given, [*options, recommended])
     return Plan(given, options, recommended, _reason(given, recommended, options))
 
 
@@ -322,19 +332,27 @@ def _reason(given: PlanRequest, best: Option, options: tuple[Option, ...]) -> st
             "Text over the table's own columns needs no mechanism: any number of questions "
             f"({longest}); each that is asked before the others leaves them less."
         )
-    if given.described != "off" and (other := _undescribed(given, best)) is not None:
+    if (other := _undescribed(given, best)) is not None:
         sentences.append(f"With described='off', {other.name}: {_amount(given, other)}.")
     return " ".join(sentences)
 
 
 def _undescribed(given: PlanRequest, best: Option) -> Option | None:
     """Median noise with all of the failure probability, if it is better than the best."""
+    if given.described == "off":
+        return None
     alone = PlanRequest(given.rows, replace(given.declared, described="off", described_share=None))
     median = next(method for method in methods() if method.name == MEDIAN_NOISE.name)
     found = option_of(alone, median)
     if best.kind != "promise" or not found.possible:
         return None
     return found if best_of([best, found], given.solved_for) is found else None
+
+
+def _is_beaten(best: Option, options: tuple[Option, ...], solved: Solved) -> bool:
+    """Whether something published, which is no mechanism here, would be better than the best."""
+    published = [option for option in options if option.kind == "reference" and option.possible]
+    return best_of([best, *published], solved) is not best
 
 
 def _praise(given: PlanRequest, best: Option) -> str:

@@ -11,6 +11,7 @@ from holdfast import require
 from holdfast.data.sampling import Declared, Independent, MDependent, Sampling
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.terms import Declarations, Describing, Pots
+from holdfast.theory.length.levels import SEARCH_SHARE, late_log_share
 from holdfast.theory.planning import MOST_QUESTIONS, Kind, KnownRows, Method
 from holdfast.wording import percent, plural
 
@@ -83,6 +84,8 @@ class PlanRequest:
                 f"{', '.join(given) or 'none'}. Give two, such as rows=20_000, questions=500 "
                 "(--rows 20000 --questions 500)."
             )
+        if said.tolerance is not None:
+            require.tolerance(said.tolerance)
         if said.questions is not None:
             require.surprises(said.surprises, said.questions)
         self.declared.describing()
@@ -114,8 +117,10 @@ class PlanRequest:
 
     def log_beta(self, method: Method) -> float:
         """ln of the failure probability that a method has; what is only a reference has it all."""
-        if method.millibits is not None:
+        if method.kind == "described":
             return self.pots.log_beta_described
+        if method.kind == "together" and method.millibits is not None:
+            return late_log_share(self.pots.log_beta, SEARCH_SHARE)
         if method.kind in ("promise", "together"):
             return self.pots.log_beta
         return Pots(self.declared.level, 0.0).log_beta

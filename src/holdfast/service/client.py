@@ -21,6 +21,7 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.groups import Distribution, Groups
 from holdfast.holdout.price import Cost
+from holdfast.holdout.question_kind import QuestionKind
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.ledger.limits import interval_between, plain_interval
@@ -44,6 +45,7 @@ __all__ = [
     "ServedHoldout",
     "answer_from",
     "carried_answer",
+    "carried_budget",
     "carried_recorded",
     "connect",
     "recorded_from",
@@ -117,10 +119,11 @@ class Promised:
         self._mechanism = built(body["mechanism"], self.terms)
         self._checker = claiming(body["mechanism"], self.terms, CHECKS)
 
-    def budget(self, account: Mapping[str, Any]) -> Budget:
-        """What is left on an account."""
+    def budget(self, account: Mapping[str, Any], kinds: Sequence[QuestionKind]) -> Budget:
+        """What is left on an account for questions of these kinds."""
         spent = Account.from_dict(account)
-        return Budget(self.terms, spent, self._mechanism, self._checker, self._why)
+        budget = Budget(self.terms, spent, self._mechanism, self._checker, self._why)
+        return budget.for_more_of(kinds)
 
 
 def carried_recorded(recorded: Recorded) -> dict[str, Any]:
@@ -151,6 +154,11 @@ def recorded_from(body: Mapping[str, Any]) -> Recorded:
     return Recorded(**made)
 
 
+def carried_budget(budget: Budget) -> dict[str, Any]:
+    """What a budget is made of, beside what was declared."""
+    return {"account": budget.account.to_dict(), "kinds": list(budget.kinds)}
+
+
 def carried_answer(answer: Answer) -> dict[str, Any]:
     """What an answer is made of, beside what it says."""
     return {
@@ -158,7 +166,7 @@ def carried_answer(answer: Answer) -> dict[str, Any]:
         "parts": [carried_recorded(part) for part in answer.parts],
         "repeated": answer.repeated,
         "better": answer.better,
-        "account": answer.left.account.to_dict(),
+        **carried_budget(answer.left),
     }
 
 
@@ -166,7 +174,7 @@ def answer_from(body: Mapping[str, Any], promised: Promised) -> Answer:
     """The answer that was carried."""
     return Answer(
         recorded_from(body["recorded"]),
-        promised.budget(body["account"]),
+        promised.budget(body["account"], body["kinds"]),
         repeated=body["repeated"],
         parts=[recorded_from(part) for part in body["parts"]],
     ).judged(body["better"])
@@ -236,7 +244,8 @@ class ServedHoldout:
     def budget(self) -> Budget:
         """What is left, after everything that anybody has asked."""
         found = self._sender.get(f"{self._path}/budget", details=True)
-        return self._promised.budget(found["details"]["account"])
+        carried = found["details"]
+        return self._promised.budget(carried["account"], carried["kinds"])
 
     @property
     def ledger(self) -> LedgerView:

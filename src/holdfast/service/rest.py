@@ -36,7 +36,7 @@ from holdfast.service.access import (
     Serving,
     veil_for,
 )
-from holdfast.service.client import carried_recorded
+from holdfast.service.client import carried_budget, carried_recorded
 from holdfast.service.data_set import Served
 from holdfast.service.pacing import OnTheStep
 from holdfast.service.problems import JsonReply, certificate_file, problem_of, problems
@@ -161,7 +161,7 @@ async def cost(body: CostBody, caller: Asker) -> Any:
 async def budget(served: Dataset, details: _Details = False) -> Any:
     """What is left, after everything that anybody has asked, and what is promised."""
     found = await served.read(lambda holdout: holdout.budget)
-    carried = {"details": {"account": found.account.to_dict()}} if details else {}
+    carried = {"details": carried_budget(found)} if details else {}
     return JsonReply({**found.to_dict(), "text": str(found), **carried})
 
 

@@ -165,13 +165,16 @@ def is_single(question: object) -> TypeGuard[Statistic]:
 def batches(question: Statistic | Derived, *, numbers: bool, once: bool = False) -> Stages:
     """The parts in the order they are asked; a number guessed is about the last part alone.
 
-    `once` tells that there is one batch for all: what only narrows a later part is left out.
+    `once` tells that there is one batch for all: no part narrows a later one, and what would be
+    asked for that alone is left out.
     """
     if not is_derived(question):
         return ((cast("Statistic", question),),)
     *earlier, last = question.stages
     if (numbers or once) and isinstance(question, Paired):
         return (last,)  # the difference itself needs no share
+    if once:
+        return (tuple(part for stage in question.stages for part in stage),)
     if numbers and len(last) > 1:
         return (*earlier, last[:-1], last[-1:])
     return question.stages

@@ -150,6 +150,17 @@ class Quantile:
                 yield from self._right_end(middle, above)
                 return
 
+    @property
+    def longest(self) -> int:
+        """How many thresholds a search asks for at most."""
+        walk, nothing = self.search(), Interval(0.0, 1.0)
+        asked = {next(walk)}
+        try:
+            while True:
+                asked.add(walk.send(nothing))
+        except StopIteration:
+            return len(asked)
+
     def _left_end(self, left: int, right: int) -> _Search:
         """The last threshold that is surely below; the part next to `left` is the longer one."""
         while right - left > 1:

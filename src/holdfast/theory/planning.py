@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Literal, Protocol, get_args
 from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
 from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean
 from holdfast.theory.base.random_sizes import PooledUnits
-from holdfast.theory.base.safeside import largest_integer, smallest_integer
+from holdfast.theory.base.safeside import largest_integer, round_up, smallest_integer
 from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.leakage import equal_width
 from holdfast.theory.leakage.equal_width import rounds_fit, rounds_half_width
 from holdfast.theory.length.coexistence import rounded_half_width
-from holdfast.theory.length.levels import described_log_level, option_millibits
+from holdfast.theory.length.levels import declared_millibits, described_log_level
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
@@ -177,15 +177,18 @@ def described_method(bits: int, *, rounded: bool = False) -> Method:
 
 
 def listed_method(size: int, *, rounded: bool = False) -> Method:
-    """Any number of so many questions, or configurations, that were declared beforehand."""
-    return _by_length(f"one of {size:,} declared", "together", option_millibits(1, size), rounded)
+    """Any number of scores of so many configurations that a search declares."""
+    return _by_length(f"one of {size:,} declared", "together", declared_millibits(size), rounded)
 
 
 def _by_length(name: str, kind: Kind, millibits: int, rounded: bool) -> Method:
     """A method whose level is that of a length: how many questions there are does not matter."""
 
     def width(rows: KnownRows, n: int, log_beta: float) -> float:
-        alpha = rows.profile(n).radius(described_log_level(log_beta, millibits))
+        log_p = described_log_level(log_beta, millibits)
+        if kind == "together" and not rounded and rows.independent:
+            return _contained(rows.profile(n), log_p)
+        alpha = rows.profile(n).radius(log_p)
         if rounded:
             return rounded_half_width(alpha + GRID_ALLOWANCE)
         return alpha if rows.independent else alpha + _PITCH
@@ -208,14 +211,38 @@ def _by_length(name: str, kind: Kind, millibits: int, rounded: bool) -> Method:
     )
 
 
+def _contained(profile: Concentration, log_p: float) -> float:
+    """The half-width of an exact answer at this level: a mean of numbers has half of it for bets,
+    and is told in steps of the other half's radius, one in 512 wider."""
+    return round_up(profile.radius(log_p + math.log(0.5)) * (1 + 2.0**-9) + GRID_ALLOWANCE)
+
+
+@dataclass(frozen=True, slots=True)
+class _LastLook:
+    """How far the truth may be from the exact answers of a last look, at the level of each."""
+
+    profile: Concentration
+
+    def log_tail(self, radius: float) -> float:
+        within = max(0.0, radius - GRID_ALLOWANCE) / (1 + 2.0**-9)
+        return min(0.0, self.profile.log_tail(within) - _LOG_OF_LAST_LOOK - math.log(0.5))
+
+    def radius(self, log_p: float) -> float:
+        return _contained(self.profile, log_p + _LOG_OF_LAST_LOOK)
+
+
+# Its questions have 15/16 of its level, in thousandths of a bit that are rounded up.
+_LOG_OF_LAST_LOOK = math.log(15 / 16) - math.log(2.0) / 1_000
+
+
 def rounds_method(rounds: int) -> Method:
     """Questions in rounds, each chosen together, the last shown without noise."""
 
     def width(profile: Concentration, k: int, log_beta: float) -> float:
-        return rounds_half_width(profile, k, min(rounds, k), log_beta)
+        return rounds_half_width(profile, k, min(rounds, k), log_beta, _LastLook(profile))
 
     def fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
-        return rounds_fit(profile, k, min(rounds, k), t, log_beta)
+        return rounds_fit(profile, k, min(rounds, k), t, log_beta, _LastLook(profile))
 
     name = f"{rounds} rounds, the last exact"
     return on_account(name, "rounds_half_width", width, fits, kind="together")

@@ -180,9 +180,38 @@ def test_questions_that_fit_are_counted_as_one_by_one(
 ) -> None:
     """Shares of beta/k: the number is the largest that the plan for that number affords."""
     for count, fits in ((most_asks, bounded_noise_fits), (most_roundings, rounding_fits)):
-        found = count(law(n), t, lambda k: log_beta - math.log(k), 0.0, most)
+        found = count([[law(n)]], t, lambda k: log_beta - math.log(k), 0.0, most)
         afforded = partial(fits, law(n), t=t, log_beta=log_beta)
         assert found == largest_integer(afforded, most=most)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.integers(1, 3), min_size=1, max_size=3),
+    st.integers(2_000, 300_000),
+    st.floats(0.05, 0.4),
+    st.sampled_from([3, 200, 10**6]),
+)
+def test_questions_of_several_parts_are_counted_as_one_by_one(
+    sizes: list[int], n: int, t: float, most: int
+) -> None:
+    """The parts of a stage on one account, charged together; beyond what is counted, fewer."""
+    stages = [[BoundedMean(n - 100 * place) for place in range(size)] for size in sizes]
+    parts, log_beta = sum(sizes), LOG_05
+
+    def fits(k: int) -> bool:
+        L = math.log(k * parts) - log_beta
+        for _ in range(k):
+            for stage in stages:
+                radii = [each.radius(-L) for each in stage]
+                if max(radii) >= t:
+                    return False
+                L += sum(-math.log1p(-radius / t) + 1e-5 for radius in radii)
+        return True
+
+    found = most_asks(stages, t, lambda k: log_beta - math.log(k * parts), 0.0, most)
+    assert found == most or not fits(math.ceil(1.01 * found) + 1)
+    assert found == 0 or found > 3_000 or fits(found)
 
 
 def test_the_two_paths_meet(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,8 @@ f surprises, eps the public prior of a surprise. Half-widths are rounded up.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from holdfast import require
@@ -369,36 +370,34 @@ def best_renyi_half_width(profile: Concentration, k: int, log_beta: float) -> tu
 
 
 # How many questions of one half-width: the leakage recurrence (`equal_width`), solved for k.
+#
+# A question may have several parts, in stages: those of a stage are asked together, on one
+# account, and charged together after it. It is answered if all of them are.
 
 
 # A cost takes (alpha, t) and never falls with alpha.
 _QuestionCost = Callable[[float, float], float]
-# ln of the share of the k-th of the questions to come; it never rises with k.
+# ln of the share of the last part of the k-th of the questions to come; it never rises with k.
 _Shares = Callable[[int], float]
+# The concentrations of a question's parts, stage by stage.
+_Stages = Sequence[Sequence[Concentration]]
 
 
-def most_asks(profile: Concentration, t: float, log_share: _Shares, nats: float, most: int) -> int:
+def most_asks(stages: _Stages, t: float, log_share: _Shares, nats: float, most: int) -> int:
     """How many more questions of half-width t fit after `nats` of leakage, up to `most`.
 
-    Each has the share of the last of them.
+    Each part has the share of the last of them.
     """
-    return _most(profile, t, log_share, nats, most, uniform_cost)
+    return _most(stages, t, log_share, nats, most, uniform_cost)
 
 
-def most_roundings(
-    profile: Concentration, t: float, log_share: _Shares, nats: float, most: int
-) -> int:
+def most_roundings(stages: _Stages, t: float, log_share: _Shares, nats: float, most: int) -> int:
     """How many more questions of half-width t fit, rounded, after `nats` of leakage."""
-    return _most(profile, t, log_share, nats, most, rounding_cost)
+    return _most(stages, t, log_share, nats, most, rounding_cost)
 
 
 def _most(
-    profile: Concentration,
-    t: float,
-    log_share: _Shares,
-    nats: float,
-    most: int,
-    cost: _QuestionCost,
+    stages: _Stages, t: float, log_share: _Shares, nats: float, most: int, cost: _QuestionCost
 ) -> int:
     """The largest k up to `most` that the share of the k-th affords.
 
@@ -409,7 +408,7 @@ def _most(
 
     @cache
     def with_share(log_p: float) -> int:
-        return _number_afforded(profile, t, leaked - log_p, most, cost)
+        return _number_afforded(stages, t, leaked - log_p, most, cost)
 
     def afforded(k: int) -> int:
         return with_share(require.log_probability("log_share", log_share(k)))
@@ -425,21 +424,36 @@ def _most(
 
 
 def _number_afforded(
-    profile: Concentration, t: float, start: float, most: int, cost: _QuestionCost
+    stages: _Stages, t: float, start: float, most: int, cost: _QuestionCost
 ) -> int:
-    """The largest k up to `most` that affords k - 1 charges, counted once."""
-    radius, L = profile.radius, start
-    alpha = radius(-L)
-    for k in range(1, min(most, MOST_EXACT + 1) + 1):
-        if alpha >= t:
-            return k - 1
-        L += cost(alpha, t)
-        alpha = radius(-L)
-    if most <= MOST_EXACT + 1:
+    """The largest k up to `most` that affords all charges before its last part, counted once."""
+    parts, L = sum(map(len, stages)), start
+    counted = min(most, MOST_EXACT // parts + 1)
+    for k in range(1, counted + 1):
+        for stage in stages:
+            radii = [profile.radius(-L) for profile in stage]
+            if max(radii) >= t:
+                return k - 1
+            L += sum(cost(alpha, t) for alpha in radii)
+    if most <= counted:
         return most
-    steps = steps_at_least(profile, t, radius(-start), t, cost)
-    beyond = most if math.isinf(steps) else math.ceil(steps)
-    return min(most, max(MOST_EXACT + 1, beyond))
+    profile = stages[0][0] if parts == 1 else _Widest([each for stage in stages for each in stage])
+    steps = steps_at_least(profile, t, profile.radius(-start), t, cost) / parts
+    beyond = most if math.isinf(steps) else math.ceil(steps) - (parts > 1)
+    return min(most, max(counted, beyond))
+
+
+@dataclass(frozen=True, slots=True)
+class _Widest:
+    """At every level the widest of several concentrations."""
+
+    profiles: Sequence[Concentration]
+
+    def log_tail(self, radius: float) -> float:
+        return max(profile.log_tail(radius) for profile in self.profiles)
+
+    def radius(self, log_p: float) -> float:
+        return max(profile.radius(log_p) for profile in self.profiles)
 
 
 # Rounds of questions chosen together, and a last look without noise.
@@ -453,10 +467,18 @@ def _number_afforded(
 # Symbols: k questions, d rounds, t the half-width, alpha the radius, L = ln K + ln(k/beta).
 
 
-def rounds_fit(profile: Concentration, k: int, rounds: int, t: float, log_beta: float) -> bool:
+def rounds_fit(
+    profile: Concentration,
+    k: int,
+    rounds: int,
+    t: float,
+    log_beta: float,
+    last: Concentration | None = None,
+) -> bool:
     """Whether k questions of half-width t fit into so many rounds, the last without noise.
 
-    All rounds but the last have ceil(k/d) questions, or none once all are asked.
+    All rounds but the last have ceil(k/d) questions, or none once all are asked. Answers of the
+    last have the same profile, or one of their own.
     """
     k = require.positive_integer("k", k)
     rounds = require.integer_between("rounds", rounds, 1, k)
@@ -467,7 +489,7 @@ def rounds_fit(profile: Concentration, k: int, rounds: int, t: float, log_beta: 
         if alpha >= t:
             return False
         L += each * uniform_cost(alpha, t)
-    return profile.radius(-L) <= t
+    return (last or profile).radius(-L) <= t
 
 
 @theorem(
@@ -480,10 +502,20 @@ def rounds_fit(profile: Concentration, k: int, rounds: int, t: float, log_beta: 
     monotone={"log_beta": "down"},
     slack="equal rounds: larger ones at the end, which cost less, are narrower",
 )
-def rounds_half_width(profile: Concentration, k: int, rounds: int, log_beta: float) -> float:
-    """The least half-width for k questions in so many rounds, the last without noise."""
+def rounds_half_width(
+    profile: Concentration,
+    k: int,
+    rounds: int,
+    log_beta: float,
+    last: Concentration | None = None,
+) -> float:
+    """The least half-width for k questions in so many rounds, the last without noise.
+
+    Answers of the last round have the same profile, or one of their own (`last`).
+    """
     k = require.positive_integer("k", k)
-    floor = profile.radius(require.log_probability("log_beta", log_beta) - math.log(k))
-    if rounds_fit(profile, k, rounds, floor, log_beta):
+    log_share = require.log_probability("log_beta", log_beta) - math.log(k)
+    floor = (last or profile).radius(log_share)
+    if rounds_fit(profile, k, rounds, floor, log_beta, last):
         return floor
-    return least_half_width(lambda t: rounds_fit(profile, k, rounds, t, log_beta), floor)
+    return least_half_width(lambda t: rounds_fit(profile, k, rounds, t, log_beta, last), floor)

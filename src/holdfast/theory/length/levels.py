@@ -27,6 +27,7 @@ from holdfast.theory.base.safeside import log_add, log_down, log_up, round_down,
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
+    "SEARCH_SHARE",
     "any_order_millibits",
     "declared_millibits",
     "described_log_failure",
@@ -167,6 +168,7 @@ def any_order_millibits(k: int) -> int:
 # beta.
 
 
+SEARCH_SHARE = 0.5  # of what is left, where nobody says how much a search is opened with
 _DECLARED = 15  # of 16 parts of a member's weight
 
 

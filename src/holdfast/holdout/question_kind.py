@@ -1,0 +1,89 @@
+"""Kinds of questions: the parts that another one like it asks for, by which the rest is counted.
+
+A kind is told by records, as a ledger writes the concentration of a look (`recorded_profile`): so
+it is the same for who asks, for a client of the service and for a call that is made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from holdfast.errors import InvalidQuestion
+from holdfast.ledger.entries import Opening, Recorded
+from holdfast.mechanisms.terms import PartStages, Terms, part_of_record, recorded_profile
+from holdfast.question.columns import Schema
+from holdfast.question.expression import Column
+from holdfast.statistics.derived import batches
+from holdfast.statistics.entry import Bound
+from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.statistic import ConcentratedMean, Statistic
+
+__all__ = [
+    "MEAN",
+    "QuestionKind",
+    "declared_kinds",
+    "is_scaled",
+    "kind_after",
+    "question_kind",
+    "scaled_kinds",
+    "stages_of",
+]
+
+# The records of the parts, stage by stage; None is a mean of all rows.
+QuestionKind: TypeAlias = Sequence[Sequence[Mapping[str, Any] | None]]
+MEAN: QuestionKind = [[None]]
+
+
+def question_kind(
+    question: Bound, terms: Terms, known: Container[str] = (), *, once: bool = False
+) -> QuestionKind:
+    """The kind of a question; parts that are `known`, as the size of a group, are not asked again.
+
+    A search is taken to be as long as it can be.
+    """
+    if isinstance(question, Quantile):
+        return [[_record(question.threshold(question.low), terms)]] * question.longest
+    stages = batches(question, numbers=False, once=once)
+    new = [[part for part in stage if part.text not in known] for stage in stages]
+    asked = [stage for stage in new if stage] or stages
+    return [[_record(part, terms) for part in stage] for stage in asked]
+
+
+def kind_after(
+    question: Bound, looks: Iterable[Recorded], terms: Terms, *, once: bool
+) -> QuestionKind:
+    """The kind of a question that was answered by these looks: others were there before it."""
+    known = {each.question for each in looks if each.part_of != question.text}
+    return question_kind(question, terms, known, once=once)
+
+
+def _record(part: Statistic, terms: Terms) -> Mapping[str, Any] | None:
+    return recorded_profile(part.concentration(terms.rows, terms.sampling), terms, part)
+
+
+def stages_of(kind: QuestionKind, terms: Terms) -> PartStages:
+    """The parts of a kind as mechanisms count them."""
+    return [[part_of_record(record, terms) for record in stage] for stage in kind]
+
+
+def declared_kinds(opening: Opening) -> list[QuestionKind]:
+    """What is counted before anything is asked: means of columns in the units declared."""
+    scaled = scaled_kinds(opening.schema, opening.terms)
+    return scaled if is_scaled(opening.schema) else [MEAN, *scaled]
+
+
+def is_scaled(schema: Schema) -> bool:
+    """Whether every column that was declared has a scale, and none a range."""
+    return bool(schema.scales) and not schema.bounds
+
+
+def scaled_kinds(schema: Schema, terms: Terms) -> list[QuestionKind]:
+    """Means of the columns of which a scale was declared, and no range."""
+    found = []
+    for name in sorted(schema.scales.keys() - schema.bounds.keys()):
+        mean = ConcentratedMean(Column(name, schema.types[name]), schema.scales[name])
+        with suppress(InvalidQuestion):  # no theorem covers it: it will be refused for that
+            found.append(question_kind(mean, terms))
+    return found
