@@ -21,9 +21,9 @@
     ├── NotAllowed (also PermissionError)   the token does not allow this
     └── ServiceUnavailable (also ConnectionError)   the service cannot be reached, or answers oddly
 
-SecondLedger, ImplausibleScale and NothingLeft (UserWarnings) are no failures: a new ledger protects a
-table that another one does, training rows contradict a declared sigma, or no question can be answered
-at the half-width that was declared.
+SecondLedger, ImplausibleScale and NothingLeft (UserWarnings) are no failures: a new ledger protects
+a table that another one does, training rows contradict a declared sigma, or no question can be
+answered at the half-width that was declared.
 No text ever contains a value computed from protected data.
 """
 
