@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
+from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import BatchFunction, RowValue
 
@@ -122,7 +122,7 @@ def prepare(scan: Callable[[list[RowValue]], object], rows: Sequence[RowValue]) 
 
     try:
         scan([row for row in rows if isinstance(row.source, Expression)])
-    except InvalidQuestion:
+    except (DataChanged, InvalidQuestion):
         raise
     except (Exception, pl.exceptions.PanicException):
         raise InvalidQuestion(
