@@ -218,12 +218,12 @@ def test_tables_of_a_database(tmp_path: Path) -> None:
     [
         "SELECT * FROM read_text('/etc/hostname')",
         "SELECT * FROM '/etc/hostname'",
-        "COPY flights TO '/tmp/holdfast-should-not-exist.csv'",
+        "COPY data.flights TO '/tmp/holdfast-should-not-exist.csv'",
         "ATTACH '/tmp/holdfast-should-not-exist.duckdb'",
         "INSTALL httpfs",
         "SET threads = 1",
-        "DELETE FROM flights",
-        "CREATE TABLE t (x INT)",
+        "DELETE FROM data.flights",
+        "CREATE TABLE data.t (x INT)",
         "SELECT * FROM FRAME",
     ],
 )

@@ -185,6 +185,32 @@ def test_nothing_is_created_on_a_relations_connection() -> None:
     assert connection.execute("SHOW ALL TABLES").fetchall() == []
 
 
+def test_macros_of_a_database_are_not_taken_for_functions(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    with duckdb.connect(path) as database:
+        database.execute("CREATE TABLE t AS SELECT i::DOUBLE AS x FROM range(100) t(i)")
+        for macro in ("count_if(x) AS 7", "isnan(x) AS true", "greatest(a, b) AS 50.0"):
+            database.execute(f"CREATE MACRO {macro}")
+        database.execute("CREATE VIEW v AS SELECT greatest(x, 1) AS x FROM t")
+    sample = open_sample(path, table="t")
+    assert count(sample, "x < 10") == 10
+    assert count(sample, "greatest(x, 20) > 90") == 9
+    assert count(open_sample(path, table="v"), "x = 50") == 100  # what it means there
+
+
+def test_a_table_name_that_two_schemas_have_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "it's.duckdb"
+    with duckdb.connect(path) as database:
+        database.execute("CREATE SCHEMA lab; CREATE TABLE lab.t AS SELECT 1 AS x FROM range(2)")
+        database.execute("CREATE TABLE t AS SELECT 1 AS x; CREATE TABLE lab.only AS SELECT 1 AS x")
+    with pytest.raises(InvalidArgument, match=r"2 schemas of .* have one: 'lab\.t', 'main\.t'"):
+        open_sample(path, table="t")
+    with pytest.raises(InvalidArgument, match=r"holds 'lab\.only', 'lab\.t', 't'"):
+        open_sample(path, table="u")
+    assert open_sample(path, table="lab.t").n == 2
+    assert open_sample(path, table="main.t").n == open_sample(path, table="only").n == 1
+
+
 # Files --------------------------------------------------------------------------------------------
 
 FRAME = pl.DataFrame({"x": np.ones(ROWS), "k": range(ROWS)})
