@@ -5,7 +5,7 @@ Nothing here reads protected rows: what is declared after them makes no promise 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +20,23 @@ from holdfast.question.expression import ColumnType, ValueKind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_VALUES", "learn_schema", "learnt_schema", "learnt_values"]
+__all__ = ["MOST_VALUES", "LearntSchema", "learn_schema", "learnt_schema", "learnt_values"]
 
 MOST_VALUES = 1_000
+
+
+class LearntSchema(dict[str, Any]):
+    """A schema that remembers the rows it was learnt from: `open` compares them with its own."""
+
+    def __init__(self, entries: Mapping[str, Any], rows: Sample) -> None:
+        super().__init__(entries)
+        self.rows = rows
+
+    def __or__(self, other: Mapping[str, Any]) -> LearntSchema:  # type: ignore[override]
+        return LearntSchema({**self, **other}, self.rows)
+
+    def __ror__(self, other: Mapping[str, Any]) -> LearntSchema:  # type: ignore[override]
+        return LearntSchema({**other, **self}, self.rows)
 
 
 def learn_schema(
@@ -38,8 +52,12 @@ def learn_schema(
 
     Without `columns`, those that are skipped have all values different, more than 1,000 of them, or
     no two different numbers; a named column of that kind is refused.
+
+    `open` refuses it where the rows are in part the protected ones. Add to it by `|`, or by its
+    keys: a copy as another dictionary does not remember its rows.
     """
-    return learnt_schema(open_sample(train), columns, quantiles)
+    sample = open_sample(train)
+    return LearntSchema(learnt_schema(sample, columns, quantiles), sample)
 
 
 def learnt_schema(

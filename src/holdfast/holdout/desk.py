@@ -131,8 +131,13 @@ class Desk:
         return kind_of(self.opening.mechanism["name"]).once
 
     def other_rows(self, data: Any) -> Sample:
-        """A table to guess from; refused if it is the protected one."""
-        return other_rows(data, self.opening, self.store.secret)
+        """A table to guess from; refused if it holds protected rows.
+
+        Where checks are closed these are not touched: no guess is answered.
+        """
+        closed = self.transcript.account.closed is not None
+        contents = None if closed else self.protected.contents
+        return other_rows(data, self.opening, self.store.secret, contents)
 
     def refresh(self) -> None:
         """Read what others have written since."""

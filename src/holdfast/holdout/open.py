@@ -13,7 +13,8 @@ from holdfast import require
 from holdfast.data.design import design_of
 from holdfast.data.files import AS_USUAL, TableForm, is_path, table_form
 from holdfast.data.keys import key_order
-from holdfast.data.learning import learnt_values
+from holdfast.data.learning import LearntSchema, learnt_values
+from holdfast.data.overlap import RowContents
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
 from holdfast.data.source import KnownTable
@@ -188,7 +189,8 @@ def open(
             rows.require_protected(store, transcript.opening)
             note_ledger(home)
         if training is None and train is not None:
-            training = other_rows(train, transcript.opening, store.secret)
+            contents = None if sample is None else RowContents(sample)
+            training = other_rows(train, transcript.opening, store.secret, contents)
         desk = Desk(store, transcript, sample, training, timeout, guessers)
         if guesser is not None and guessers:
             require_claims(desk.transcript)
@@ -242,8 +244,11 @@ def _made(
     training = None if train is None else training_rows(train, KnownTable(said.form))
     expected = KnownTable(said.form, {} if training is None else training.types)
     rows = Rows.of_data(data, table, expected)
-    if training is not None:
-        require_others(training, said.name or home.stem, rows.are)
+    learnt = said.schema.rows if isinstance(said.schema, LearntSchema) else None
+    contents = RowContents(rows.sample)
+    for others in (training, learnt):
+        if others is not None:
+            require_others(others, said.name or home.stem, rows.are, contents)
     opening = _opening(home, said, rows.sample, training)
     for other in others_over(rows.content, home, rows.files):
         warnings.warn(
