@@ -13,7 +13,7 @@ from holdfast import require
 from holdfast.data.design import design_of
 from holdfast.data.files import AS_USUAL, TableForm, is_path, table_form
 from holdfast.data.keys import key_order
-from holdfast.data.learning import LearntSchema, learnt_values
+from holdfast.data.learning import learnt_from, learnt_values
 from holdfast.data.overlap import RowContents
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
@@ -244,11 +244,9 @@ def _made(
     training = None if train is None else training_rows(train, KnownTable(said.form))
     expected = KnownTable(said.form, {} if training is None else training.types)
     rows = Rows.of_data(data, table, expected)
-    learnt = said.schema.rows if isinstance(said.schema, LearntSchema) else None
     contents = RowContents(rows.sample)
-    for others in (training, learnt):
-        if others is not None:
-            require_others(others, said.name or home.stem, rows.are, contents)
+    for others in [*learnt_from(said.schema), *([] if training is None else [training])]:
+        require_others(others, said.name or home.stem, rows.are, contents)
     opening = _opening(home, said, rows.sample, training)
     for other in others_over(rows.content, home, rows.files):
         warnings.warn(
