@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.data.overlap import RowContents, _log_chance_of_balance, unexplained_overlap
+from holdfast.data.overlap import RowContents, log_chance_of_balance, unexplained_overlap
 from holdfast.data.source import open_sample
 
 ROWS = 1_000
@@ -162,7 +162,7 @@ def test_other_columns_and_types_do_not_hide_a_copy() -> None:
 
 
 def test_a_part_of_the_contents_is_enough_of_large_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.data.overlap._MOST_HASHES", 400)
+    monkeypatch.setattr("holdfast.data.overlap.MOST_HASHES", 400)
     random = np.random.default_rng(10)
     hold, other = measures(ROWS, random), measures(ROWS, random)
     assert 0 < overlap(hold, hold.head(-1)) < ROWS
@@ -179,7 +179,7 @@ def test_the_chance_of_balance_is_above_the_exact_one() -> None:
         bounds = []
         for chosen in itertools.combinations(range(len(rows)), m):
             theirs = np.bincount([rows[each] for each in chosen], minlength=len(pool))
-            bounds.append(_log_chance_of_balance(np.array(pool) - theirs, theirs, n, m))
+            bounds.append(log_chance_of_balance(np.array(pool) - theirs, theirs, n, m))
         chances = np.exp(bounds)
         for level in set(chances.tolist()):
             assert (chances <= level).mean() <= level + 1e-12

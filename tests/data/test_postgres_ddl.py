@@ -12,10 +12,10 @@ import pytest
 
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.postgres import PostgresSample, open_database_table
-from holdfast.data.postgres_table import TableSession
 from holdfast.errors import DataChanged, InvalidArgument
 from holdfast.question import GRID, Schema, parse_row, row_value
 from tests.postgres import server
+from tests.seam import COMPARE_DEFINITION
 
 # All that a table consists of is made in one transaction: every row has the same `xmin`, in the
 # table, beside it and in what is put in its place.
@@ -222,7 +222,7 @@ def test_a_partition_that_is_attached_under_the_lock_of_a_scan_is_seen(
     """ATTACH does not wait for readers: each row says which table it is of."""
     connection.execute("CREATE SCHEMA s;" + PARTS.format(s="s"))
     sample = open_database_table(database, "s.t")
-    monkeypatch.setattr(TableSession, "_require_definition", lambda _: None)
+    monkeypatch.setattr(COMPARE_DEFINITION, lambda _: None)
     row = row_value(parse_row("x > 3", Schema(sample.types)))
     before = sample.sums([row])
     run(connection, TABLES[PARTS][0].format(s="s"))

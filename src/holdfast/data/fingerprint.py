@@ -17,9 +17,8 @@ the rows: sums of mixed words can be solved for two different tables with one fi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -35,6 +34,7 @@ __all__ = [
     "SummingWords",
     "WordSums",
     "added_words",
+    "cell_words",
     "fingerprint",
     "mixed",
     "row_words",
@@ -82,13 +82,19 @@ class SummingWords(Protocol):
         ...
 
 
-def fingerprint(sample: Sample) -> str:
-    """The fingerprint of a table, as 32 hexadecimal digits."""
+def fingerprint(sample: Sample, also: Callable[[pl.DataFrame], object] | None = None) -> str:
+    """The fingerprint of a table, as 32 hexadecimal digits.
+
+    What else is to be made of its batches is made in the same scan, where there are any.
+    """
     types = dict(sorted(sample.types.items()))
     found = sample.word_sums() if isinstance(sample, SummingWords) else None
     if found is None:
-        parts = (words_of_frame(frame, types) for frame in sample.frames(list(types)))
-        found = reduce(added_words, parts, WordSums())
+        found = WordSums()
+        for frame in sample.frames(list(types)):
+            found = added_words(found, words_of_frame(frame, types))
+            if also is not None:
+                also(frame)
     sums = [found.first, found.second]
     content = {"columns": list(types.items()), "rows": found.rows, "sums": sums, "version": 1}
     written = json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -117,7 +123,7 @@ def row_words(
 
     columns = [(name, types[name]) for name in sorted(types)]
     keys = {name: _words_of(f"{name}\0{type_}".encode()) for name, type_ in columns}
-    words = {name: _words(frame[name], type_) for name, type_ in columns}
+    words = {name: cell_words(frame[name], type_) for name, type_ in columns}
     lanes = []
     for lane, odd in enumerate(_LANES):
         state = np.full(frame.height, odd, dtype=np.uint64)
@@ -134,7 +140,7 @@ def _words_of(content: bytes) -> NDArray[np.uint64]:
     return np.frombuffer(blake2b(content, digest_size=16).digest(), dtype="<u8")
 
 
-def _words(series: pl.Series, type_: ColumnType) -> list[NDArray[np.uint64]]:
+def cell_words(series: pl.Series, type_: ColumnType) -> list[NDArray[np.uint64]]:
     """The column as one or two words for each row."""
     import numpy as np
     import polars as pl

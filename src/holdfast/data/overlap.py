@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["RowContents", "unexplained_overlap"]
+__all__ = ["MOST_HASHES", "RowContents", "log_chance_of_balance", "unexplained_overlap"]
 
 _LOG_FALSE_ALARM = math.log(1e-4)
 _UNEVEN = 100.0  # how much likelier than on an even spread two rows share a value
-_MOST_HASHES = 1 << 25  # of larger tables a part of the contents is compared, the same in both
+MOST_HASHES = 1 << 25  # of larger tables a part of the contents is compared, the same in both
 _FINEST = 1e-9  # of a range: steps of numbers below it are not told from a continuum
 _MOST_CHARACTERS = 32
 
@@ -77,7 +77,7 @@ def unexplained_overlap(protected: RowContents, others: Sample) -> int:
     types = _shared_types(kept, others)
     if not types:
         return 0
-    most = min(2**64 - 1, 2**64 * _MOST_HASHES // (kept.n + others.n))
+    most = min(2**64 - 1, 2**64 * MOST_HASHES // (kept.n + others.n))
     hashes = (protected.hashes(types, most), RowContents(others).hashes(types, most))
     (contents, own), (other_contents, other) = (
         np.unique(each, return_counts=True) for each in hashes
@@ -88,7 +88,7 @@ def unexplained_overlap(protected: RowContents, others: Sample) -> int:
     theirs[np.searchsorted(pool, other_contents)] = other
     shared = (ours > 0) & (theirs > 0)
     alarming = shared.any() and (
-        _log_chance_of_balance(ours, theirs, kept.n, others.n) <= _LOG_FALSE_ALARM
+        log_chance_of_balance(ours, theirs, kept.n, others.n) <= _LOG_FALSE_ALARM
         or (
             max(own.max(), other.max()) == 1
             and _is_identified(kept, others, types, int(shared.sum()))
@@ -141,7 +141,7 @@ def _is_row_number(sample: Sample, column: str) -> bool:
     )
 
 
-def _log_chance_of_balance(
+def log_chance_of_balance(
     ours: NDArray[np.int64], theirs: NDArray[np.int64], n: int, m: int
 ) -> float:
     """The log of a bound on the chance that contents are so evenly in both tables."""

@@ -130,13 +130,13 @@ class Desk:
         """Whether one batch is answered, and no more."""
         return kind_of(self.opening.mechanism["name"]).once
 
-    def other_rows(self, data: Any) -> Sample:
+    def other_rows(self, data: Any, *, compared: bool = True) -> Sample:
         """A table to guess from; refused if it holds protected rows.
 
-        Where checks are closed these are not touched: no guess is answered.
+        It is only `compared` with them where a guess may be answered: a price touches no data.
         """
         closed = self.transcript.account.closed is not None
-        contents = None if closed else self.protected.contents
+        contents = self.protected.contents if compared and not closed else None
         return other_rows(data, self.opening, self.store.secret, contents)
 
     def refresh(self) -> None:

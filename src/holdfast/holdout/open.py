@@ -27,7 +27,7 @@ from holdfast.holdout.holdout import TIMEOUT, Holdout
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import keyed_print
-from holdfast.ledger.index import note_ledger, others_over
+from holdfast.ledger.index import note_columns, note_ledger, others_over, with_the_same_columns
 from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.rows import Rows
 from holdfast.ledger.store import Store, home_of
@@ -248,14 +248,19 @@ def _made(
     for others in [*learnt_from(said.schema), *([] if training is None else [training])]:
         require_others(others, said.name or home.stem, rows.are, contents)
     opening = _opening(home, said, rows.sample, training)
-    for other in others_over(rows.content, home, rows.files):
+    second = {str(each): "the same table" for each in others_over(rows.content, home, rows.files)}
+    for other, (shared, columns) in with_the_same_columns(rows.columns, home).items():
+        told = f"the same rows, by the content of {shared:,} of {columns:,} compared columns"
+        second.setdefault(other, told)
+    for other, what in second.items():
         warnings.warn(
-            f"the ledger {str(other)!r} protects the same table: two ledgers have two budgets, and "
-            "the promise of each holds only for what is asked of it alone. Use that one instead.",
+            f"the ledger {other!r} protects {what}: two ledgers have two budgets, and the promise "
+            "of each holds only for what is asked of it alone. Use that one instead.",
             SecondLedger,
             stacklevel=3,
         )
     Store.create(home, lambda secret: _keyed(opening, secret, rows.content).body(), timeout)
+    note_columns(home, rows.columns)
     return rows, training
 
 
