@@ -162,9 +162,9 @@ def test_constants_at_both_ends_of_the_doubles_are_no_error_of_the_planner(op: O
         zero = (op is Op.DIVIDE) & (values == 0)
         frame |= {f"l{place}": np.where(zero, np.nan, results[0]), f"r{place}": results[1]}
         written = build.constant(constant)
-        for side, (a, b) in {"l": (written, column), "r": (column, written)}.items():
-            expected = Column(f"{side}{place}", ColumnType.FLOAT)
-            rows.append(same_value(build.arithmetic(op, a, b), expected))
+        left, right = (Column(f"{side}{place}", ColumnType.FLOAT) for side in "lr")
+        rows.append(same_value(build.arithmetic(op, written, column), left))
+        rows.append(same_value(build.arithmetic(op, column, written), right))
     made = pl.DataFrame(frame)
     relation = duckdb.connect().from_arrow(made.to_arrow())
     for sample in (

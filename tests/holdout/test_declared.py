@@ -171,12 +171,13 @@ def test_nothing_is_learnt_from_a_part_of_the_protected_rows(tmp_path: Path, giv
     """A row less, a row more: what is learnt is that of the protected rows all the same."""
     path, others, told = tmp_path / "t.ledger", table().head(-1), "are also in the protected table"
     learnt_schema = holdfast.learn_schema(others)
-    said: dict[str, Any] = {
+    ways: dict[str, dict[str, Any]] = {
         "train": {"train": others},
         "schema": {"schema": learnt_schema},
         "schema with more": {"schema": {**learnt_schema, "x": (0, 100)}},
-    }.get(given, {})
-    if said:
+    }
+    said = ways.get(given)
+    if said is not None:
         with pytest.raises(InvalidArgument, match=f"of the .* rows of the table .* {told} of 't'"):
             holdfast.open(table(), ledger=path, **said)
         assert list(tmp_path.iterdir()) == []

@@ -205,7 +205,7 @@ class _Standardising(Copying):
 
     def predict(self, X: Any) -> NDArray[Any]:
         first = np.asarray(X)[:, 0]
-        return (first > first.mean()).astype(int)
+        return np.asarray(first > first.mean(), dtype=int)
 
 
 @pytest.mark.parametrize(

@@ -114,29 +114,20 @@ def _shared_types(protected: Sample, others: Sample) -> dict[str, ColumnType]:
 
 def _is_row_number(sample: Sample, column: str) -> bool:
     """Whether the values are consecutive, in any order: told by their range, sum and squares."""
-    import polars as pl
+    import numpy as np
 
-    values = pl.col(column).cast(pl.Float64)
-    facts = pl.concat(
-        frame.lazy()
-        .select(
-            nulls=values.null_count(),
-            low=values.min(),
-            high=values.max(),
-            total=values.sum(),
-            squares=(values**2).sum(),
-        )
-        .collect()
-        for frame in sample.frames([column])
-    )
-    if facts["nulls"].sum():
-        return False
-    low, high = facts["low"].min(), facts["high"].max()
-    if not isinstance(low, float) or not isinstance(high, float) or high - low + 1 != sample.n:
+    low, high, total, squares = math.inf, -math.inf, 0.0, 0.0
+    for frame in sample.frames([column]):
+        if frame[column].has_nulls():
+            return False
+        values = frame[column].to_numpy().astype(np.float64)
+        low, high = min(low, float(values.min())), max(high, float(values.max()))
+        total, squares = total + float(values.sum()), squares + float((values**2).sum())
+    if high - low + 1 != sample.n:
         return False
     middle = (low + high) / 2
-    spread = facts["squares"].sum() / sample.n - middle**2
-    return math.isclose(facts["total"].sum() / sample.n, middle, rel_tol=1e-9) and math.isclose(
+    spread = squares / sample.n - middle**2
+    return math.isclose(total / sample.n, middle, rel_tol=1e-9) and math.isclose(
         spread, (sample.n**2 - 1) / 12, rel_tol=1e-6, abs_tol=1e-6 * middle**2 + 1e-9
     )
 
@@ -219,13 +210,12 @@ def _possible(values: pl.Series, type_: ColumnType) -> float:
     """How many values a column could have, by the steps of its numbers or the letters of texts."""
     match type_:
         case ColumnType.TEXT:
-            shortest = values.str.len_chars().sort().head(1).sum()
-            places = range(min(_MOST_CHARACTERS, shortest))
+            places = range(min(_MOST_CHARACTERS, *values.str.len_chars()))
             return float(math.prod(values.str.slice(place, 1).n_unique() for place in places))
         case ColumnType.FLOAT:
             return _steps(values.to_list())
         case ColumnType.INTEGER | ColumnType.DATE | ColumnType.DATETIME:
-            numbers = values.to_list()
+            numbers: list[int] = values.to_list()
             low = min(numbers)
             return (max(numbers) - low) / (math.gcd(*(each - low for each in numbers)) or 1) + 1
     return 1.0
