@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from holdfast.data.fingerprint import cell_words, mixed
+from holdfast.data.fingerprint import ColumnWords, cell_words, mixed
 from holdfast.question.expression import ColumnType
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnDigests"]
 
+# By their value, whatever their type.
 _NUMBERS = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.FLOAT)
 _LEAST_BITS = 40.0  # of what must agree by chance, for two columns to be the same in vain
 _MOST_NAMES = 3  # columns
@@ -44,11 +45,16 @@ class ColumnDigests:
         self._sums: Counter[tuple[str, str]] = Counter()
         self._wanted: list[tuple[str, str]] | None = None  # a column and the names beside it
 
-    def add(self, frame: pl.DataFrame) -> None:
-        """A batch of rows."""
+    def add(self, frame: pl.DataFrame, cells: ColumnWords) -> None:
+        """A batch of rows, and the words of their cells."""
         import numpy as np
 
-        words = {name: _words(frame[name], type_) for name, type_ in self._types.items()}
+        words = {
+            name: _words(
+                cell_words(frame[name], ColumnType.FLOAT) if type_ in _NUMBERS else cells[name]
+            )
+            for name, type_ in self._types.items()
+        }
         words[""] = np.zeros(frame.height, dtype=np.uint64)
         if self._wanted is None:
             self._wanted = self._informative(frame, words)
@@ -94,13 +100,9 @@ class ColumnDigests:
         return wanted
 
 
-def _words(series: pl.Series, type_: ColumnType) -> NDArray[np.uint64]:
-    """A word for each row: numbers by their value, whatever their type."""
-    cells = cell_words(series, ColumnType.FLOAT if type_ in _NUMBERS else type_)
-    word = mixed(cells[0])
-    for cell in cells[1:]:
-        word = mixed(word + cell)
-    return word
+def _words(cells: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """A word for each row, of one or two."""
+    return mixed(cells[0]) if len(cells) == 1 else mixed(mixed(cells[0]) + cells[1])
 
 
 def _is_even(counts: NDArray[np.int64]) -> bool:

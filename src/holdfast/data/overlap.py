@@ -30,8 +30,8 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from holdfast.data.fingerprint import row_words
-from holdfast.data.sample import Sample
+from holdfast.data.fingerprint import mixed
+from holdfast.data.sample import Sample, plain_frames
 from holdfast.question.expression import ColumnType, ValueKind
 
 if TYPE_CHECKING:
@@ -56,22 +56,28 @@ class RowContents:
         self._kept: tuple[Mapping[str, ColumnType], int, NDArray[np.uint64]] | None = None
 
     def hashes(self, types: Mapping[str, ColumnType], most: int) -> NDArray[np.uint64]:
-        """A hash for each row whose content has one up to `most`."""
+        """A hash for each row whose content has one up to `most`; the same in this process only."""
         import numpy as np
+        import polars as pl
 
         if self._kept is None or self._kept[:2] != (types, most):
-            parts = [
-                words[words <= np.uint64(most)]
-                for frame in self.sample.frames(list(types))
-                for words, _ in [row_words(frame, types)]
+            chosen = [
+                pl.col(name).cast(pl.Float64) if type_ is ColumnType.FLOAT else pl.col(name)
+                for name, type_ in types.items()
             ]
-            self._kept = dict(types), most, np.concatenate(parts)
+            parts = [
+                mixed(frame.select(chosen).hash_rows().to_numpy())
+                for frame in plain_frames(self.sample.frames(list(types)))
+            ]
+            found = np.concatenate(parts)
+            self._kept = dict(types), most, found[found <= np.uint64(most)]
         return self._kept[2]
 
 
 def unexplained_overlap(protected: RowContents, others: Sample) -> int:
     """How many rows of the others are in the protected table; 0 where duplicates explain it."""
     import numpy as np
+    import polars as pl
 
     kept = protected.sample
     types = _shared_types(kept, others)
@@ -79,18 +85,21 @@ def unexplained_overlap(protected: RowContents, others: Sample) -> int:
         return 0
     most = min(2**64 - 1, 2**64 * MOST_HASHES // (kept.n + others.n))
     hashes = (protected.hashes(types, most), RowContents(others).hashes(types, most))
-    (contents, own), (other_contents, other) = (
-        np.unique(each, return_counts=True) for each in hashes
+    rows = pl.DataFrame(
+        {
+            "content": np.concatenate(hashes),
+            "is_other": np.repeat([False, True], [len(each) for each in hashes]),
+        }
     )
-    pool = np.union1d(contents, other_contents)
-    ours, theirs = np.zeros(len(pool), dtype=np.int64), np.zeros(len(pool), dtype=np.int64)
-    ours[np.searchsorted(pool, contents)] = own
-    theirs[np.searchsorted(pool, other_contents)] = other
+    counts = rows.group_by("content").agg(
+        ours=pl.col("is_other").not_().sum(), theirs=pl.col("is_other").sum()
+    )
+    ours, theirs = (counts[name].to_numpy().astype(np.int64) for name in ("ours", "theirs"))
     shared = (ours > 0) & (theirs > 0)
     alarming = shared.any() and (
         log_chance_of_balance(ours, theirs, kept.n, others.n) <= _LOG_FALSE_ALARM
         or (
-            max(own.max(), other.max()) == 1
+            max(ours.max(), theirs.max()) == 1
             and _is_identified(kept, others, types, int(shared.sum()))
         )
     )
@@ -98,11 +107,11 @@ def unexplained_overlap(protected: RowContents, others: Sample) -> int:
 
 
 def _shared_types(protected: Sample, others: Sample) -> dict[str, ColumnType]:
-    """The columns that both have, but for row numbers; numbers that only one has whole as such."""
+    """The columns that both have, but for row numbers and what no question reads."""
     types = {}
     for name in sorted(protected.types.keys() & others.types.keys()):
         own, other = protected.types[name], others.types[name]
-        if own is other:
+        if own is other and own is not ColumnType.OTHER:
             types[name] = own
         elif own.kind is other.kind is ValueKind.NUMBER:
             types[name] = ColumnType.FLOAT
