@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import duckdb
@@ -177,6 +179,46 @@ def test_rows_that_differ_at_each_reading_are_read_once(tmp_path: Path, kind: st
     sample = open_sample(data)
     assert fingerprint(sample) == fingerprint(sample)
     assert fingerprint(open_sample(data)) != fingerprint(sample)
+
+
+DDL = (
+    "ALTER TABLE t RENAME x TO held; ALTER TABLE t RENAME y TO x; ALTER TABLE t RENAME held TO y",
+    "ALTER TABLE t DROP x; ALTER TABLE t ADD COLUMN x DOUBLE DEFAULT 1",
+    "ALTER TABLE t ALTER x TYPE VARCHAR",
+    "CREATE OR REPLACE TABLE t AS SELECT y AS x, x AS y FROM t",
+    "CREATE OR REPLACE VIEW v AS SELECT 1.0 AS x, 2.0 AS y FROM range(50)",
+    "CREATE OR REPLACE MACRO count_if(x) AS 7",
+    "CREATE OR REPLACE MACRO twice(x) AS x * 9",
+    "DELETE FROM t WHERE y > 20",
+    "DROP TABLE IF EXISTS t",
+)
+
+
+@pytest.mark.parametrize("data", ["t", "v"])
+def test_random_definitions_of_a_duckdb_table_change_no_bit(data: str) -> None:
+    random = Random(3)
+    for _ in range(8):
+        connection = duckdb.connect()
+        connection.execute(
+            f"CREATE TABLE t AS SELECT i::DOUBLE AS x, i / 3 AS y FROM range({ROWS}) r(i)"
+        )
+        connection.execute("CREATE MACRO twice(x) AS x * 2")
+        connection.execute("CREATE VIEW v AS SELECT twice(x) AS x, y FROM t")
+        sample = open_sample(connection.table(data))
+        before = fingerprint(sample), count(sample, "x < 20"), count(sample, "y > 5")
+        for change in random.sample(DDL, 3):
+            for statement in change.split(";"):
+                with suppress(duckdb.Error):
+                    connection.execute(statement)
+        assert (fingerprint(sample), count(sample, "x < 20"), count(sample, "y > 5")) == before
+
+
+def test_a_duckdb_file_is_not_written_while_it_is_open(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.duckdb", FRAME)
+    sample = open_sample(path)
+    with pytest.raises(duckdb.Error, match="already attached"):
+        duckdb.connect(path)
+    assert count(sample, "x = 1") == ROWS
 
 
 def test_nothing_is_created_on_a_relations_connection() -> None:
