@@ -60,8 +60,8 @@ class ColumnDigests:
             self._wanted = self._informative(frame, words)
         self._rows += frame.height
         for column, beside in self._wanted:
-            cells = mixed(words[column] + mixed(words[beside]))
-            self._sums[column, beside] += int(cells.sum())
+            mixture = mixed(words[column] + mixed(words[beside]))
+            self._sums[column, beside] += int(mixture.sum())
 
     def found(self) -> frozenset[str]:
         """The digests, as 32 hexadecimal digits each; which is whose is not told."""

@@ -250,8 +250,8 @@ def _made(
     opening = _opening(home, said, rows.sample, training)
     second = {str(each): "the same table" for each in others_over(rows.content, home, rows.files)}
     for other, (shared, columns) in with_the_same_columns(rows.columns, home).items():
-        told = f"the same rows, by the content of {shared:,} of {columns:,} compared columns"
-        second.setdefault(other, told)
+        partly = f"the same rows, by the content of {shared:,} of {columns:,} compared columns"
+        second.setdefault(other, partly)
     for other, what in second.items():
         warnings.warn(
             f"the ledger {other!r} protects {what}: two ledgers have two budgets, and the promise "
