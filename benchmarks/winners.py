@@ -92,9 +92,10 @@ def won(run: int, truth: Truth, folder: Path) -> Winner:
     planes = np.stack([direction(seed) for seed in range(CANDIDATES)])
     right = ((features @ planes.T > 0) == labels[:, None]).mean(axis=0)
     best = int(right.argmax())
+    training, _ = drawn_rows(2, np.random.default_rng([4, run]))
     with ReusableHoldout(features, labels, ledger=folder / f"{run}.ledger") as holdout:
         objective = HoldoutObjective(
-            Direction(), {"seed": range(CANDIDATES)}, features[:2], [False, True], holdout=holdout
+            Direction(), {"seed": range(CANDIDATES)}, training, [False, True], holdout=holdout
         )
         found = objective.attempt({"seed": best})
     if found.answer is None or found.score is None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 CHART_COLOURS = "holdfast.holdout.charts.plans._COLOURS"
 CHECKPOINT_EVERY = "holdfast.ledger.transcript._CHECKPOINT_EVERY"
+COMPARE_DEFINITION = "holdfast.data.postgres_table.TableSession._require_definition"
 DIVIDED = "holdfast.data.polars._divided"
 HELD_VALUES = "holdfast.data.polars._HELD_VALUES"
 FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"

@@ -148,7 +148,7 @@ def test_types_are_those_of_training_rows(folder: Path) -> None:
     assert checked["guess"] == 0.5
     assert holdfast("audit", "visits", cwd=folder).returncode == 0
 
-    visits(folder / "other.csv", age="unknown", late="0")
+    visits(folder / "other.csv", age="unknown", late="0", first=20_000)
     again = ("init", "other.csv", *FORM, "--train", "visits.csv")
     done = holdfast(*again, cwd=folder)
     assert done.returncode == 2

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars as pl
 import psycopg
 import pytest
@@ -23,7 +24,8 @@ from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, Invalid
 from holdfast.question import Schema, build, parse_row, row_value
 from holdfast.question.expression import Column, ColumnType, Op
 from holdfast.question.row import GRID
-from tests.data.doubles import ARITHMETIC, at_both_ends, is_right
+from tests.data.doubles import ARITHMETIC, FLOATS, at_both_ends, is_right
+from tests.data.engines import same_value
 from tests.data.loading import loaded
 from tests.data.typed import ODD
 from tests.holdout.tables import BOUNDS, table
@@ -146,6 +148,33 @@ def test_arithmetic_is_that_of_ieee_at_both_ends_of_the_doubles(op: Op) -> None:
     frame = at_both_ends(op)
     sample = open_database_table(server().url(), loaded(frame))
     assert sample.sums([is_right(op)]) == [frame.height * GRID]
+
+
+@pytest.mark.parametrize("op", ARITHMETIC)
+def test_constants_at_both_ends_of_the_doubles_are_no_error_of_the_planner(op: Op) -> None:
+    """What has no column in it is computed before any row, in branches that no row enters, too."""
+    values = np.array(FLOATS)
+    constants = [each for each in FLOATS if np.isfinite(each) and each != 0]
+    column, rows, frame = Column("x", ColumnType.FLOAT), [], {"x": values}
+    for place, constant in enumerate(constants):
+        with np.errstate(all="ignore"):
+            results = ARITHMETIC[op](constant, values), ARITHMETIC[op](values, constant)
+        zero = (op is Op.DIVIDE) & (values == 0)
+        frame |= {f"l{place}": np.where(zero, np.nan, results[0]), f"r{place}": results[1]}
+        written = build.constant(constant)
+        left, right = (Column(f"{side}{place}", ColumnType.FLOAT) for side in "lr")
+        rows.append(same_value(build.arithmetic(op, written, column), left))
+        rows.append(same_value(build.arithmetic(op, column, written), right))
+    made = pl.DataFrame(frame)
+    relation = duckdb.connect().from_arrow(made.to_arrow())
+    for sample in (
+        open_database_table(server().url(), loaded(made)),
+        open_sample(relation),
+        open_sample(made),
+    ):
+        for first in range(0, len(rows), 20):
+            found = sample.sums(rows[first : first + 20])
+            assert found == [len(values) * GRID] * len(found)
 
 
 STAGED = [

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from holdfast.data.duckdb import DuckDBSample
@@ -218,12 +221,12 @@ def test_tables_of_a_database(tmp_path: Path) -> None:
     [
         "SELECT * FROM read_text('/etc/hostname')",
         "SELECT * FROM '/etc/hostname'",
-        "COPY flights TO '/tmp/holdfast-should-not-exist.csv'",
+        "COPY data.flights TO '/tmp/holdfast-should-not-exist.csv'",
         "ATTACH '/tmp/holdfast-should-not-exist.duckdb'",
         "INSTALL httpfs",
         "SET threads = 1",
-        "DELETE FROM flights",
-        "CREATE TABLE t (x INT)",
+        "DELETE FROM data.flights",
+        "CREATE TABLE data.t (x INT)",
         "SELECT * FROM FRAME",
     ],
 )
@@ -260,3 +263,24 @@ def test_polars_is_the_engine_of_files(tmp_path: Path) -> None:
     assert isinstance(sample, FileSample)
     assert isinstance(sample.sample, PolarsSample)
     assert files_of(FRAME) == []
+
+
+# Decimals ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("given", ["pyarrow", "a file", "a query"])
+def test_decimals_that_nobody_reads_are_named(tmp_path: Path, given: str, nested: bool) -> None:
+    wide = pa.decimal256(50, 2)
+    values = [Decimal("1.50"), None]
+    column = (
+        pa.array([[each] for each in values], pa.list_(wide)) if nested else pa.array(values, wide)
+    )
+    table = pa.table({"x": [1.0, 2.0], "price": column})
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path)
+    data = {"pyarrow": table, "a file": path}.get(given, pl.scan_parquet(path))
+    with pytest.raises(InvalidArgument, match=r"'price' has decimals of 50 digits.*cast it to"):
+        open_sample(data)
+    narrow = table.set_column(1, "price", pa.array(values, pa.decimal128(38, 2)))
+    assert open_sample(narrow).n == 2

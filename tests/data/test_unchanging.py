@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import duckdb
@@ -179,10 +181,76 @@ def test_rows_that_differ_at_each_reading_are_read_once(tmp_path: Path, kind: st
     assert fingerprint(open_sample(data)) != fingerprint(sample)
 
 
+DDL = (
+    "ALTER TABLE t RENAME x TO held; ALTER TABLE t RENAME y TO x; ALTER TABLE t RENAME held TO y",
+    "ALTER TABLE t DROP x; ALTER TABLE t ADD COLUMN x DOUBLE DEFAULT 1",
+    "ALTER TABLE t ALTER x TYPE VARCHAR",
+    "CREATE OR REPLACE TABLE t AS SELECT y AS x, x AS y FROM t",
+    "CREATE OR REPLACE VIEW v AS SELECT 1.0 AS x, 2.0 AS y FROM range(50)",
+    "CREATE OR REPLACE MACRO count_if(x) AS 7",
+    "CREATE OR REPLACE MACRO twice(x) AS x * 9",
+    "DELETE FROM t WHERE y > 20",
+    "DROP TABLE IF EXISTS t",
+)
+
+
+@pytest.mark.parametrize("data", ["t", "v"])
+def test_random_definitions_of_a_duckdb_table_change_no_bit(data: str) -> None:
+    random = Random(3)
+    for _ in range(8):
+        connection = duckdb.connect()
+        connection.execute(
+            f"CREATE TABLE t AS SELECT i::DOUBLE AS x, i / 3 AS y FROM range({ROWS}) r(i)"
+        )
+        connection.execute("CREATE MACRO twice(x) AS x * 2")
+        connection.execute("CREATE VIEW v AS SELECT twice(x) AS x, y FROM t")
+        sample = open_sample(connection.table(data))
+        before = fingerprint(sample), count(sample, "x < 20"), count(sample, "y > 5")
+        for change in random.sample(DDL, 3):
+            for statement in change.split(";"):
+                with suppress(duckdb.Error):
+                    connection.execute(statement)
+        assert (fingerprint(sample), count(sample, "x < 20"), count(sample, "y > 5")) == before
+
+
+def test_a_duckdb_file_is_not_written_while_it_is_open(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.duckdb", FRAME)
+    sample = open_sample(path)
+    with pytest.raises(duckdb.Error, match="already attached"):
+        duckdb.connect(path)
+    assert count(sample, "x = 1") == ROWS
+
+
 def test_nothing_is_created_on_a_relations_connection() -> None:
     connection = duckdb.connect()
     open_sample(connection.sql("SELECT 1 AS x, 2 AS y"))
     assert connection.execute("SHOW ALL TABLES").fetchall() == []
+
+
+def test_macros_of_a_database_are_not_taken_for_functions(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    with duckdb.connect(path) as database:
+        database.execute("CREATE TABLE t AS SELECT i::DOUBLE AS x FROM range(100) t(i)")
+        for macro in ("count_if(x) AS 7", "isnan(x) AS true", "greatest(a, b) AS 50.0"):
+            database.execute(f"CREATE MACRO {macro}")
+        database.execute("CREATE VIEW v AS SELECT greatest(x, 1) AS x FROM t")
+    sample = open_sample(path, table="t")
+    assert count(sample, "x < 10") == 10
+    assert count(sample, "greatest(x, 20) > 90") == 9
+    assert count(open_sample(path, table="v"), "x = 50") == 100  # what it means there
+
+
+def test_a_table_name_that_two_schemas_have_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "it's.duckdb"
+    with duckdb.connect(path) as database:
+        database.execute("CREATE SCHEMA lab; CREATE TABLE lab.t AS SELECT 1 AS x FROM range(2)")
+        database.execute("CREATE TABLE t AS SELECT 1 AS x; CREATE TABLE lab.only AS SELECT 1 AS x")
+    with pytest.raises(InvalidArgument, match=r"2 schemas of .* have one: 'lab\.t', 'main\.t'"):
+        open_sample(path, table="t")
+    with pytest.raises(InvalidArgument, match=r"holds 'lab\.only', 'lab\.t', 't'"):
+        open_sample(path, table="u")
+    assert open_sample(path, table="lab.t").n == 2
+    assert open_sample(path, table="main.t").n == open_sample(path, table="only").n == 1
 
 
 # Files --------------------------------------------------------------------------------------------

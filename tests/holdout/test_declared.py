@@ -14,7 +14,7 @@ from holdfast.data.polars import PolarsSample
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.ledger.audit import audit
 from tests.cli.run import holdfast as run
-from tests.holdout.tables import table
+from tests.holdout.tables import BOUNDS, table
 
 SCHEMA: dict[str, Any] = {
     "x": {"bounds": (-60, 180), "weight": "2.5"},
@@ -164,6 +164,33 @@ def test_nothing_is_learnt_from_the_protected_rows(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="is the protected table of 't' itself"):
         holdfast.open(table(), ledger=tmp_path / "t.ledger", train=table())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("given", ["train", "schema", "schema with more", "guess", "reopened"])
+def test_nothing_is_learnt_from_a_part_of_the_protected_rows(tmp_path: Path, given: str) -> None:
+    """A row less, a row more: what is learnt is that of the protected rows all the same."""
+    path, others, told = tmp_path / "t.ledger", table().head(-1), "are also in the protected table"
+    learnt_schema = holdfast.learn_schema(others)
+    ways: dict[str, dict[str, Any]] = {
+        "train": {"train": others},
+        "schema": {"schema": learnt_schema},
+        "schema with more": {"schema": {**learnt_schema, "x": (0, 100)}},
+    }
+    said = ways.get(given)
+    if said is not None:
+        with pytest.raises(InvalidArgument, match=f"of the .* rows of the table .* {told} of 't'"):
+            holdfast.open(table(), ledger=path, **said)
+        assert list(tmp_path.iterdir()) == []
+        return
+    with holdfast.open(table(), ledger=path, schema=BOUNDS) as holdout:
+        if given == "guess":
+            with pytest.raises(InvalidArgument, match=told):
+                holdout.check("avg(late)", guess=others)
+            checked = holdout.check("avg(late)", guess=table(seed=2), tolerance=0.3)
+            assert checked.number == 1
+    if given == "reopened":
+        with pytest.raises(InvalidArgument, match=told):
+            holdfast.open(table(), ledger=path, train=others)
 
 
 def test_a_schema_is_proposed_from_training_rows() -> None:

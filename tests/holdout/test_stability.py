@@ -97,7 +97,7 @@ def test_gaussian_noise_is_the_papers_algorithm_3(tmp_path: Path) -> None:
 def test_only_unbounded_noise_is_typically_stable(tmp_path: Path, name: str) -> None:
     """Section 6: Laplace and Gaussian noise have an eta; exact, rounded or bounded answers none."""
     options = {"better": "higher"} if "better" in CATALOGUE[name].options else {}
-    train = table(200) if CATALOGUE[name].trained else None
+    train = table(200, seed=2) if CATALOGUE[name].trained else None
     with opened(tmp_path, mechanism=name, options=options, train=train) as holdout:
         holdout.ask_many(["avg(late)"])
         found = holdout.stability()

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import holdfast
+from holdfast.data.column_digests import ColumnDigests
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.source import open_sample
 from holdfast.errors import DataChanged, InvalidArgument, SecondLedger
@@ -307,6 +308,47 @@ def test_a_second_ledger_elsewhere_is_noticed_by_the_index(tmp_path: Path, index
     third = made(folder_of(tmp_path, "c"), table(seed=2))
     lines = [line.partition("\t") for line in index.read_text().splitlines()]
     assert [name for _, _, name in lines] == [str(second), str(third)]
+
+
+SAME_ROWS: dict[str, Any] = {
+    "a column added": lambda rows: rows.with_columns(new=pl.lit(1)),
+    "a column left out": lambda rows: rows.drop("x"),
+    "another name": lambda rows: rows.rename({"x": "value", "unit": "house"}),
+    "another type": lambda rows: rows.with_columns(pl.col("unit").cast(pl.Float64)),
+    "numbers as text": lambda rows: rows.with_columns(pl.col("x").cast(pl.String)).reverse(),
+    "rounded": lambda rows: rows.with_columns(pl.col("x").round(0)),
+}
+
+
+@pytest.mark.parametrize("how", SAME_ROWS)
+def test_a_second_ledger_over_changed_columns_is_noticed(
+    tmp_path: Path, index: Path, how: str
+) -> None:
+    made(folder_of(tmp_path, "a"))
+    said = (
+        r"a/t\.ledger' protects the same rows, by the content of \d of \d compared columns: two led"
+    )
+    with pytest.warns(SecondLedger, match=said):
+        made(folder_of(tmp_path, "b"), SAME_ROWS[how](table()), schema={})
+    kept = index.with_name("columns").read_text()
+    assert len(kept.splitlines()) == 2
+    assert not ColumnDigests(open_sample(table()).types).found()
+    with pytest.warns(SecondLedger) as noticed:  # the very table is one warning
+        made(folder_of(tmp_path, "c"))
+    assert len(noticed) == 2
+
+
+@pytest.mark.filterwarnings("error::holdfast.errors.SecondLedger")
+def test_the_same_items_or_a_few_values_are_no_second_ledger(tmp_path: Path, index: Path) -> None:
+    """Results of two models on the same items; and columns that any table may have."""
+    rng = np.random.default_rng(4)
+    items = [f"item-{place}" for place in range(1_000)]
+    for name in "abc":
+        right = rng.permuted(np.arange(1_000) < 700)
+        rows = pl.DataFrame({"item": items, "row": range(1_000), "right": right, "task": "x"})
+        made(folder_of(tmp_path, name), rows, schema={})
+    with pytest.raises(SecondLedger, match="the content of 2 of 2"):  # beside items and numbers
+        made(folder_of(tmp_path, "d"), rows.with_columns(model=pl.lit("m")).reverse(), schema={})
 
 
 def test_the_command_line_says_it_on_stderr(tmp_path: Path) -> None:

@@ -200,9 +200,18 @@ class _Raising(Copying):
         return np.ones(len(X), dtype=int)
 
 
+class _Standardising(Copying):
+    """Predicts by how far a row is from the mean of those beside it."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        first = np.asarray(X)[:, 0]
+        return np.asarray(first > first.mean(), dtype=int)
+
+
 @pytest.mark.parametrize(
     ("model", "words"),
     [
+        (_Standardising(), "two invented rows together than of each alone"),
         (_Short(), "one prediction for each row"),
         (StandardScaler(), "has no predict"),
         (DummyClassifier(), "fails on invented rows with NotFittedError"),

@@ -18,7 +18,8 @@ __all__ = ["DatabaseUrl", "connected", "is_database_url", "reason_of"]
 _SCHEMES = ("postgresql", "postgres")
 _SECRETS = frozenset({"password", "sslpassword"})
 # What a connection of ours never does: stop half-way because of a setting of the server, read
-# text otherwise than it was written, compile a query for longer than it runs.
+# text otherwise than it was written, compile a query for longer than it runs, take an operator, a
+# function or a type of the database's own schemas for the one of PostgreSQL.
 _SETTINGS = {
     "client_encoding": "UTF8",
     "datestyle": "ISO, YMD",
@@ -27,6 +28,7 @@ _SETTINGS = {
     "idle_session_timeout": "0",
     "jit": "off",
     "lock_timeout": "0",
+    "search_path": "pg_catalog, pg_temp",
     "standard_conforming_strings": "on",
     "statement_timeout": "0",
     "tcp_keepalives_count": "3",
@@ -112,7 +114,7 @@ def connected(url: DatabaseUrl, name: str, **settings: str) -> psycopg.Connectio
     )
     try:
         wanted = {**_SETTINGS, **settings}
-        chosen = ", ".join(f"set_config('{each}', %s, false)" for each in wanted)
+        chosen = ", ".join(f"pg_catalog.set_config('{each}', %s, false)" for each in wanted)
         connection.execute(f"SELECT {chosen}", list(wanted.values()))
     except BaseException:
         connection.close()

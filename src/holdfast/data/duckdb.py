@@ -40,11 +40,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOCKED",
+    "UNLOCKED",
     "DuckDBSample",
     "JoinedTable",
     "Stream",
     "copied",
     "duckdb_library",
+    "lock",
     "open_bucket",
     "open_folder",
     "open_table",
@@ -106,14 +108,14 @@ class JoinedTable:
 # none. So it concludes nothing.
 _WITHOUT = "statistics_propagation"
 # What SQL written here needs, and nothing more: no files, no extensions, no Python variables.
-LOCKED = {
+UNLOCKED = {
     "disabled_optimizers": _WITHOUT,
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
-    "enable_external_access": "false",
-    "lock_configuration": "true",
 }
+_LOCKS = {"enable_external_access": "false", "lock_configuration": "true"}
+LOCKED = {**UNLOCKED, **_LOCKS}
 _INTEGERS = ("tinyint", "smallint", "integer", "bigint")
 _TYPES = {
     "boolean": ColumnType.BOOLEAN,
@@ -136,9 +138,10 @@ _LAST = {
     "timestamp_ms": "9999-12-31 23:59:59.999",
     "timestamp": "9999-12-31 23:59:59.999999",
 }
+_DATABASE = "data"  # what the file is called where it is attached
 _TABLES = (
-    "SELECT table_name, table_type FROM information_schema.tables "
-    "WHERE table_schema = current_schema()"
+    "SELECT table_schema, table_name, table_type FROM information_schema.tables "
+    f"WHERE table_catalog = '{_DATABASE}' ORDER BY ALL"
 )
 _SETTING = "current_setting('disabled_optimizers')"
 _DECIMAL = re.compile(r"decimal\((\d+),\d+\)")
@@ -148,29 +151,31 @@ _EXACT_DIGITS = 15  # as in holdfast.data.plain: such decimals are one exact div
 def open_table(path: Path, table: str | None = None) -> Sample:
     """A table of a DuckDB database file, opened for reading only.
 
+    The file is attached to a database of our own: a macro that is kept in it may have the name of a
+    function, and is found before that one in SQL of the file's own database.
+
     A view is copied: what it computes may differ from one reading to the next, and the file not.
     """
     duckdb = duckdb_library()
     # What a writer has not yet moved into the database is in its log, and is read too.
     log = path.with_name(f"{path.name}.wal")
     stamps = file_stamps([path, log] if log.exists() else [path])
+    connection = duckdb.connect(config=dict(UNLOCKED))
     try:
-        connection = duckdb.connect(str(path), read_only=True, config=dict(LOCKED))
-        kinds = dict(connection.execute(_TABLES).fetchall())
-        names = sorted(kinds)
+        connection.execute(
+            f"ATTACH {quoted_text(str(path))} AS {_DATABASE} (READ_ONLY, TYPE duckdb)"
+        )
+        lock(connection)
+        tables = connection.execute(_TABLES).fetchall()
     except duckdb.Error:
         raise InvalidArgument(
             f"The file {str(path)!r} cannot be opened as a DuckDB database; another program may "
             "hold it open for writing."
         ) from None
-    if table is None and len(names) == 1:
-        table = names[0]
-    if table is None or table not in names:
-        listed = ", ".join(repr(name) for name in names) or "no tables"
-        raise InvalidArgument(f"table is {table!r}; the database {str(path)!r} holds {listed}.")
+    schema, table, kind = _named(path, table, tables)
     try:
-        relation = connection.table(quoted_name(table))
-        if kinds[table] == "VIEW":
+        relation = connection.table(".".join(map(quoted_name, (_DATABASE, schema, table))))
+        if kind == "VIEW":
             return copied(relation)
         return FileSample(DuckDBSample(relation, connection=connection), stamps)
     except duckdb.Error:
@@ -179,6 +184,32 @@ def open_table(path: Path, table: str | None = None) -> Sample:
             "gone, or files, which are not read through a database; save it as a table, or name "
             "the files."
         ) from None
+
+
+def _named(
+    path: Path, table: str | None, tables: Sequence[tuple[str, str, str]]
+) -> tuple[str, str, str]:
+    """The schema, name and kind of a table; the only one, if none is named."""
+    fitting = [
+        each for each in tables if table is None or table in (each[1], f"{each[0]}.{each[1]}")
+    ]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = [name if schema == "main" else f"{schema}.{name}" for schema, name, _ in tables]
+    if fitting and table is not None:
+        names = [f"{schema}.{name}" for schema, name, _ in fitting]
+        raise InvalidArgument(
+            f"table is {table!r}, and {len(fitting):,} schemas of the database {str(path)!r} have "
+            f"one: {', '.join(map(repr, names))}. Give it with its schema."
+        )
+    listed = ", ".join(map(repr, sorted(names))) or "no tables"
+    raise InvalidArgument(f"table is {table!r}; the database {str(path)!r} holds {listed}.")
+
+
+def lock(connection: DuckDBPyConnection) -> None:
+    """Let a connection that was opened as `UNLOCKED` read no more than what it has by now."""
+    for name, value in _LOCKS.items():
+        connection.execute(f"SET {name} = {value}")
 
 
 def copied(relation: DuckDBPyRelation) -> DuckDBSample:
@@ -452,21 +483,12 @@ def _from_origin(row: RowValue, code: str) -> str:
 # time and nothing tells whether it has: it is copied, once.
 
 
-# No extension comes by itself, and no variable of Python is a table.
-_UNLOCKED = {
-    name: value
-    for name, value in LOCKED.items()
-    if name not in ("enable_external_access", "lock_configuration")
-}
-
-
 def open_folder(folder: Path, files: Sequence[Path]) -> Sample:
     """The Parquet files of a folder as one table; nothing else is read."""
     stamps = file_stamps(files)  # before anything is read: what changes later is noticed
-    connection = duckdb_library().connect(config=dict(_UNLOCKED))
+    connection = duckdb_library().connect(config=dict(UNLOCKED))
     connection.execute(f"SET allowed_directories = [{quoted_text(f'{folder.resolve()}/')}]")
-    for name in ("enable_external_access", "lock_configuration"):
-        connection.execute(f"SET {name} = {LOCKED[name]}")
+    lock(connection)
     try:
         with reading():
             rows = connection.read_parquet([str(file) for file in files], hive_partitioning=True)
@@ -489,7 +511,7 @@ def open_bucket(url: str) -> Sample:
         )
     duckdb = duckdb_library()
     extension = BUCKETS[url.partition("://")[0].lower()]
-    connection = duckdb.connect(config=dict(_UNLOCKED))
+    connection = duckdb.connect(config=dict(UNLOCKED))
     try:
         connection.execute(f"LOAD {extension}")
     except duckdb.Error:

@@ -17,11 +17,10 @@ the rows: sums of mixed words can be solved for two different tables with one fi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from holdfast.data.sample import Sample
 from holdfast.question.expression import ColumnType
@@ -32,9 +31,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "ColumnWords",
     "SummingWords",
     "WordSums",
     "added_words",
+    "cell_words",
     "fingerprint",
     "mixed",
     "row_words",
@@ -60,6 +61,9 @@ def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return words
 
 
+# The words of each column's cells, one or two for each row.
+ColumnWords: TypeAlias = "Mapping[str, list[NDArray[np.uint64]]]"
+
 _LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # odd, so that multiplication loses nothing
 _NULL = 0xD6E8FEB86659FD93
 
@@ -82,13 +86,23 @@ class SummingWords(Protocol):
         ...
 
 
-def fingerprint(sample: Sample) -> str:
-    """The fingerprint of a table, as 32 hexadecimal digits."""
+def fingerprint(
+    sample: Sample, also: Callable[[pl.DataFrame, ColumnWords], object] | None = None
+) -> str:
+    """The fingerprint of a table, as 32 hexadecimal digits.
+
+    What `also` is to be made of its batches is made in the same scan, where there are any.
+    """
     types = dict(sorted(sample.types.items()))
     found = sample.word_sums() if isinstance(sample, SummingWords) else None
     if found is None:
-        parts = (words_of_frame(frame, types) for frame in sample.frames(list(types)))
-        found = reduce(added_words, parts, WordSums())
+        found = WordSums()
+        for frame in sample.frames(list(types)):
+            cells = {name: cell_words(frame[name], type_) for name, type_ in types.items()}
+            lanes = _mixed_rows(cells, types, frame.height)
+            found = added_words(found, WordSums(frame.height, *(int(each.sum()) for each in lanes)))
+            if also is not None:
+                also(frame, cells)
     sums = [found.first, found.second]
     content = {"columns": list(types.items()), "rows": found.rows, "sums": sums, "version": 1}
     written = json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -113,14 +127,20 @@ def row_words(
     frame: pl.DataFrame, types: Mapping[str, ColumnType]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Two words for each row, mixed of all its cells in the order of the columns' names."""
+    cells = {name: cell_words(frame[name], types[name]) for name in sorted(types)}
+    return _mixed_rows(cells, types, frame.height)
+
+
+def _mixed_rows(
+    words: ColumnWords, types: Mapping[str, ColumnType], rows: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Two words for each row, of the words of its cells in the order that they are given in."""
     import numpy as np
 
-    columns = [(name, types[name]) for name in sorted(types)]
-    keys = {name: _words_of(f"{name}\0{type_}".encode()) for name, type_ in columns}
-    words = {name: _words(frame[name], type_) for name, type_ in columns}
+    keys = {name: _words_of(f"{name}\0{types[name]}".encode()) for name in words}
     lanes = []
     for lane, odd in enumerate(_LANES):
-        state = np.full(frame.height, odd, dtype=np.uint64)
+        state = np.full(rows, odd, dtype=np.uint64)
         for name, cells in words.items():
             for cell in cells:
                 state = mixed(state + cell * np.uint64(odd) + keys[name][lane])
@@ -134,7 +154,7 @@ def _words_of(content: bytes) -> NDArray[np.uint64]:
     return np.frombuffer(blake2b(content, digest_size=16).digest(), dtype="<u8")
 
 
-def _words(series: pl.Series, type_: ColumnType) -> list[NDArray[np.uint64]]:
+def cell_words(series: pl.Series, type_: ColumnType) -> list[NDArray[np.uint64]]:
     """The column as one or two words for each row."""
     import numpy as np
     import polars as pl

@@ -5,7 +5,7 @@ Nothing here reads protected rows: what is declared after them makes no promise 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +20,43 @@ from holdfast.question.expression import ColumnType, ValueKind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_VALUES", "finite_numbers", "learn_schema", "learnt_schema", "learnt_values"]
+__all__ = [
+    "MOST_VALUES",
+    "finite_numbers",
+    "learn_schema",
+    "learnt_from",
+    "learnt_schema",
+    "learnt_values",
+]
 
 MOST_VALUES = 1_000
+
+
+class _LearntValues(dict[str, Any]):
+    """The values of a text column, as a schema declares them, and the rows they are from."""
+
+    def __init__(self, values: Sequence[str], rows: Sample) -> None:
+        super().__init__(values=list(values))
+        self.rows = rows
+
+
+class _LearntRange(tuple[float, float]):
+    """The range of a number column, and the rows that it is from."""
+
+    rows: Sample
+
+    @classmethod
+    def of(cls, ends: tuple[float, float], rows: Sample) -> _LearntRange:
+        found = cls(ends)
+        found.rows = rows
+        return found
+
+
+def learnt_from(schema: object) -> list[Sample]:
+    """The rows that entries of a schema were learnt from, wherever these were copied to."""
+    entries = schema.values() if isinstance(schema, Mapping) else ()
+    learnt = (each for each in entries if isinstance(each, _LearntValues | _LearntRange))
+    return list({id(each.rows): each.rows for each in learnt}.values())
 
 
 def learn_schema(
@@ -38,6 +72,8 @@ def learn_schema(
 
     Without `columns`, those that are skipped have all values different, more than 1,000 of them, or
     no two different numbers; a named column of that kind is refused.
+
+    Its entries remember the rows: `open` refuses them where these are in part the protected ones.
     """
     return learnt_schema(open_sample(train), columns, quantiles)
 
@@ -56,8 +92,8 @@ def learnt_schema(
     wanted = list(sample.types) if named is None else named
     values = learnt_values(sample, wanted)
     learnt = {
-        **{name: {"values": list(found)} for name, found in values.items()},
-        **dict(_ranges(sample, wanted, levels)),
+        **{name: _LearntValues(found, sample) for name, found in values.items()},
+        **{name: _LearntRange.of(ends, sample) for name, ends in _ranges(sample, wanted, levels)},
     }
     left = [name for name in named or () if name not in learnt]
     if left:

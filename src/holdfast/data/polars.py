@@ -35,6 +35,7 @@ from holdfast.data.sample import (
     moments_of_sums,
     prepare,
     reading,
+    require_narrow_decimals,
     row_moments,
 )
 from holdfast.data.sql_engine import Taken
@@ -198,6 +199,7 @@ class PolarsSample:
         with reading():
             self._dtypes = dict(self._frame.collect_schema())
             check_names(list(self._dtypes))
+            require_narrow_decimals(self._dtypes)
             count = self._frame.select(pl.len()).collect(engine="streaming")
         self._n = int(count.item())
         self._types = {name: column_type(dtype) for name, dtype in self._dtypes.items()}

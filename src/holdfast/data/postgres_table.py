@@ -1,14 +1,19 @@
 """A table of a PostgreSQL database that is watched: every scan is of the very rows of the opening.
 
 Each row carries the number of the transaction that wrote it (`xmin`), and an update writes a row
-anew. So as long as there are as many rows as at the opening, all written by the transactions that
-had written those, they are the same rows. That is looked at in the same transaction as the scan.
-What they mean may change without them: an enum's labels, what a generated column computes. Both are
-looked at with the columns' types.
+anew. So as long as there are as many rows as at the opening, all in the same tables (`tableoid`)
+and written by the transactions that had written those, they are the same rows. That is a condition
+of the scan, and an error where it does not hold: a server that returns `xmin` to be counted copies
+every row, and takes half as long again. The error is only an alarm. What is told is what is found
+by counting afterwards.
 
-It is a condition of the scan, and an error where it does not hold: a server that returns `xmin` to
-be counted copies every row, and takes half as long again. The error is only an alarm. What is told
-is what is found by counting afterwards.
+What the rows mean may change while no row does: a column is dropped and another gets its name,
+names are swapped, a partition is put in the place of another, an enum has other labels, a generated
+column another expression. So the definition is looked at, too: of the table, its partitions and
+heirs, every column's number, type, collation and value for rows that were written before it. A scan
+first locks the table (ACCESS SHARE, as every reader does), then compares, then reads: nobody can
+change a definition between the two. Only an enum's labels can change under that lock, and they are
+compared again at the end.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from __future__ import annotations
 import os
 import re
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,7 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["TableSession", "column_type_of"]
 
 _SETTINGS = {
-    "default_transaction_isolation": "repeatable read",
+    # A statement after the lock sees what was committed before the lock was given.
+    "default_transaction_isolation": "read committed",
     "default_transaction_read_only": "on",
     "row_security": "off",  # it would leave rows out without a word
     "statement_timeout": "3600000",  # milliseconds
@@ -61,18 +67,26 @@ _TABLES = """
     WHERE c.relkind IN ('r', 'p', 'm', 'v', 'f') AND NOT c.relispartition
         AND n.nspname NOT IN ('information_schema', 'holdfast') AND n.nspname NOT LIKE 'pg\\_%%'
 """
-_NAMED = f"""{_TABLES} AND (n.nspname || '.' || c.relname = %(name)s
-    OR (c.relname = %(name)s AND pg_table_is_visible(c.oid)))"""
-_COLUMNS = """
-    SELECT a.attname::text, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN t.typtype <> 'b' THEN 'other'
-        WHEN t.typname = 'numeric' THEN format_type(a.atttypid, a.atttypmod)
-        ELSE t.typname::text END,
-        CASE WHEN t.typtype = 'e' THEN (SELECT string_agg(e.enumlabel, ' ' ORDER BY e.oid)
+_NAMED = f"{_TABLES} AND %(name)s::text IN (c.relname::text, n.nspname || '.' || c.relname)"
+# All that says what the rows mean: nothing if the table does not have its name any more.
+_DEFINITION = """
+    WITH RECURSIVE tree(oid) AS (
+        SELECT %(oid)s::oid WHERE %(oid)s::oid = to_regclass(%(name)s)
+        UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid)
+    SELECT c.oid::bigint, c.relkind::text, a.attname::text,
+        CASE WHEN t.typtype = 'e' THEN 'enum'
+            WHEN t.typtype <> 'b' OR t.typnamespace <> 'pg_catalog'::regnamespace THEN 'other'
+            WHEN t.typname = 'numeric' THEN format_type(a.atttypid, a.atttypmod)
+            ELSE t.typname::text END,
+        a.attnum, a.atttypid::bigint, a.atttypmod, a.attcollation::bigint, a.attmissingval::text,
+        CASE WHEN t.typtype = 'e' THEN (SELECT array_agg(e.enumlabel::text ORDER BY e.oid)::text
             FROM pg_enum e WHERE e.enumtypid = t.oid) END,
         CASE WHEN a.attgenerated <> '' THEN (SELECT pg_get_expr(d.adbin, d.adrelid)
             FROM pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum) END
-    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-    WHERE a.attrelid = %s {} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+    FROM tree JOIN pg_class c ON c.oid = tree.oid
+    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    LEFT JOIN pg_type t ON t.oid = a.atttypid
+    ORDER BY c.oid, a.attnum
 """
 
 
@@ -91,21 +105,33 @@ def _let_go(process: int, connection: psycopg.Connection[Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A table as it was found: its number, what SQL calls it, and its columns.
-
-    Of each its type, the labels of an enum, and what a generated one computes.
-    """
+    """A table as it was found: its number, what SQL calls it, and the definition of its rows."""
 
     oid: int
     name: str
-    columns: Mapping[str, tuple[str, ...]]
+    definition: tuple[tuple[Any, ...], ...]
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The columns, and the types that the database has for them."""
+        return {
+            column: dtype
+            for oid, _, column, dtype, *_ in self.definition
+            if oid == self.oid and column is not None
+        }
+
+    @property
+    def tables(self) -> dict[int, str]:
+        """The tables that hold rows, itself and its partitions and heirs, and their kinds."""
+        return {oid: kind for oid, kind, *_ in self.definition}
 
 
 class TableSession:
     """A connection to the database of a table, made again when it was lost.
 
-    `is_known` is SQL that is true of a row that was there at the opening, and an error for any
-    other; `with_nan` are the columns in which a NaN is to be turned into NULL.
+    `types` are the columns with the types that the database has for them; `is_known` is SQL that is
+    true of a row that was there at the opening, and an error for any other; `with_nan` are the
+    columns in which a NaN is to be turned into NULL.
     """
 
     def __init__(self, url: DatabaseUrl, table: str | None) -> None:
@@ -115,7 +141,8 @@ class TableSession:
         try:
             with self._opening_trouble():
                 self._found = self._looked_up()
-                check_names(list(self._found.columns))
+                check_names(list(self._found.types))
+                self.types = self._found.types
                 self.n, self._known, self.with_nan = self._rows()
         except BaseException:
             self._connection.close()
@@ -125,11 +152,6 @@ class TableSession:
     def name(self) -> str:
         """The table, as SQL names it."""
         return self._found.name
-
-    @property
-    def types(self) -> Mapping[str, str]:
-        """The columns, and the types that the database has for them."""
-        return {name: dtype for name, (dtype, *_) in self._found.columns.items()}
 
     @property
     def is_known(self) -> str:
@@ -145,10 +167,14 @@ class TableSession:
 
     @contextmanager
     def scan(self) -> Iterator[psycopg.Connection[Any]]:
-        """One transaction; as all of the session it only reads, and sees one moment."""
+        """One transaction, which only reads, and in which the table means what it meant."""
         connection = self.connection
         with connection.transaction():
+            connection.execute(f"SELECT FROM {self.name} LIMIT 0")  # locks it, with its partitions
+            self._require_definition()
             yield connection
+            if "enum" in self.types.values():
+                self._require_definition()
 
     def require_count(self, known: int) -> None:
         """Refuse what a scan saw, unless it is all the rows of the opening."""
@@ -160,20 +186,24 @@ class TableSession:
         if getattr(error, "sqlstate", None) == _ALARM:
             with self._opening_trouble(), self.scan() as connection:
                 ((others,),) = connection.execute(
-                    f"SELECT count(*) FROM {self.name} AS own WHERE NOT {self._known}"
+                    f"SELECT count(*) FROM {self.name} AS own WHERE NOT ({self._known})"
                 ).fetchall()
             if others:
                 raise self._changed(_OTHER_ROWS)
 
     def require_unchanged(self) -> None:
-        """Refuse a table that is gone, or has other columns; its rows are for a scan to see."""
+        """Refuse a table that is gone, or means something else; its rows are for a scan to see."""
         with self._opening_trouble():
-            found = self._same_place()
-        if found is None:
+            self._require_definition()
+
+    def _require_definition(self) -> None:
+        definition = self._definition_of(self._found.oid, self.name)
+        if not definition:
             raise self._changed("it is gone")
-        if found != self._found.columns:
+        if definition != self._found.definition:
             raise self._changed(
-                "a column was added, removed, renamed or given another type or meaning"
+                "a column was added, removed, renamed or given another type or meaning, or a "
+                "partition was changed"
             )
 
     def _changed(self, how: str) -> DataChanged:
@@ -212,50 +242,69 @@ class TableSession:
 
     def _looked_up(self) -> _Found:
         named = _TABLES if self._asked is None else _NAMED
-        found = self._connection.execute(named, {"name": self._asked}).fetchall()
-        if len(found) != 1:
-            listed = found or self._connection.execute(_TABLES, {}).fetchall()
-            names = sorted(f"{schema}.{name}" for _, schema, name, _ in listed)
-            shown = ", ".join(map(repr, names[:_MOST_SHOWN])) or "no tables"
-            more = f" and {len(names) - _MOST_SHOWN:,} more" if len(names) > _MOST_SHOWN else ""
-            raise InvalidArgument(
-                f"table is {self._asked!r}; the database {str(self._url)!r} holds {shown}{more}. "
-                "Give one that it holds, and that this user may see, as table."
-            )
-        ((oid, schema, name, kind),) = found
+        rows = self._connection.execute(named, {"name": self._asked}).fetchall()
+        if len(rows) != 1:
+            raise self._no_single_table(rows)
+        ((oid, schema, name, kind),) = rows
         if kind in _KINDS:
             raise InvalidArgument(
                 f"the table {schema}.{name} is {_KINDS[kind]}: what it gives may differ from one "
                 "reading to the next. Save it as a table or a materialized view, and open that."
             )
-        return _Found(oid, f"{quoted_name(schema)}.{quoted_name(name)}", self._columns_of(oid))
+        full_name = f"{quoted_name(schema)}.{quoted_name(name)}"
+        found = _Found(oid, full_name, self._definition_of(oid, full_name))
+        foreign = sum(each == "f" for each in found.tables.values())
+        if foreign:
+            raise InvalidArgument(
+                f"the table {schema}.{name} has {foreign:,} foreign tables as partitions: what "
+                "they give may differ from one reading to the next. Copy it (CREATE TABLE ... AS "
+                "SELECT), and open the copy."
+            )
+        return found
 
-    def _same_place(self) -> dict[str, tuple[str, ...]] | None:
-        """The columns of the table of this number, if it still has this name."""
-        return self._columns_of(self._found.oid, self.name) or None
+    def _no_single_table(self, rows: list[tuple[Any, ...]]) -> InvalidArgument:
+        listed = rows or self._connection.execute(_TABLES, {}).fetchall()
+        names = sorted(f"{schema}.{name}" for _, schema, name, _ in listed)
+        shown = ", ".join(map(repr, names[:_MOST_SHOWN])) or "no tables"
+        more = f" and {len(names) - _MOST_SHOWN:,} more" if len(names) > _MOST_SHOWN else ""
+        if rows and self._asked is not None:
+            return InvalidArgument(
+                f"table is {self._asked!r}, and {len(rows):,} schemas of the database "
+                f"{str(self._url)!r} have one: {shown}{more}. Give it with its schema."
+            )
+        return InvalidArgument(
+            f"table is {self._asked!r}; the database {str(self._url)!r} holds {shown}{more}. "
+            "Give one that it holds, and that this user may see, as table."
+        )
 
-    def _columns_of(self, oid: int, name: str | None = None) -> dict[str, tuple[str, ...]]:
-        """Those of the table of this number; none, if it does not have the name that is given."""
-        here = "" if name is None else "AND a.attrelid = to_regclass(%s)::oid"
-        given = [oid] if name is None else [oid, name]
-        found = self.connection.execute(_COLUMNS.format(here), given).fetchall()
-        return {column: tuple(facts) for column, *facts in found}
+    def _definition_of(self, oid: int, name: str) -> tuple[tuple[Any, ...], ...]:
+        """What says what the rows of a table mean; nothing if it does not have this name."""
+        given = {"oid": oid, "name": name}
+        return tuple(map(tuple, self.connection.execute(_DEFINITION, given).fetchall()))
 
     def _rows(self) -> tuple[int, str, frozenset[str]]:
         floats = [name for name, each in self.types.items() if each in _WITH_NAN]
         wanted = [f"bool_or({quoted_name(name)} = 'NaN')" for name in floats]
-        found = self._connection.execute(
-            f"SELECT {', '.join(['xmin::text', 'count(*)', *wanted])} FROM {self.name} "
-            "GROUP BY xmin"
-        ).fetchall()
-        if len(found) > _MOST_WRITERS:
+        with self.scan() as connection:
+            rows = connection.execute(
+                f"SELECT {', '.join(['xmin::text', 'count(*)', *wanted])} FROM {self.name} "
+                "GROUP BY xmin"
+            ).fetchall()
+        if len(rows) > _MOST_WRITERS:
             raise InvalidArgument(
-                f"the rows of {self.name} were written by {len(found):,} transactions, of which at "
+                f"the rows of {self.name} were written by {len(rows):,} transactions, of which at "
                 f"most {_MOST_WRITERS:,} can be watched; copy the table (CREATE TABLE ... AS "
                 "SELECT), and open the copy."
             )
-        writers, counts, *nans = zip(*found, strict=True) if found else ((), ())
-        several = f"ANY('{{{','.join(writers)}}}'::xid[])"
-        known = f"'{writers[0]}'::xid" if len(writers) == 1 else several
+        writers, counts, *nans = zip(*rows, strict=True) if rows else ((), ())
+        known = f"own.xmin = {_one_of(writers, 'xid')}"
+        if len(self._found.tables) > 1:
+            known += f" AND own.tableoid = {_one_of(self._found.tables, 'oid')}"
         held = {name for name, seen in zip(floats, nans, strict=False) if any(seen)}
-        return sum(counts), f"own.xmin = {known}", frozenset(held)
+        return sum(counts), known, frozenset(held)
+
+
+def _one_of(numbers: Collection[object], dtype: str) -> str:
+    """What follows an equals sign; a single number is compared faster than an array of one."""
+    listed = ",".join(map(str, numbers))
+    return f"'{listed}'::{dtype}" if len(numbers) == 1 else f"ANY('{{{listed}}}'::{dtype}[])"

@@ -6,13 +6,14 @@ the order of the rows, on threads or on the engine.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
+from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import BatchFunction, RowValue
 
@@ -34,6 +35,7 @@ __all__ = [
     "plain_frames",
     "prepare",
     "reading",
+    "require_narrow_decimals",
     "row_moments",
     "silent",
     "split_squares",
@@ -42,6 +44,8 @@ __all__ = [
 ]
 
 BATCH_ROWS = 1 << 17
+_MOST_DIGITS = 38
+_WIDE_DECIMAL = re.compile(r"decimal(?:256)?\((?:precision=)?(\d+)", re.IGNORECASE)
 
 # A sum over the rows, and the sum of the squares: of steps inside an engine, then of grid units.
 Moments: TypeAlias = tuple[int, int]
@@ -132,7 +136,7 @@ def prepare(scan: Callable[[list[RowValue]], object], rows: Sequence[RowValue]) 
 
     try:
         scan([row for row in rows if isinstance(row.source, Expression)])
-    except (InvalidQuestion, MemoryError):
+    except (DataChanged, InvalidQuestion, MemoryError):
         raise
     except (Exception, pl.exceptions.PanicException) as error:
         if isinstance(error, HoldfastError) and type(error) is not HoldfastError:
@@ -162,6 +166,17 @@ def check_names(names: Sequence[str]) -> None:
     for name in names:
         if name == "*" or (name.startswith("^") and name.endswith("$")):
             raise InvalidArgument(f"A column is named {name!r}, which is a pattern; rename it.")
+
+
+def require_narrow_decimals(types: Mapping[str, object]) -> None:
+    """Refuse decimals of more than 128 bits, by what Arrow or Polars writes for their types."""
+    for name, dtype in types.items():
+        wide = _WIDE_DECIMAL.search(str(dtype))
+        if wide and int(wide[1]) > _MOST_DIGITS:
+            raise InvalidArgument(
+                f"column {name!r} has decimals of {wide[1]} digits, and at most {_MOST_DIGITS} can "
+                "be read; cast it to decimal128, to a double or to text, or leave it out."
+            )
 
 
 def complete(frames: Iterable[pl.DataFrame], n: int) -> Iterator[pl.DataFrame]:

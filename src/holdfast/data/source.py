@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.data.database import is_database_url
 from holdfast.data.files import AS_USUAL, FileSample, TableForm, file_stamps, is_bucket
-from holdfast.data.sample import Sample, reading
+from holdfast.data.sample import Sample, reading, require_narrow_decimals
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.question.expression import ColumnType
 
@@ -151,9 +151,12 @@ def frame_of(data: Any) -> pl.DataFrame | None:
 
         return from_pandas(data)
     if kind != "duckdb" and hasattr(data, "__arrow_c_stream__") and not isinstance(data, pl.Series):
+        if kind == "pyarrow":
+            require_narrow_decimals({field.name: field.type for field in data.schema})
         try:
             return pl.DataFrame(data)
-        except Exception:  # whatever the library of that table raises
+        # Whatever the library of that table raises, or Polars where it gives up.
+        except (Exception, pl.exceptions.PanicException):
             raise InvalidArgument(
                 f"data is a {type(data).__name__} that Polars cannot read; see that its columns "
                 "have different names and types that Arrow knows."
@@ -213,6 +216,7 @@ def _in_memory(data: object, known: KnownTable) -> Sample:
 
     if isinstance(data, pl.LazyFrame):
         with reading():
+            require_narrow_decimals(data.collect_schema())
             return PolarsSample(owned(_with_flags(data, known).collect(engine="streaming")))
     frame = frame_of(data)
     if frame is None:

@@ -131,9 +131,14 @@ class Desk:
         """Whether one batch is answered, and no more."""
         return kind_of(self.opening.mechanism["name"]).once
 
-    def other_rows(self, data: Any) -> Sample:
-        """A table to guess from; refused if it is the protected one."""
-        return other_rows(data, self.opening, self.store.secret)
+    def other_rows(self, data: Any, *, compared: bool = True) -> Sample:
+        """A table to guess from; refused if it holds protected rows.
+
+        It is only `compared` with them where a guess may be answered: a price touches no data.
+        """
+        closed = self.transcript.account.closed is not None
+        contents = self.protected.contents if compared and not closed else None
+        return other_rows(data, self.opening, self.store.secret, contents)
 
     def refresh(self) -> Transcript:
         """All that was written so far. It stays as it is as long as the store's guard is held.

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any
 
 from holdfast import require
+from holdfast.data.overlap import RowContents, unexplained_overlap
 from holdfast.data.sample import Sample
 from holdfast.data.source import KnownTable, csv_paths, open_sample
 from holdfast.errors import InvalidArgument
@@ -65,11 +66,11 @@ class Guess:
         return None if self.numbers is None else self.numbers[place]
 
 
-def other_rows(data: Any, opening: Opening, secret: bytes) -> Sample:
-    """A table to guess from, for a ledger; refused if it is the protected one."""
+def other_rows(data: Any, opening: Opening, secret: bytes, protected: RowContents | None) -> Sample:
+    """A table to guess from, for a ledger; refused if it holds protected rows."""
     known = KnownTable(opening.form, opening.schema.types)
-    protected = partial(is_protected, opening, secret)
-    return require_others(training_rows(data, known), opening.name, protected)
+    is_same = partial(is_protected, opening, secret)
+    return require_others(training_rows(data, known), opening.name, is_same, protected)
 
 
 def training_rows(data: Any, known: KnownTable) -> Sample:
@@ -83,14 +84,28 @@ def training_rows(data: Any, known: KnownTable) -> Sample:
     return sample
 
 
-def require_others(sample: Sample, name: str, is_protected: Callable[[Sample], bool]) -> Sample:
-    """The table to guess from; the protected rows of `name` would tell their exact values."""
-    if is_protected(sample):
-        raise InvalidArgument(
-            f"the table to guess from is the protected table of {name!r} itself; guess from other "
-            "rows, such as the first part of holdfast.split. Nothing was spent."
+def require_others(
+    sample: Sample, name: str, is_same: Callable[[Sample], bool], protected: RowContents | None
+) -> Sample:
+    """A table to guess or learn from; one with protected rows of `name` would tell their values.
+
+    What is told is for the custodian: whoever gives a table here has the protected rows in hand. A
+    service takes no tables to guess from.
+    """
+    shared = 0 if protected is None else unexplained_overlap(protected, sample)
+    if is_same(sample):
+        what = f"the table to guess from is the protected table of {name!r} itself"
+    elif shared:
+        what = (
+            f"of the {sample.n:,} rows of the table to guess from {shared:,} are also in the "
+            f"protected table of {name!r}, more than duplicates explain"
         )
-    return sample
+    else:
+        return sample
+    raise InvalidArgument(
+        f"{what}; guess from other rows, such as the first part of holdfast.split. Nothing was "
+        "spent."
+    )
 
 
 def averages(others: Sample, statistics: Sequence[Statistic], table: Table) -> list[float]:

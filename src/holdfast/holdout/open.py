@@ -13,7 +13,8 @@ from holdfast import require
 from holdfast.data.design import design_of
 from holdfast.data.files import AS_USUAL, TableForm, is_path, table_form
 from holdfast.data.keys import key_order
-from holdfast.data.learning import learnt_values
+from holdfast.data.learning import learnt_from, learnt_values
+from holdfast.data.overlap import RowContents
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
 from holdfast.data.scale_check import implausible_scales
@@ -28,7 +29,7 @@ from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import keyed_print
-from holdfast.ledger.index import note_ledger, others_over
+from holdfast.ledger.index import note_columns, note_ledger, others_over, with_the_same_columns
 from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.rows import Rows
 from holdfast.ledger.store import Store, home_of
@@ -203,7 +204,8 @@ def open(
                     stacklevel=2,
                 )
         if training is None and train is not None:
-            training = other_rows(train, transcript.opening, store.secret)
+            contents = None if sample is None else RowContents(sample)
+            training = other_rows(train, transcript.opening, store.secret, contents)
         desk = Desk(store, transcript, sample, training, timeout, guessers)
         if guesser is not None and guessers:
             require_claims(desk.transcript)
@@ -258,16 +260,22 @@ def _made(
     training = None if train is None else training_rows(train, KnownTable(said.form))
     expected = KnownTable(said.form, {} if training is None else training.types)
     rows = Rows.of_data(data, table, expected)
-    if training is not None:
-        require_others(training, said.name or home.stem, rows.are)
+    contents = RowContents(rows.sample)
+    for others in [*learnt_from(said.schema), *([] if training is None else [training])]:
+        require_others(others, said.name or home.stem, rows.are, contents)
     opening = _opening(home, said, rows.sample, training)
     ids = " If these are ids of another task, say which: task= (--task)."
     hint = ids if len(rows.sample.types) == 1 else ""
-    for other in others_over(rows.content, home, rows.files, said.task):
+    same = others_over(rows.content, home, rows.files, said.task)
+    second = {str(each): "the same table" for each in same}
+    if said.task is None:
+        for other, (shared, columns) in with_the_same_columns(rows.columns, home).items():
+            partly = f"the same rows, by the content of {shared:,} of {columns:,} compared columns"
+            second.setdefault(other, partly)
+    for other, what in second.items():
         warnings.warn(
-            f"the ledger {str(other)!r} protects the same table: two ledgers have two budgets, and "
-            "the promise of each holds only for what is asked of it alone. Use that one instead."
-            f"{hint}",
+            f"the ledger {other!r} protects {what}: two ledgers have two budgets, and the promise "
+            f"of each holds only for what is asked of it alone. Use that one instead.{hint}",
             SecondLedger,
             stacklevel=3,
         )
@@ -275,6 +283,7 @@ def _made(
         for contradiction in implausible_scales(training, opening.schema.scales):
             warnings.warn(contradiction, ImplausibleScale, stacklevel=3)
     Store.create(home, lambda secret: _keyed(opening, secret, rows.content).body(), timeout)
+    note_columns(home, rows.columns)
     return rows, training
 
 

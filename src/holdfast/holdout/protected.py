@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from holdfast.data.attached import ColumnValues
 from holdfast.data.files import require_unchanged
 from holdfast.data.keys import KeyOrder, key_order
+from holdfast.data.overlap import RowContents
 from holdfast.data.sample import Sample
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.ledger.attachments import AttachedColumn, ValuesKept
@@ -32,6 +33,7 @@ class ProtectedRows:
     def put(self, sample: Sample | None) -> None:
         """These rows from now on, as they were opened."""
         self.sample = sample
+        self.contents = None if sample is None else RowContents(sample)
         self._joined = sample
 
     def needed(self, attached: Sequence[AttachedColumn] = ()) -> Sample:

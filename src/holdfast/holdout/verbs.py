@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import Any, TypeAlias, Unpack, overload
 
@@ -193,7 +194,8 @@ class Verbs:
             require_one_claim("gate", None, at_most, at_least)
         elif at_most is not None or at_least is not None:
             require_one_claim("check", guess, at_most, at_least)
-        read = replace(self._guess(guess, at_most, at_least), gated=gate)
+        rows = partial(self._desk.other_rows, compared=False)
+        read = replace(guess_of(rows, guess, at_most, at_least), gated=gate)
         question = bounded(question, bounds)
         with self._desk.store.guard:
             self._desk.refresh()

@@ -12,6 +12,7 @@ import hmac
 import json
 import os
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from hmac import compare_digest
@@ -35,9 +36,11 @@ __all__ = [
     "in_reach",
     "index_path",
     "note",
+    "note_columns",
     "note_ledger",
     "others_over",
     "recall",
+    "with_the_same_columns",
 ]
 
 
@@ -99,6 +102,9 @@ def _read(facts: dict[str, Any]) -> Whereabouts:
 # holdfast in XDG_STATE_HOME, or in ~/.local/state; empty: no index is kept). Whatever cannot be
 # read is passed over, and an index that cannot be written is not kept: it only helps to notice an
 # oversight.
+#
+# The same rows with a column added, renamed or cast have another fingerprint. They are known by
+# their other columns, whose digests, keyed with the ledger's secret, are in a second file there.
 
 
 STATE = "HOLDFAST_STATE"  # the variable that names the folder of the index
@@ -126,6 +132,58 @@ def others_over(
     ]
 
 
+def with_the_same_columns(
+    columns: frozenset[str], ledger: LedgerHome
+) -> dict[str, tuple[int, int]]:
+    """Indexed ledgers over rows with the same columns, half of them or more: how many, of how many.
+
+    `columns` are digests of those of the table. Ledgers that are gone are passed over.
+    """
+    found, own = {}, str(_resolved(ledger))
+    for name, kept in _noted_columns().items():
+        if name == own or not kept or not columns or not Path(name).is_file():
+            continue
+        with suppress(HoldfastError, OSError, ValueError):
+            shared = len(kept & _keyed_columns(known_secret(home_of(name)), columns))
+            if 2 * shared >= min(len(kept), len(columns)):
+                found[name] = shared, len(kept)
+    return found
+
+
+def note_columns(ledger: LedgerHome, columns: frozenset[str]) -> None:
+    """Enter the digests of a new ledger's columns in the index, without ledgers that are gone."""
+    path = _columns_path()
+    if path is None or not isinstance(ledger, FileHome):
+        return
+    with suppress(HoldfastError, OSError):
+        own = {str(_resolved(ledger)): _keyed_columns(known_secret(ledger), columns)}
+        noted = {name: kept for name, kept in _noted_columns().items() if Path(name).is_file()}
+        _rewrite(
+            path, [json.dumps([name, *sorted(kept)]) for name, kept in {**noted, **own}.items()]
+        )
+
+
+def _keyed_columns(secret: bytes, columns: frozenset[str]) -> frozenset[str]:
+    return frozenset(keyed(secret, "holdfast columns/1", each) for each in columns)
+
+
+def _noted_columns() -> dict[str, frozenset[str]]:
+    """The keyed digests of the columns of each ledger in the index."""
+    path = _columns_path()
+    if path is None:
+        return {}
+    try:
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        return {str(name): frozenset(map(str, kept)) for name, *kept in lines}
+    except (OSError, TypeError, ValueError):
+        return {}
+
+
+def _columns_path() -> Path | None:
+    index = index_path()
+    return None if index is None else index.with_name("columns")
+
+
 def in_reach(folder: Path) -> list[LedgerHome]:
     """The ledgers of a folder and of the user's index."""
     near = [*FileHome(folder.resolve() / "x.ledger").neighbours(), *_indexed()]
@@ -145,10 +203,7 @@ def note_ledger(ledger: LedgerHome, first: str) -> list[LedgerHome]:
     if known.get(own) != first:
         known[own] = first
         with suppress(OSError):
-            index.parent.mkdir(parents=True, exist_ok=True)
-            draft = index.with_name(f"{index.name}-{os.getpid()}")
-            draft.write_text("".join(f"{mark}\t{each}\n" for each, mark in known.items()), "utf-8")
-            draft.replace(index)
+            _rewrite(index, [f"{mark}\t{each}" for each, mark in known.items()])
     return [
         FileHome(Path(each))
         for each, mark in known.items()
@@ -165,6 +220,13 @@ def _begins_with(ledger: FileHome, first: str) -> bool:
             return moved is None and [row[2] for row in records.entries(1, 1)] == [first]
     except (HoldfastError, OSError, ValueError, sqlite3.Error):
         return False
+
+
+def _rewrite(path: Path, lines: Iterable[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}-{os.getpid()}")
+    draft.write_text("".join(f"{each}\n" for each in lines), "utf-8")
+    draft.replace(path)
 
 
 def _resolved(ledger: LedgerHome) -> LedgerHome:

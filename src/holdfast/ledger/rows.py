@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from holdfast.data.column_digests import ColumnDigests
 from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.data.files import FileSample, FileStamp, is_path
 from holdfast.data.fingerprint import fingerprint
@@ -30,6 +31,7 @@ class Rows:
     source: str | None
     table: str | None
     known: Whereabouts | None = None
+    digests: ColumnDigests | None = None
 
     @classmethod
     def of_data(cls, data: Any, table: str | None, expected: KnownTable) -> Rows:
@@ -40,7 +42,8 @@ class Rows:
         from holdfast.data.csv import require_flags
 
         require_form(data, expected.form)
-        rows = cls(open_sample(data, table=table, known=expected), _source(data), table)
+        sample = open_sample(data, table=table, known=expected)
+        rows = cls(sample, _source(data), table, digests=ColumnDigests(sample.types))
         require_flags(rows.sample.types, expected.form.flags)
         if expected.types and rows._is_csv:
             rows._require_readable(csv_paths(data), expected)
@@ -65,7 +68,14 @@ class Rows:
     @cached_property
     def content(self) -> str:
         """The fingerprint of the rows. It stays here: a ledger keeps it keyed."""
-        return fingerprint(self.sample)
+        if self.digests is None:
+            return fingerprint(self.sample)
+        return fingerprint(self.sample, self.digests.add)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Digests of single columns, from the scan of the fingerprint, for a new ledger."""
+        return self.digests.found() if self.digests is not None and self.content else frozenset()
 
     @property
     def files(self) -> tuple[FileStamp, ...]:

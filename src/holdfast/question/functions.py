@@ -2,13 +2,15 @@
 
 The function sees rows as a Polars frame with plain types: Boolean, Int64, Float64 (NaN as null),
 String, Date and Datetime in microseconds, whatever engine holds the data. It must work row by row:
-the value of a row may not depend on the rows beside it.
+the value of a row may not depend on the rows beside it. One that does not is found by rows that are
+invented, which it is given together and one by one.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["RowFunction", "bind_function", "require_own", "row_function"]
+__all__ = ["RowFunction", "are_alike", "bind_function", "require_own", "row_function"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +119,42 @@ def bind_function(function: RowFunction, schema: Schema) -> RowValue:
                 f"Function {function.name!r} fails on invented rows with {type(failure).__name__}: "
                 f"{str(failure)[:200]}"
             ) from failure
+    _require_row_by_row(function, invented)
     low, high = function.bounds
     check_width(function.bounds)
     text = f"{function.text} in [{numeral(low)}, {numeral(high)}]"
     return RowValue(function, low, high, text, is_condition=False)
+
+
+def _require_row_by_row(function: RowFunction, invented: pl.DataFrame) -> None:
+    """Refuse a function that values invented rows otherwise together than one by one."""
+    import numpy as np
+    import polars as pl
+
+    rows, alone = [], []
+    for row in invented.iter_slices(1):
+        with suppress(Exception):  # it may not know what was invented
+            alone.append(function.values(row))
+            rows.append(row)
+    if not rows:
+        return
+    try:
+        same = are_alike(function.values(pl.concat(rows)), np.concatenate(alone))
+    except Exception:  # it fails on rows together that it values alone
+        same = False
+    if not same:
+        raise InvalidQuestion(
+            f"Function {function.name!r} values {len(rows)} invented rows otherwise together than "
+            "one by one; the value of a row may depend on that row alone: compute what it needs of "
+            "others, such as means, from other rows before."
+        )
+
+
+def are_alike(together: NDArray[np.float64], alone: NDArray[np.float64]) -> bool:
+    """Whether numbers are the same, but for the rounding of sums in another order."""
+    import numpy as np
+
+    return np.allclose(together, alone, rtol=1e-4, atol=1e-6, equal_nan=True)
 
 
 _INVENTED: dict[ColumnType, list[Any]] = {
@@ -131,8 +165,8 @@ _INVENTED: dict[ColumnType, list[Any]] = {
     ColumnType.DATE: [date(2013, 1, 31), date(1969, 7, 20), None, date(2024, 2, 29), date.min],
     ColumnType.DATETIME: [
         datetime(2013, 1, 31, 17, 45),
-        None,
         datetime(1969, 7, 20, 20, 17, 40),
+        None,
         datetime(2024, 2, 29),
         datetime(2000, 1, 1, 0, 0, 0, 1),
     ],
@@ -140,7 +174,7 @@ _INVENTED: dict[ColumnType, list[Any]] = {
 
 
 def _invented_rows(schema: Schema, columns: Sequence[str]) -> pl.DataFrame:
-    """A few rows of the table's types, made up: the first has no missing value."""
+    """A few rows of the table's types, made up: the first two have no missing value."""
     import polars as pl
 
     dtypes = {

@@ -94,7 +94,9 @@ def _halves(x: str) -> tuple[str, str]:
 def _quotient(_op: Op, args: list[str]) -> str:
     a, b = args
     plain = f"({a} / {b})"
-    scaled = f"({a} * {_power(-540)}) / ({b} * {_power(540)})"
+    # Where it is looked at, a is above 2^-74. A smaller constant would be an error all the same:
+    # what has no column in it is computed when the query is planned, in every branch.
+    scaled = f"(greatest(abs({a}), {_power(-80)}) * {_power(-540)}) / ({b} * {_power(540)})"
     large = (
         f"CASE WHEN abs({a}) > abs({b}) * {_power(1000)} THEN "
         f"CASE WHEN abs({scaled}) >= {_power(-56)} "

@@ -16,6 +16,7 @@ from typing import Any
 
 from holdfast.data.source import require_unforked
 from holdfast.errors import InvalidArgument
+from holdfast.question.functions import are_alike
 from holdfast.sklearn.matrix import LabelledRows
 from holdfast.sklearn.scoring import Scoring
 
@@ -123,4 +124,34 @@ def _failure_on_invented(estimator: Any, scoring: Scoring, rows: LabelledRows) -
             f"{type(estimator).__name__} fails on invented rows with {_reason(failure)}; fit it, "
             "to rows like the protected ones."
         )
-    return None
+    return _batch_dependence(estimator, scoring.method_of(estimator), rows, invented)
+
+
+def _batch_dependence(
+    estimator: Any, method: str | None, rows: LabelledRows, invented: Any
+) -> str | None:
+    """That an estimator predicts invented rows otherwise together than one by one."""
+    import numpy as np
+
+    together = np.asarray(getattr(estimator, str(method))(invented))
+    both = LabelledRows(invented, np.zeros(2, dtype=rows.labels.dtype))
+    try:
+        alone = np.concatenate(
+            [
+                np.asarray(getattr(estimator, str(method))(both.taken(np.array([place])).features))
+                for place in range(2)
+            ]
+        )
+        if alone.dtype.kind in "biuf" and together.dtype.kind in "biuf":
+            same = are_alike(together, alone)
+        else:
+            same = np.array_equal(together, alone)
+    except Exception:  # it fails on a row that it predicts among others
+        same = False
+    if same:
+        return None
+    return (
+        f"{method} of {type(estimator).__name__} says something else of two invented rows together "
+        "than of each alone; a prediction may depend on its row alone: fit what it needs of other "
+        "rows, such as means, before."
+    )
