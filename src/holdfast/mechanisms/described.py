@@ -120,6 +120,7 @@ class Described:
             found.interval,
             offer.worst_charge,
             found.rows,
+            found.missing,
         )
 
     def advance(
@@ -192,10 +193,13 @@ def rule_from(body: Mapping[str, Any]) -> Rule:
     """The rule that a ledger tells of."""
     made = _RULES[body["name"]]
     facts = {each.name: body[each.name] for each in fields(made)}
-    rule: Rule = made(
-        **{name: tuple(fact) if isinstance(fact, list) else fact for name, fact in facts.items()}
-    )
+    rule: Rule = made(**{name: _plain(fact) for name, fact in facts.items()})
     return rule
+
+
+def _plain(fact: Any) -> Any:
+    """A fact of a rule, which has tuples where a ledger has lists."""
+    return tuple(map(_plain, fact)) if isinstance(fact, list) else fact
 
 
 # No mechanism at all: of a ledger that was opened for described questions only.

@@ -105,7 +105,7 @@ class ServedBoard:
 
 
 _INTERVALS = ("interval", "range", "revealed")
-_PAIRS = ("claim", "rows")
+_PAIRS = ("claim", "rows", "missing")
 
 
 class Promised:
