@@ -18,7 +18,7 @@ from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance, product_of, square_of
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.scores import F1Score, LogLoss, squared_distance
+from holdfast.statistics.scores import F1Score, LogLoss, score_number, squared_distance
 from holdfast.statistics.whole import Auc
 from tests.prior.derivations import Chooser, Forward, Lost
 
@@ -153,7 +153,7 @@ class _Parts:
         floor = self.free_number()
         if not 0 < floor <= 0.5:
             raise Lost
-        source = LogLoss(as_counted(score), label, floor)
+        source = LogLoss(score_number(score), label, floor)
         return Mean(RowValue(source, 0.0, 1.0, source.text, is_condition=False))
 
     def declared(self) -> Bound:

@@ -200,9 +200,9 @@ def test_a_quantile_where_the_distribution_reaches_its_level(
     low = coins(10, trials, n) / n
 
     def share_of_misses(shrunk: float) -> NDArray[np.bool_]:
-        radius = shrunk * quantile.threshold(3.0).concentration(n, Independent()).radius(
-            math.log(beta)
-        )
+        share = quantile.threshold(3.0)
+        assert is_single(share)
+        radius = shrunk * share.concentration(n, Independent()).radius(math.log(beta))
         wrong = {}
         for value in np.unique(low):
             shares = {

@@ -56,25 +56,26 @@ SCHEMA = replace(COMPLETE, never_null=dict.fromkeys(TYPES, False))
 DESIGN = ["arm", "site", "y"]
 
 
-def table(rows: int = 400, seed: int = 3) -> pl.DataFrame:
-    """Correlated columns, with missing values, NaN and infinities in all of them."""
+def table(rows: int = 400, seed: int = 3, *, complete: bool = False) -> pl.DataFrame:
+    """Correlated columns, with missing values, NaN and infinities in all of them.
+
+    `complete`: only arms and sites, by which rows are grouped, are missing.
+    """
     rng = np.random.default_rng(seed)
 
-    def holed(values: Sequence[Any]) -> list[Any]:
-        return [
-            None if hole else value
-            for value, hole in zip(values, rng.random(rows) < 0.07, strict=True)
-        ]
+    def holed(values: Sequence[Any], *, groups: bool = False) -> list[Any]:
+        holes = (rng.random(rows) < 0.07) & (groups or not complete)
+        return [None if hole else value for value, hole in zip(values, holes, strict=True)]
 
     arm = rng.choice(["A", "B", "C"], rows)
     y = rng.random(rows) < np.where(arm == "A", 0.4, 0.6)
     p = np.clip(np.where(y, 0.6, 0.4) + rng.normal(0, 0.3, rows), -0.2, 1.2).round(2)
     x = rng.normal(20.0, 60.0, rows)
-    x[::50], x[1::50], x[2::50] = math.nan, math.inf, -math.inf
+    x[::50], x[1::50], x[2::50] = 20.0 if complete else math.nan, math.inf, -math.inf
     columns = {
-        "arm": holed(arm.tolist()),
+        "arm": holed(arm.tolist(), groups=True),
         "y": holed(y.tolist()),
-        "site": holed(rng.integers(0, 4, rows).tolist()),
+        "site": holed(rng.integers(0, 4, rows).tolist(), groups=True),
         "x": holed(x.tolist()),
         "z": holed((-12 + 0.05 * np.nan_to_num(x, posinf=0, neginf=0)).tolist()),
         "p": holed(p.tolist()),
@@ -260,7 +261,7 @@ CASES = [
     ),
     Case("avg(k > 4 and new)", share(_both)),
     Case("avg(k > 4 and new) where arm = 'A'", among(in_arm("A"), share(_both))),
-    Case("avg(case when k > 4 then 1 else 0 end)", share(many)),
+    Case("avg(case when k > 6 then 1 else 0 end)", share(lambda row: (row["k"] or 0) > 6)),
     Case(
         "avg(coalesce(x, 12))",
         lambda rows: average([12.0 if row["x"] is None else number(row, "x") for row in rows]),

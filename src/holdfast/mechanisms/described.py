@@ -182,11 +182,12 @@ def _offer(number: int, question: DescribedQuestion) -> Offer:
 
 def recorded_rule(rule: Rule) -> dict[str, Any]:
     """The rule as plain values."""
-    facts = {
-        name: list(fact) if isinstance(fact, tuple) else fact
-        for name, fact in asdict(rule).items()  # type: ignore[call-overload]
-    }
-    return {"name": _NAMES[type(rule)], **facts}
+    facts = asdict(rule)  # type: ignore[call-overload]
+    return {"name": _NAMES[type(rule)], **{name: _listed(fact) for name, fact in facts.items()}}
+
+
+def _listed(fact: Any) -> Any:
+    return list(map(_listed, fact)) if isinstance(fact, tuple) else fact
 
 
 def rule_from(body: Mapping[str, Any]) -> Rule:

@@ -97,13 +97,14 @@ class Mean:
 class GroupMean:
     """The average of a value among the rows of a group whose size is public by design.
 
-    `condition` is what was asked for, None for all rows: the group are the rows of those that have
-    a value. `row` is the value inside the group and counts nothing outside, so that its sum is the
-    group's.
+    `condition` is what was asked for, None for all rows; the group, `inside`, are the rows of those
+    that have a value. `row` is the value inside the group and counts nothing outside, so that its
+    sum is the group's.
     """
 
     value: RowValue
     condition: Expression | None
+    inside: Expression
     row: RowValue
     group: Group
 
@@ -172,7 +173,7 @@ def group_mean(
         raise InvalidQuestion(
             f"No row of the design has {text_of(inside)}, so there is no group to ask about."
         )
-    return GroupMean(value, condition, within_group(value, inside), group)
+    return GroupMean(value, condition, inside, within_group(value, inside), group)
 
 
 def rows_with_value(where: Expression | None, *values: RowValue) -> Expression | None:
