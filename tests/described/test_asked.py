@@ -18,6 +18,7 @@ from holdfast.described.question import described
 from holdfast.described.rule import Told
 from holdfast.errors import InvalidQuestion
 from holdfast.prior.parts import parts_of
+from holdfast.question.parse import parse_row
 from holdfast.question.text import text_of
 from tests.data.loading import postgres_sample
 from tests.described.asking import ground_on, question_on, symbols_of, told
@@ -113,6 +114,18 @@ def test_what_missing_rows_tell_apart_is_another_event(one: str, other: str) -> 
     parts = [{use.part for use in parts_of(GROUND.prior.read(text))} for text in (one, other)]
     assert parts[0].isdisjoint(parts[1])
     assert told(TABLE, one, GROUND).value != told(TABLE, other, GROUND).value
+
+
+def test_the_size_of_a_group_is_a_share_of_all_rows() -> None:
+    """Its window is that of the rows where a condition holds, not of those where it is known."""
+    unknown, counted, known = (
+        GROUND.log_share(parse_row(text, GROUND.prior.schema))  # type: ignore[attr-defined]
+        for text in ("x > 1", "coalesce(x > 1, false)", "y > 1")
+    )
+    assert unknown == counted
+    of_rows = parts_of(GROUND.prior.read("count(x > 1, 7)"))[0].part
+    assert unknown == GROUND.log_level(of_rows)
+    assert known == GROUND.log_level(parts_of(GROUND.prior.read("avg(y > 1)"))[0].part)
 
 
 def test_a_variance_is_the_square_of_a_standard_deviation() -> None:

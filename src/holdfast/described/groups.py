@@ -1,6 +1,6 @@
 """The group of rows that a described question is about, and whose sizes are told with it.
 
-It are the rows of a `where` that have a value: how many of them, and how many are missing.
+These are the rows of a `where` that have a value: how many there are, and how many are missing.
 """
 
 from __future__ import annotations

@@ -14,9 +14,12 @@ from holdfast.data.sampling import Independent, Sampling
 from holdfast.errors import NotDescribed
 from holdfast.prior.bits import Bits
 from holdfast.prior.parts import Part
+from holdfast.prior.undo import part_condition
 from holdfast.question.expression import Expression
+from holdfast.question.missing import may_be_missing
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.bind import Question
+from holdfast.statistics.derived import counted_condition
 from holdfast.statistics.entry import Bound
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
@@ -87,7 +90,7 @@ class GroupSizes:
     """The sizes of groups of `rows` rows that are told, each inside the one before it.
 
     `log_sizes` are the levels of their shares; the last group is the one that is averaged. If it is
-    `known`, it are the rows of the one before, or of all, that have a value.
+    `known`, it has the rows of the one before, or of all, that have a value.
     """
 
     rows: int
@@ -240,11 +243,15 @@ class Ground:
         return described_log_level(self.log_beta, self.prior.millibits(part))
 
     def log_share(self, condition: Expression) -> float:
-        """The level of a group's size: that of its share.
+        """The level of a group's size: that of its share of all rows.
 
-        One that no words describe is told by a number that may be any.
+        A row of which the condition is unknown is not in the group, and is left out of the share of
+        the condition itself. A group that no words describe is told by a number that may be any.
         """
+        tree = condition
+        if may_be_missing(condition):
+            tree, _ = part_condition(counted_condition(condition))
         try:
-            return self.log_level(Part("mean", (condition,)))
+            return self.log_level(Part("mean", (tree,)))
         except NotDescribed:
             return _ANY_SIZE
