@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["among_rows", "percent", "plural"]
+__all__ = ["among_rows", "missing_rows", "percent", "plural"]
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
@@ -10,13 +10,26 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def among_rows(used: tuple[int, int], rows: int) -> str:
-    """163,673 rows; of a group 54,473 of 163,673 rows, where it is rounded 54,000 to 55,000."""
-    least, most = used
-    if least == rows:
-        return plural(rows, "row")
-    some = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    return f"{some} of {plural(rows, 'row')}"
+def among_rows(used: tuple[int, int], rows: int, missing: tuple[int, int] = (0, 0)) -> str:
+    """163,673 rows; of a group 54,473 of 163,673 rows, where it is rounded 54,000 to 55,000.
+
+    Where some are missing: 4,870 of 5,000 rows, 130 missing.
+    """
+    lost = missing_rows(missing)
+    said = plural(rows, "row")
+    if used[0] != rows:
+        said = f"{_between(used)} of {said}"
+    return f"{said}, {lost}" if lost else said
+
+
+def missing_rows(missing: tuple[int, int]) -> str:
+    """130 missing; where it is rounded 100 to 150 missing, and nothing where there are none."""
+    return f"{_between(missing)} missing" if missing[1] else ""
+
+
+def _between(ends: tuple[int, int]) -> str:
+    least, most = ends
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def percent(level: float) -> str:

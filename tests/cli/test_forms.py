@@ -43,8 +43,12 @@ def facts(*words: str, cwd: Path) -> dict[str, Any]:
 def test_a_file_is_read_as_it_is_said_to_be_written(folder: Path) -> None:
     done = holdfast("init", "visits.csv", *FORM, "--described", "exact", cwd=folder)
     assert done.returncode == 0, done.stderr
-    told = "  age   integer\n  cost  float\n  id    integer\n  late  boolean\n  ward  text\n"
+    told = (
+        "  age   integer; may be missing\n  cost  float; may be missing\n  id    integer\n"
+        "  late  boolean\n  ward  text; may be missing\n"
+    )
     assert told in done.stdout
+    assert "Rows without a value are left out of what is asked" in done.stdout
     assert "Types are those of visits.csv itself, and public from now on" in done.stdout
     assert "No bounds are declared" in done.stdout
     following = shlex.split(done.stdout.splitlines()[-1].removeprefix("Next: holdfast "))
@@ -158,6 +162,22 @@ def test_types_are_those_of_training_rows(folder: Path) -> None:
     done = holdfast("init", "third.csv", *FORM, "--train", "train.csv", cwd=folder)
     assert "column 'cost' is float in the training rows" in done.stderr
     assert holdfast(*again, "--null", "unknown", cwd=folder).returncode == 0
+
+
+def test_a_word_for_nothing_moves_no_mean(tmp_path: Path) -> None:
+    """Of a quarter of the rows nothing was observed, and of the others 2 on average."""
+    lines = ["x", *["1", "3", "2", "NA"] * 100]
+    (tmp_path / "seen.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    done = holdfast("init", "seen.csv", "--null", "NA", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answer = facts("ask", "seen", "avg(x)", "--bounds", "0", "4", cwd=tmp_path)
+    assert answer["value"] == pytest.approx(2.0, abs=0.01)
+    assert answer["low"] < 2.0 < answer["high"]
+    assert (answer["n"], answer["missing"]) == (300, 100)
+    said = holdfast("ask", "seen", "avg(x > 1)", cwd=tmp_path)
+    assert "300 of 400 rows, 100 missing" in said.stdout
+    ledger = holdfast("ledger", "seen", cwd=tmp_path)
+    assert "(100 missing)" in ledger.stdout
 
 
 def test_training_rows_of_other_types_are_read_as_they_are(folder: Path) -> None:

@@ -15,10 +15,10 @@ from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.whole import Auc, TableFunction, statistic
-from tests.statistics.zoo import CASES, DESIGN, QUANTILES, SCHEMA, parts_of, table
+from tests.statistics.zoo import CASES, COMPLETE, DESIGN, QUANTILES, parts_of, table
 
 FRAME = table(200)
-PUBLIC = Table(SCHEMA, design_of(PolarsSample(FRAME), DESIGN, Clustered("k", sizes="fixed")))
+PUBLIC = Table(COMPLETE, design_of(PolarsSample(FRAME), DESIGN, Clustered("k", sizes="fixed")))
 ROWS = FRAME.height
 DEPENDENT: list[Sampling] = [
     Clustered("k", sizes="fixed", size=20.0),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from holdfast.data.design import NO_DESIGN, design_of
+from holdfast.data.missing import columns_with_missing
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling
@@ -34,7 +36,8 @@ def ground_on(
     beta: float = BETA,
 ) -> Ground:
     """What rules rest on for these rows."""
-    schema = Schema(sample.types).declare(declared)
+    missing = dict.fromkeys(columns_with_missing(sample, sample.types), False)
+    schema = replace(Schema(sample.types).declare(declared), never_null=missing)
     return Ground(
         sample.n,
         sampling or Independent(),

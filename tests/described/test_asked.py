@@ -17,6 +17,8 @@ from holdfast.data.source import open_sample
 from holdfast.described.question import described
 from holdfast.described.rule import Told
 from holdfast.errors import InvalidQuestion
+from holdfast.prior.parts import parts_of
+from holdfast.question.parse import parse_row
 from holdfast.question.text import text_of
 from tests.data.loading import postgres_sample
 from tests.described.asking import ground_on, question_on, symbols_of, told
@@ -52,9 +54,10 @@ GROUND = ground_on(PolarsSample(TABLE), DECLARED)
 PAIRS = [
     ("accuracy(guess, right)", "error(guess, right)", True),
     ("accuracy(guess, right) where arm = 'a'", "error(guess, right) where arm = 'a'", True),
-    ("avg(x > 1)", "sum(x > 1, 77)", False),
-    ("avg(x) where arm = 'a'", "sum(x, 77) where arm = 'a'", False),
-    ("avg(guess) where y > 1", "count(guess, 5) where 1 < y", False),
+    ("avg(guess = right)", "avg(guess != right)", True),
+    ("avg(y > 1)", "sum(y > 1, 77)", False),
+    ("avg(coalesce(x, 0)) where arm = 'a'", "sum(x, 77) where arm = 'a'", False),
+    ("avg(right) where y > 1", "count(right, 5) where 1 < y", False),
     ("difference(right, guess)", "difference(guess, right)", True),
     ("difference(x, y)", "difference(y, x)", True),
     ("difference(x, y) where arm = 'b'", "difference(y, x) where arm = 'b'", True),
@@ -64,14 +67,15 @@ PAIRS = [
         True,
     ),
     (
-        "difference(avg(guess = right) where x > 1, avg(guess = right) where y > 1)",
+        "difference(avg(coalesce(guess = right, false)) where x > 1, "
+        "avg(coalesce(guess = right, false)) where y > 1)",
         "difference(avg(not coalesce(guess = right, false)) where x > 1, "
         "avg(not coalesce(guess = right, false)) where y > 1)",
         True,
     ),
     ("correlation(x, y)", "correlation(y, x)", False),
     ("covariance(x, y) where right", "covariance(y, x) where right", False),
-    ("f1(guess, right)", "f1(right, guess)", False),
+    ("f1(y > 1, right)", "f1(right, y > 1)", False),
     ("median(x)", "quantile(x, 0.5)", False),
 ]
 
@@ -92,6 +96,36 @@ def test_questions_that_share_an_event_share_what_crosses_the_door(
     assert a.interval.low == pytest.approx(b.interval.low, abs=1e-15)
     assert a.interval.high == pytest.approx(b.interval.high, abs=1e-15)
     assert a.rows == b.rows
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("accuracy(guess, right)", "avg(guess = right)"),
+        ("error(guess, right)", "avg(guess != right)"),
+        ("avg(guess)", "avg(coalesce(guess, false))"),
+        ("avg(not guess)", "avg(not coalesce(guess, false))"),
+        ("avg(x)", "sum(x, 77)"),
+        ("f1(guess, right)", "f1(right, guess)"),
+    ],
+)
+def test_what_missing_rows_tell_apart_is_another_event(one: str, other: str) -> None:
+    """Two statements about one weight would be two chances to be wrong."""
+    parts = [{use.part for use in parts_of(GROUND.prior.read(text))} for text in (one, other)]
+    assert parts[0].isdisjoint(parts[1])
+    assert told(TABLE, one, GROUND).value != told(TABLE, other, GROUND).value
+
+
+def test_the_size_of_a_group_is_a_share_of_all_rows() -> None:
+    """Its window is that of the rows where a condition holds, not of those where it is known."""
+    unknown, counted, known = (
+        GROUND.log_share(parse_row(text, GROUND.prior.schema))  # type: ignore[attr-defined]
+        for text in ("x > 1", "coalesce(x > 1, false)", "y > 1")
+    )
+    assert unknown == counted
+    of_rows = parts_of(GROUND.prior.read("count(x > 1, 7)"))[0].part
+    assert unknown == GROUND.log_level(of_rows)
+    assert known == GROUND.log_level(parts_of(GROUND.prior.read("avg(y > 1)"))[0].part)
 
 
 def test_a_variance_is_the_square_of_a_standard_deviation() -> None:

@@ -38,7 +38,7 @@ def test_it_is_the_mean_of_both_rates() -> None:
     assert swapped.value != found.value
 
 
-def test_a_missing_label_is_negative_and_a_missing_call_is_none() -> None:
+def test_a_missing_label_is_negative_and_a_missing_call_is_wrong() -> None:
     frame = pl.DataFrame(
         {
             "called": [True, None, True, False, None, False] * 50,
@@ -46,7 +46,7 @@ def test_a_missing_label_is_negative_and_a_missing_call_is_none() -> None:
         }
     )
     found = told(frame, TEXT, ground_on(PolarsSample(frame)))
-    assert found.value == pytest.approx((1 / 2 + 3 / 4) / 2, abs=2e-3)
+    assert found.value == pytest.approx((1 / 2 + 2 / 4) / 2, abs=2e-3)
 
 
 def holds(found: Told, part: float) -> bool:
@@ -61,7 +61,7 @@ def test_it_misses_no_more_than_its_level(rounded: bool) -> None:
     ground = ground_on(PolarsSample(drawn(rng, rows)), rounded=rounded)
     question = question_on(ground, TEXT)
     level = math.log(LEVEL)
-    rule = (RoundedContrast if rounded else Contrast)(rows, level, (level, level), True)
+    rule = (RoundedContrast if rounded else Contrast)(rows, level, ((level,), (level,)), True)
     assert type(question.rule) is type(rule)
     missed = {1.0: 0, TWIN: 0}
     for _ in range(TRIALS):

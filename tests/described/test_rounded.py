@@ -56,7 +56,7 @@ def of_groups(rule: RoundedContrast, sizes: tuple[int, int]) -> dict[tuple[int, 
 
 def missed_differences(sizes: tuple[int, int], *, disjoint: bool, part: float) -> float:
     """The largest probability of a miss, given the sizes, over all pairs of rates."""
-    found = of_groups(RoundedContrast(ROWS, LEVEL, (SIZE_LEVEL,) * 2, disjoint), sizes)
+    found = of_groups(RoundedContrast(ROWS, LEVEL, ((SIZE_LEVEL,),) * 2, disjoint), sizes)
     worst = 0.0
     for rates in product(THETAS, repeat=2):
         first, second = (binomial(size, rate) for size, rate in zip(sizes, rates, strict=True))
@@ -114,7 +114,7 @@ def contrasts(rule: RoundedContrast, truth: tuple[float, ...]) -> Iterable[tuple
 def test_no_truth_is_left_with_more_symbols_of_a_contrast_than_are_paid_for(
     truth: tuple[float, ...],
 ) -> None:
-    rule = RoundedContrast(ROWS, LEVEL, (SIZE_LEVEL,) * 2, disjoint=False)
+    rule = RoundedContrast(ROWS, LEVEL, ((SIZE_LEVEL,),) * 2, disjoint=False)
     found = list(contrasts(rule, truth))
     assert len({symbols for _, symbols in found}) <= rule.symbols == 125
     assert len({counts for counts, _ in found}) > 125  # told as they are
@@ -136,7 +136,7 @@ def test_no_truth_is_left_with_more_symbols_of_f1_than_are_paid_for(
 
 
 def test_the_size_of_a_group_beside_places_on_a_grid_is_one_of_five() -> None:
-    rule = Gridded("quantile", 1000, LEVEL, log_share=SIZE_LEVEL, points=64, rounded=True)
+    rule = Gridded("quantile", 1000, LEVEL, log_sizes=(SIZE_LEVEL,), points=64, rounded=True)
     size = RoundedSize(1000, SIZE_LEVEL)
     for share in (0.03, 0.4, 0.97):
         sizes = near(share, 1000, SIZE_LEVEL)
@@ -159,7 +159,7 @@ def test_disjoint_groups_are_told_more_narrowly_than_others() -> None:
     assert abs(apart.value - 0.5) < 0.02
     rule = question_on(ground, text).rule
     assert isinstance(rule, RoundedContrast)
-    sizes = [RoundedSize(10_000, level) for level in rule.log_shares]
+    sizes = [RoundedSize(10_000, level) for (level,) in rule.log_sizes]
     least = [size.least(size.cell(rows)) for size, rows in zip(sizes, (4000, 6000), strict=True)]
     by_hand = 1.25 * math.sqrt((1 / least[0] + 1 / least[1]) * (math.log(2) - rule.log_p) / 8)
     assert (apart.interval.high - apart.interval.low) / 2 == pytest.approx(by_hand, rel=1e-3)
@@ -169,7 +169,7 @@ def test_disjoint_groups_are_told_more_narrowly_than_others() -> None:
 
 
 def test_rows_of_both_groups_are_told_by_their_least_and_their_most() -> None:
-    rule = RoundedContrast(ROWS, LEVEL, (SIZE_LEVEL,) * 2, disjoint=True)
+    rule = RoundedContrast(ROWS, LEVEL, ((SIZE_LEVEL,),) * 2, disjoint=True)
     for sizes in product(range(ROWS // 2 + 1), repeat=2):
         found = rule.found(rule.seen(evidence(0, 0, *sizes)))
         assert found.rows[0] <= sum(sizes) <= found.rows[1] <= ROWS
@@ -178,7 +178,7 @@ def test_rows_of_both_groups_are_told_by_their_least_and_their_most() -> None:
 
 def test_a_difference_of_means_is_rounded_to_the_nearest_half_of_its_radius() -> None:
     rng = np.random.default_rng(3)
-    rule = RoundedContrast(200, LEVEL, (SIZE_LEVEL, SIZE_LEVEL), disjoint=True)
+    rule = RoundedContrast(200, LEVEL, ((SIZE_LEVEL,), (SIZE_LEVEL,)), disjoint=True)
     for _ in range(50):
         sizes = rng.integers(40, 120, 2)
         counts = rng.binomial(sizes, rng.random(2))

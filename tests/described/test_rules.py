@@ -32,17 +32,20 @@ from holdfast.theory.direct.symbols import STEPS
 LOG_P = -12.0
 RULES: list[Rule] = [
     Share(100, LOG_P, (-9.0, -11.0), True),
-    GroupShare(100, LOG_P, (), -8.0),
+    GroupShare(100, LOG_P, (), (-8.0,)),
+    GroupShare(100, LOG_P, (), (-7.0, -8.0), known=True),
     Overlap(100, LOG_P, -8.0),
     MeanRule(100, LOG_P),
-    GroupMeanRule(100, LOG_P, -8.0),
-    Contrast(100, LOG_P, (-8.0, -9.0), True),
+    GroupMeanRule(100, LOG_P, (-8.0,)),
+    GroupMeanRule(100, LOG_P, (-8.0,), known=True),
+    Contrast(100, LOG_P, ((-8.0,), (-7.0, -9.0)), True),
     PairedRule(100, LOG_P, True),
-    Gridded("quantile", 100, LOG_P, log_free=-9.0, log_share=-8.0),
+    PairedRule(100, LOG_P, True, -8.0),
+    Gridded("quantile", 100, LOG_P, log_free=-9.0, log_sizes=(-8.0,)),
     RoundedMean(100, LOG_P),
-    RoundedGroupMean(100, LOG_P, -8.0),
-    Gridded("auc", 100, LOG_P, log_share=-8.0, points=64, rounded=True),
-    RoundedContrast(100, LOG_P, (-8.0, -9.0), True),
+    RoundedGroupMean(100, LOG_P, (-8.0,)),
+    Gridded("auc", 100, LOG_P, log_sizes=(-8.0,), points=64, rounded=True),
+    RoundedContrast(100, LOG_P, ((-8.0,), (-7.0, -9.0)), True),
     RoundedOverlap(100, LOG_P, -8.0),
 ]
 NAMES = [type(rule).__name__ for rule in RULES]
@@ -131,11 +134,11 @@ def test_a_mean_says_no_more_than_its_bets(numerators: list[int]) -> None:
 
 
 def test_an_empty_group_says_nothing() -> None:
-    for rule in (GroupShare(9, LOG_P, (), -8.0), Overlap(9, LOG_P, -8.0)):
+    for rule in (GroupShare(9, LOG_P, (), (-8.0,)), Overlap(9, LOG_P, -8.0)):
         assert rule.found((0, 0)).value is None
         assert rule.found((0, 0)).interval == UNKNOWN
-    assert GroupMeanRule(9, LOG_P, -8.0).found((0, 0, 0, 0)).value is None
-    assert Contrast(9, LOG_P, (-8.0, -8.0), True).found((0, 3, 0, 0, 0)).value is None
+    assert GroupMeanRule(9, LOG_P, (-8.0,)).found((0, 0, 0, 0)).value is None
+    assert Contrast(9, LOG_P, ((-8.0,), (-8.0,)), True).found((0, 3, 0, 0, 0)).value is None
 
 
 @given(st.integers(2, 400), st.floats(0, 1), st.floats(-20, -1))
@@ -152,7 +155,7 @@ def test_rounded_answers_are_one_of_five(rows: int, theta: float, log_p: float) 
 
 @given(st.integers(2, 60), st.floats(-9, -1))
 def test_a_rounded_group_is_never_smaller_than_it_is_told(rows: int, log_p: float) -> None:
-    rule = RoundedGroupMean(rows, log_p, log_p)
+    rule = RoundedGroupMean(rows, log_p, (log_p,))
     for size in range(rows + 1):
         for count in {0, size // 2, size}:
             symbols = rule.seen(Evidence([count * GRID, size * GRID], [], None, b""))  # type: ignore[arg-type]
@@ -194,7 +197,7 @@ def test_a_grid_holds_value_and_ends() -> None:
 def test_sizes_are_counted_among_the_symbols() -> None:
     for rows, log_share in product((10, 1000), (-3.0, -30.0)):
         alone = Gridded("auc", rows, LOG_P).symbols
-        sized = Gridded("auc", rows, LOG_P, log_share=log_share).symbols
+        sized = Gridded("auc", rows, LOG_P, log_sizes=(log_share,)).symbols
         sizes = min(rows, math.floor(2 * rows * BoundedMean(rows).radius(log_share))) + 1
         assert sized == alone * sizes
 

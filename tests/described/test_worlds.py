@@ -78,9 +78,9 @@ def test_a_group_misses_no_more_than_its_level_whatever_its_size(
             for theta in THETAS[::4]
         )
 
-    assert most(GroupShare(ROWS, log_p, (), log_p)) <= math.exp(log_p)
+    assert most(GroupShare(ROWS, log_p, (), (log_p,))) <= math.exp(log_p)
     if share == 0.95:
-        assert most(GroupShare(ROWS, log_p + math.log(4), (), log_p)) > math.exp(log_p)
+        assert most(GroupShare(ROWS, log_p + math.log(4), (), (log_p,))) > math.exp(log_p)
 
 
 def poisson_binomial(rates: np.ndarray) -> np.ndarray:
@@ -118,7 +118,7 @@ def test_no_truth_is_left_with_more_symbols_than_are_paid_for(rows: int, log_p: 
         assert max(left) <= share.symbols
     log_share = log_p + 1.0 if log_p < -1.0 else log_p
     sizes = [Share(rows, log_share, (), True).found((k,)) for k in range(rows + 1)]
-    for rule in (GroupShare(rows, log_p, (), log_share), Overlap(rows, log_p, log_share)):
+    for rule in (GroupShare(rows, log_p, (), (log_share,)), Overlap(rows, log_p, log_share)):
         inside = [
             [rule.found((size, k)).interval for k in range(size + 1)] for size in range(rows + 1)
         ]
@@ -141,10 +141,10 @@ def test_paired_counts_are_no_more_than_are_paid_for(rows: int, log_p: float) ->
 
 RULES: list[Rule] = [
     Share(3, -900.0, (-700.0,), True),
-    GroupShare(3, -900.0, (), -800.0),
+    GroupShare(3, -900.0, (), (-800.0,)),
     Overlap(3, -900.0, -800.0),
     PairedRule(3, -900.0, True),
-    Gridded("quantile", 3, -900.0, log_share=-800.0),
+    Gridded("quantile", 3, -900.0, log_sizes=(-800.0,)),
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import holdfast
 from tests.statistics.zoo import BOUNDS, DESIGN, number, rows_of, table
 
-HOLD, TRAIN = table(20_000, 5), table(20_000, 6)
+HOLD, TRAIN = table(20_000, 5, complete=True), table(20_000, 6, complete=True)
 ROWS = rows_of(HOLD)
 FACTS: dict[str, Any] = {
     "mechanism": "bounded noise",

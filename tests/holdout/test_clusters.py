@@ -86,6 +86,7 @@ VERBS: dict[str, tuple[str, Callable[[Holdout], bool]]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::holdfast.errors.NothingLeft")  # it may say nothing
 @pytest.mark.statistical
 @pytest.mark.parametrize("sampling", [DRAWN, DECIDED], ids=["drawn", "decided"])
 @pytest.mark.parametrize("verb", VERBS)

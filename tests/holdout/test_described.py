@@ -38,6 +38,8 @@ SILENT = (
     "std(same)",
     "variance(same)",
     "variance(gone)",
+    "avg(gone)",
+    "quantile(gone, 0.5)",
     "variance(half) where group = 'nobody'",
     "correlation(same, half)",
     "covariance(half, score)",
@@ -51,13 +53,12 @@ SILENT = (
 SPOKEN = (
     "avg(flag)",
     "avg(half)",
-    "avg(gone)",
+    "avg(coalesce(gone, 1))",
     "avg(half) where group = 'a'",
     "avg(half > 1) where group = 'a'",
     "difference(flag, sure)",
     "f1(flag, sure)",
     "auc(score, flag)",
-    "quantile(gone, 0.5)",
     "brier(score, flag) where group = 'b'",
 )
 

@@ -74,7 +74,10 @@ def test_later_declarations_add_to_earlier_ones() -> None:
         ({"x": {"values": ["a"]}}, "only text has declared values"),
         ({"nope": {"values": ["a"]}}, "Values are declared for 'nope'"),
         ({"nope": {"weight": 1}}, "A weight is declared for 'nope'"),
-        ({"t": {"wieght": 1}}, "it may have 'bounds', 'scale', 'values' and 'weight'"),
+        (
+            {"t": {"wieght": 1}},
+            "it may have 'bounds', 'scale', 'values', 'weight' and 'never_null'",
+        ),
         ({"t": {}}, "it may have"),
         *(
             ({"t": {"weight": weight}}, "a finite number above 0")
@@ -106,19 +109,20 @@ def test_the_ledgers_form_is_plain_and_reads_back() -> None:
     assert again.to_dict() == body
     assert again.favourites == words.favourites
     assert body == {
-        "prior": "words/1",
+        "prior": "words/2",
         "types": {"b": "boolean", "k": "integer", "other": "other", "t": "text", "x": "float"},
         "bounds": {"k": [0.0, 9.0], "x": [0.0, 1.0]},
         "values": {"t": ["a", "b"]},
         "weights": {"t": "10", "x": "2.5"},
         "scales": {},
+        "never_null": {},
         "favourites": ["avg(b)", "avg(x > 0.5)"],
         "learnt": [],
     }
     for question in ("avg(t = 'a') where k = 3", "median(x)", "avg(b)"):
         assert again.bits(question) == words.bits(question)
-    with pytest.raises(InvalidArgument, match="'words/2' is not known"):
-        Prior.from_dict({**body, "prior": "words/2"})
+    with pytest.raises(InvalidArgument, match="'words/1' is not known"):
+        Prior.from_dict({**body, "prior": "words/1"})
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,11 @@ PRIOR = Prior(
         }
     ).declare({"x": (0, 1), "k": (0, 3)})
 )
-SHARE, LABEL = "coalesce(clip(y, 0, {}), 0)", "coalesce(b, 0)"
+SHARE, LABEL = "clip(y, 0, {})", "b"
 
 
 def squared(share: str, outcome: str) -> str:
-    return f"avg(abs({share} - {outcome}) * abs({share} - {outcome}))"
+    return f"avg(coalesce(abs({share} - {outcome}) * abs({share} - {outcome}), 1))"
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,10 @@ def test_macros_are_taken_back(question: str, part: str) -> None:
     "question",
     [
         squared(SHARE.format(2), LABEL),  # not a probability
-        squared(SHARE.format(1), "coalesce(clip(x, 0, 1), 0)"),  # not a label
-        "avg(abs({0} - {1}) * abs({0} - coalesce(other, 0)))".format(SHARE.format(1), LABEL),
-        f"avg(abs({SHARE.format(1)} - {LABEL}) * abs(x))",
+        squared(SHARE.format(1), "clip(x, 0, 1)"),  # not a label
+        squared(SHARE.format(1), LABEL).replace(", 1))", ", 0.5))"),  # not the worst
+        "avg(coalesce(abs({0} - {1}) * abs({0} - other), 1))".format(SHARE.format(1), LABEL),
+        f"avg(coalesce(abs({SHARE.format(1)} - {LABEL}) * abs(x), 1))",
         "avg(x - k)",
         "avg(coalesce(x, 0) - k)",
         "avg(coalesce(x, 0) + coalesce(k, 0))",

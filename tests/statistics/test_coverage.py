@@ -28,7 +28,7 @@ from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.whole import Auc, statistic
 from holdfast.theory.base.intervals import Interval
-from tests.statistics.zoo import KINDS, parts_of, public
+from tests.statistics.zoo import COMPLETE, KINDS, parts_of, public
 from tests.theory.coverage import LEVELS, too_many
 
 pytestmark = pytest.mark.statistical
@@ -204,9 +204,9 @@ def test_a_quantile_where_the_distribution_reaches_its_level(
     low = coins(10, trials, n) / n
 
     def share_of_misses(shrunk: float) -> NDArray[np.bool_]:
-        radius = shrunk * quantile.threshold(3.0).concentration(n, Independent()).radius(
-            math.log(beta)
-        )
+        share = quantile.threshold(3.0)
+        assert is_single(share)
+        radius = shrunk * share.concentration(n, Independent()).radius(math.log(beta))
         wrong = {}
         for value in np.unique(low):
             shares = {
@@ -263,7 +263,7 @@ def joined(question: Derived, parts: Sequence[Statistic], q: Values, radius: flo
 def test_what_follows_from_several_parts(text: str, unit: int) -> None:
     """Rows one by one, and units of five equal rows; the twin shrinks every part's radius."""
     beta, n, trials = 0.05, 400, 600
-    question = bind(text, public(KINDS, []))
+    question = bind(text, public(KINDS, [], schema=COMPLETE))
     assert is_derived(question)
     parts = parts_of(question)
     values = np.array([per_kind(part) for part in parts])

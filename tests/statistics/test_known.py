@@ -34,15 +34,15 @@ from tests.mechanisms.fake import (
     of_count,
     said,
 )
-from tests.statistics.zoo import KINDS, SCHEMA, public
+from tests.statistics.zoo import COMPLETE, KINDS, public
 from tests.theory.coverage import LEVELS, too_many
 
 pytestmark = pytest.mark.statistical
 levels = pytest.mark.parametrize(("beta", "trials"), LEVELS)
 
 N, RARE = 20_000, 0.004
-CONDITION = bind("avg(new and old)", public(KINDS, []))
-RESIDUAL = bind("avg(x) where k > 4", public(KINDS, []))
+CONDITION = bind("avg(new and old)", public(KINDS, [], schema=COMPLETE))
+RESIDUAL = bind("avg(x) where k > 4", public(KINDS, [], schema=COMPLETE))
 
 
 class Answered:
@@ -81,10 +81,10 @@ def test_what_earlier_answers_imply() -> None:
 
 
 def test_a_declared_variance_is_in_the_unit_of_the_value() -> None:
-    question = bind("avg(x, variance <= 9)", public(KINDS, []))
+    question = bind("avg(x, variance <= 9)", public(KINDS, [], schema=COMPLETE))
     assert is_single(question)
     assert known_variance(question, {}) == KnownVariance(9 / 240 / 240)
-    group = bind("avg(x) where arm = 'A'", public(KINDS))
+    group = bind("avg(x) where arm = 'A'", public(KINDS, schema=COMPLETE))
     assert is_single(group)
     assert known_variance(group, {"avg(arm = 'A')": Answered(1, 0.0, 0.1)}) is None
 
@@ -154,7 +154,7 @@ def test_a_paired_difference_is_checked_from_its_own_counts() -> None:
 
     That false claims are confirmed no more often than allowed is counted in `test_showing`.
     """
-    paired = bind("difference(new = y, old = y)", public(KINDS, []))
+    paired = bind("difference(new = y, old = y)", public(KINDS, [], schema=COMPLETE))
     assert isinstance(paired, Paired)
     ((question,),) = batches(paired, numbers=True)
     assert is_paired(question)
@@ -176,7 +176,7 @@ def test_a_paired_difference_is_checked_from_its_own_counts() -> None:
 
 def test_models_that_mostly_agree_are_told_apart_by_narrow_intervals() -> None:
     """The share of rows where they differ, answered first, bounds the variance of the rest."""
-    paired = bind("difference(new = y, old = y)", public(KINDS, []))
+    paired = bind("difference(new = y, old = y)", public(KINDS, [], schema=COMPLETE))
     assert isinstance(paired, Paired)
     (share,), (difference,) = paired.stages
     answered = {share.text: Answered(7, 0.01, 0.06)}
@@ -202,7 +202,7 @@ def test_with_a_design_rows_are_not_taken_for_alike() -> None:
     """The exact binomial interval needs rows that are alike; Chernoff's and bets do not."""
     assert is_single(CONDITION)
     n = 1_000
-    number = bind("avg(x)", Table(SCHEMA))
+    number = bind("avg(x)", Table(COMPLETE))
     assert is_single(number)
     mechanism = CHECKS
 

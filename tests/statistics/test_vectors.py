@@ -54,8 +54,17 @@ def test_coordinates_are_means_of_vectors_that_keep_to_the_bound(
         assert [answer.value for _, answer in found] == pytest.approx(expected, abs=1e-6 * bound)
 
 
-def test_rows_that_are_missing_or_beyond_doubles_count_as_nothing(tmp_path: Path) -> None:
-    wild = [(math.nan, 1.0), (math.inf, 1.0), (1e200, 1e200), (-math.inf, math.inf), (3.0, 4.0)]
+def test_columns_that_miss_values_are_refused(tmp_path: Path) -> None:
+    table = pl.DataFrame({"x": [None, 0.5] * 40, "y": [0.5, 0.25] * 40})
+    with opened(tmp_path, table, mechanism="exact", tolerance=None) as holdout:
+        with pytest.raises(InvalidQuestion, match="x is not null"):
+            holdout.ask(holdfast.vector_mean(["x", "y"], bound=1))
+        found = holdout.ask(holdfast.vector_mean(["coalesce(x, 0)", "y"], bound=1))
+        assert [answer.value for _, answer in found] == pytest.approx([0.25, 0.375], abs=1e-8)
+
+
+def test_rows_that_are_beyond_doubles_count_as_nothing(tmp_path: Path) -> None:
+    wild = [(math.inf, 1.0), (1e300, 1.0), (1e200, 1e200), (-math.inf, math.inf), (3.0, 4.0)]
     table = pl.DataFrame({"x": [x for x, _ in wild] * 40, "y": [y for _, y in wild] * 40})
     with opened(tmp_path, table, mechanism="exact", tolerance=None) as holdout:
         found = holdout.ask(holdfast.vector_mean(["x", "y"], bound=1))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent
 from holdfast.question import ColumnType, Schema
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import Derived, Estimate, is_derived, is_single
-from holdfast.statistics.entry import Table
+from holdfast.statistics.derived import Estimate, is_derived, is_single
+from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.intervals import Interval
@@ -51,29 +51,31 @@ DTYPES = {
     "new": pl.Boolean,
     "old": pl.Boolean,
 }
-SCHEMA = Schema(TYPES).declare(BOUNDS)
+COMPLETE = Schema(TYPES).declare(BOUNDS)  # as if no row missed a value
+SCHEMA = replace(COMPLETE, never_null=dict.fromkeys(TYPES, False))
 DESIGN = ["arm", "site", "y"]
 
 
-def table(rows: int = 400, seed: int = 3) -> pl.DataFrame:
-    """Correlated columns, with missing values, NaN and infinities in all of them."""
+def table(rows: int = 400, seed: int = 3, *, complete: bool = False) -> pl.DataFrame:
+    """Correlated columns, with missing values, NaN and infinities in all of them.
+
+    `complete`: only arms and sites, by which rows are grouped, are missing.
+    """
     rng = np.random.default_rng(seed)
 
-    def holed(values: Sequence[Any]) -> list[Any]:
-        return [
-            None if hole else value
-            for value, hole in zip(values, rng.random(rows) < 0.07, strict=True)
-        ]
+    def holed(values: Sequence[Any], *, groups: bool = False) -> list[Any]:
+        holes = (rng.random(rows) < 0.07) & (groups or not complete)
+        return [None if hole else value for value, hole in zip(values, holes, strict=True)]
 
     arm = rng.choice(["A", "B", "C"], rows)
     y = rng.random(rows) < np.where(arm == "A", 0.4, 0.6)
     p = np.clip(np.where(y, 0.6, 0.4) + rng.normal(0, 0.3, rows), -0.2, 1.2).round(2)
     x = rng.normal(20.0, 60.0, rows)
-    x[::50], x[1::50], x[2::50] = math.nan, math.inf, -math.inf
+    x[::50], x[1::50], x[2::50] = 20.0 if complete else math.nan, math.inf, -math.inf
     columns = {
-        "arm": holed(arm.tolist()),
+        "arm": holed(arm.tolist(), groups=True),
         "y": holed(y.tolist()),
-        "site": holed(rng.integers(0, 4, rows).tolist()),
+        "site": holed(rng.integers(0, 4, rows).tolist(), groups=True),
         "x": holed(x.tolist()),
         "z": holed((-12 + 0.05 * np.nan_to_num(x, posinf=0, neginf=0)).tolist()),
         "p": holed(p.tolist()),
@@ -84,10 +86,12 @@ def table(rows: int = 400, seed: int = 3) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=DTYPES)
 
 
-def public(frame: pl.DataFrame, design: Sequence[str] = DESIGN) -> Table:
+def public(
+    frame: pl.DataFrame, design: Sequence[str] = DESIGN, *, schema: Schema = SCHEMA
+) -> Table:
     """What is public of a frame: its columns, and the cells of its design."""
     found = design_of(PolarsSample(frame), design, Independent()) if design else NO_DESIGN
-    return Table(SCHEMA, found)
+    return Table(schema, found)
 
 
 def rows_of(frame: pl.DataFrame) -> list[dict[str, Any]]:
@@ -102,10 +106,14 @@ def rows_of(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def number(row: Row, column: str) -> float:
-    """What a row counts as: cut to the bounds, and nearest to 0 where the value is missing."""
+    """What a row counts as: cut to the bounds."""
     low, high = BOUNDS[column]
-    value = 0.0 if row[column] is None else row[column]
-    return min(high, max(low, value))
+    return float(min(high, max(low, row[column])))
+
+
+def known(rows: Sequence[Row], *columns: str) -> list[Row]:
+    """The rows that have a value in all of the columns."""
+    return [row for row in rows if all(row[column] is not None for column in columns)]
 
 
 def average(values: Sequence[float]) -> float:
@@ -113,11 +121,19 @@ def average(values: Sequence[float]) -> float:
 
 
 def mean_of(column: str) -> Callable[[Sequence[Row]], float]:
-    return lambda rows: average([number(row, column) for row in rows])
+    return lambda rows: average([number(row, column) for row in known(rows, column)])
+
+
+def total_of(column: str) -> Callable[[Sequence[Row]], float]:
+    """The mean of what each row adds to a total: nothing where the value is missing."""
+    return lambda rows: average(
+        [0.0 if row[column] is None else number(row, column) for row in rows]
+    )
 
 
 def share(holds: Callable[[Row], Any]) -> Callable[[Sequence[Row]], float]:
-    return lambda rows: average([holds(row) is True for row in rows])
+    """The share of rows where it holds, among those where it is known whether it does."""
+    return lambda rows: average([found for row in rows if (found := holds(row)) is not None])
 
 
 def among(
@@ -127,7 +143,8 @@ def among(
 
 
 def covariance(first: str, second: str) -> Callable[[Sequence[Row]], float]:
-    def plain(rows: Sequence[Row]) -> float:
+    def plain(every: Sequence[Row]) -> float:
+        rows = known(every, first, second)
         a, b = mean_of(first)(rows), mean_of(second)(rows)
         return average([(number(row, first) - a) * (number(row, second) - b) for row in rows])
 
@@ -135,7 +152,8 @@ def covariance(first: str, second: str) -> Callable[[Sequence[Row]], float]:
 
 
 def correlation(first: str, second: str) -> Callable[[Sequence[Row]], float]:
-    def plain(rows: Sequence[Row]) -> float:
+    def plain(every: Sequence[Row]) -> float:
+        rows = known(every, first, second)
         spread = covariance(first, first)(rows) * covariance(second, second)(rows)
         return covariance(first, second)(rows) / math.sqrt(spread)
 
@@ -143,18 +161,20 @@ def correlation(first: str, second: str) -> Callable[[Sequence[Row]], float]:
 
 
 def auc(rows: Sequence[Row]) -> float:
-    """Every pair, by counting what is below and what ties; a missing score is below all others."""
+    """Every pair, by counting what is below and what ties; a missing score is wrong with all."""
 
-    def score(row: Row) -> float:
-        return -math.inf if row["p"] is None else row["p"]
+    def score(row: Row, worst: float) -> float:
+        return worst if row["p"] is None else row["p"]
 
-    good = [score(row) for row in rows if row["y"] is True]
-    bad = sorted(score(row) for row in rows if row["y"] is not True)
+    good = [score(row, -math.inf) for row in rows if row["y"] is True]
+    bad = sorted(score(row, math.inf) for row in rows if row["y"] is not True)
     return average([(bisect_left(bad, a) + bisect_right(bad, a)) / 2 / len(bad) for a in good])
 
 
 def log_loss(rows: Sequence[Row]) -> float:
     def loss(row: Row) -> float:
+        if not known([row], "p", "y"):
+            return -math.log(0.01)
         given = number(row, "p") if row["y"] is True else 1.0 - number(row, "p")
         return -math.log(max(given, 0.01))
 
@@ -162,18 +182,25 @@ def log_loss(rows: Sequence[Row]) -> float:
 
 
 def brier(rows: Sequence[Row]) -> float:
-    return average([(number(row, "p") - (row["y"] is True)) ** 2 for row in rows])
+    return average(
+        [(number(row, "p") - row["y"]) ** 2 if known([row], "p", "y") else 1.0 for row in rows]
+    )
+
+
+def predicted(row: Row) -> bool:
+    """What is predicted; what is not predicted is wrong."""
+    return row["y"] is not True if row["new"] is None else row["new"]
 
 
 def f1(rows: Sequence[Row]) -> float:
-    hits = sum(row["new"] is True and row["y"] is True for row in rows)
-    return 2 * hits / sum((row["new"] is True) + (row["y"] is True) for row in rows)
+    hits = sum(predicted(row) and row["y"] is True for row in rows)
+    return 2 * hits / sum(predicted(row) + (row["y"] is True) for row in rows)
 
 
 def balanced_accuracy(rows: Sequence[Row]) -> float:
     classes = [[row for row in rows if (row["y"] is True) is label] for label in (True, False)]
     shares = [
-        average([float((row["new"] is True) is label) for row in own])
+        average([float(predicted(row) is label) for row in own])
         for own, label in zip(classes, (True, False), strict=True)
     ]
     return average(shares)
@@ -206,14 +233,43 @@ def _less(
 
 
 def _paired(rows: Sequence[Row]) -> float:
-    return average([right("new")(row) - right("old")(row) for row in rows])
+    both = known(rows, "new", "old", "y")
+    return average([right("new")(row) - right("old")(row) for row in both])
+
+
+def _differing(rows: Sequence[Row]) -> float:
+    return average([number(row, "x") - number(row, "z") for row in known(rows, "x", "z")])
+
+
+def _at_most(row: Row) -> bool | None:
+    return None if row["x"] is None else row["x"] <= 12.5
+
+
+def _both(row: Row) -> bool | None:
+    """k > 4 and new, in three-valued logic."""
+    some = [None if row["k"] is None else row["k"] > 4, row["new"]]
+    return False if False in some else None if None in some else True
 
 
 CASES = [
     Case("avg(x)", mean_of("x")),
     Case("avg(z)", mean_of("z")),
     Case("avg(new)", share(lambda row: row["new"])),
-    Case("avg(z, variance <= 9)", mean_of("z")),
+    Case("avg(x <= 12.5)", share(_at_most)),
+    Case(
+        "avg(not (x <= 12.5))", share(lambda row: None if row["x"] is None else not _at_most(row))
+    ),
+    Case("avg(k > 4 and new)", share(_both)),
+    Case("avg(k > 4 and new) where arm = 'A'", among(in_arm("A"), share(_both))),
+    Case("avg(case when k > 6 then 1 else 0 end)", share(lambda row: (row["k"] or 0) > 6)),
+    Case(
+        "avg(coalesce(x, 12))",
+        lambda rows: average([12.0 if row["x"] is None else number(row, "x") for row in rows]),
+    ),
+    Case(
+        "avg(coalesce(z, -3), variance <= 90)",
+        lambda rows: average([-3.0 if row["z"] is None else number(row, "z") for row in rows]),
+    ),
     Case("avg(z) where k > 4", among(many, mean_of("z"))),
     Case("avg(new) where k > 4", among(many, share(lambda row: row["new"]))),
     Case("avg(x) where arm = 'A'", among(in_arm("A"), mean_of("x"))),
@@ -231,9 +287,9 @@ CASES = [
             mean_of("z"),
         ),
     ),
-    Case("sum(z, 1000)", lambda rows: 1000 * mean_of("z")(rows)),
-    Case("sum(x, 70) where arm = 'B'", lambda rows: 70 * among(in_arm("B"), mean_of("x"))(rows)),
-    Case("count(new, 900)", lambda rows: 900 * share(lambda row: row["new"])(rows)),
+    Case("sum(z, 1000)", lambda rows: 1000 * total_of("z")(rows)),
+    Case("sum(x, 70) where arm = 'B'", lambda rows: 70 * among(in_arm("B"), total_of("x"))(rows)),
+    Case("count(new, 900)", lambda rows: 900 * share(lambda row: row["new"] is True)(rows)),
     Case("variance(x)", covariance("x", "x")),
     Case("variance(z) where arm = 'A'", among(in_arm("A"), covariance("z", "z"))),
     Case("std(z)", lambda rows: math.sqrt(covariance("z", "z")(rows))),
@@ -242,7 +298,8 @@ CASES = [
     Case("correlation(k, z) where arm = 'A'", among(in_arm("A"), correlation("k", "z"))),
     Case("difference(new = y, old = y)", _paired),
     Case("difference(new = y, old = y) where arm = 'B'", among(in_arm("B"), _paired)),
-    Case("difference(x, z)", _less(mean_of("x"), mean_of("z"))),
+    Case("difference(x, z)", _differing),
+    Case("difference(avg(x), avg(z))", _less(mean_of("x"), mean_of("z"))),
     Case(
         "difference(avg(z) where arm = 'A', avg(z) where arm = 'B')",
         _less(among(in_arm("A"), mean_of("z")), among(in_arm("B"), mean_of("z"))),
@@ -278,13 +335,13 @@ QUANTILES = [
 
 # Statistics whose values other tests compute plainly; here engines only have to agree.
 ALSO = ["catoni(x, 900)", "coordinate(1, 3, z, k)", "coordinate(2, 3, z, k)"]
-TEXTS = [*(case.question for case in CASES), *(text for text, *_ in QUANTILES), *ALSO]
+TEXTS = [*(case.question for case in CASES), *(text for text, *_ in QUANTILES)]
 
 
-def parts_of(question: Statistic | Derived | Quantile) -> list[Statistic]:
-    """Everything that is asked for it (of a quantile, the middle threshold)."""
+def parts_of(question: Bound) -> list[Statistic]:
+    """Everything that is asked for it (of a quantile, for the middle threshold)."""
     if isinstance(question, Quantile):
-        return [question.threshold(question.place(question.cells // 2))]
+        return parts_of(question.threshold(question.place(question.cells // 2)))
     if is_derived(question):
         return [part for stage in question.stages for part in stage]
     assert is_single(question)
@@ -293,7 +350,9 @@ def parts_of(question: Statistic | Derived | Quantile) -> list[Statistic]:
 
 def every_part(at: Table) -> list[Statistic]:
     """Everything that is asked for any of the questions, each once."""
-    found = [part for question in TEXTS for part in parts_of(bind(question, at))]
+    also = Table(COMPLETE, at.design)
+    bound = [*(bind(text, at) for text in TEXTS), *(bind(text, also) for text in ALSO)]
+    found = [part for question in bound for part in parts_of(question)]
     return list({part.text: part for part in found}.values())
 
 
@@ -306,21 +365,20 @@ def exact_values(statistics: Sequence[Statistic], sample: Sample) -> dict[str, E
     return found
 
 
-def exactly(statistic: Statistic, sample: Sample) -> Estimate:
-    """The same for one statistic."""
-    (found,) = exact_values([statistic], sample).values()
-    return found
+def exactly(question: Bound, sample: Sample) -> Estimate:
+    """A question's value at no noise: the exact values of its parts, joined."""
+    if is_derived(question):
+        found = question.join([exactly(part, sample) for part in parts_of(question)])
+        assert found.value is not None
+        return Estimate(found.value, found.interval)
+    assert is_single(question)
+    (own,) = exact_values([question], sample).values()
+    return own
 
 
 def found_exactly(question: str, at: Table, sample: Sample) -> Estimate:
-    """The question's value at no noise: the exact values of its parts, joined."""
-    bound = bind(question, at)
-    if is_derived(bound):
-        found = bound.join([exactly(part, sample) for part in parts_of(bound)])
-        assert found.value is not None
-        return Estimate(found.value, found.interval)
-    assert is_single(bound)
-    return exactly(bound, sample)
+    """The same of its text."""
+    return exactly(bind(question, at), sample)
 
 
 def searched_exactly(quantile: Quantile, sample: Sample) -> tuple[Estimate, int]:

@@ -46,6 +46,8 @@ class AnswerTold(BaseModel):
     bits: float | None = Field(description="How long a described question is; None for others.")
     n: int = Field(description="How many rows it is about, at least.")
     n_most: int = Field(description="How many rows it is about, at most.")
+    missing: int = Field(description="How many rows were left out for want of a value, at least.")
+    missing_most: int = Field(description="How many were left out, at most.")
     guess: float | None = Field(description="What was guessed, or claimed as a bound.")
     cost: float = Field(description="What it cost, in nats; 0 for a repeat.")
     verdict: str | None = Field(description="Of a difference with `better`: what it says.")

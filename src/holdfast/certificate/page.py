@@ -231,6 +231,12 @@ def _answers(transcript: Transcript) -> str:
     )
 
 
+def _row_count(used: tuple[int, int], rows: int, missing: tuple[int, int]) -> str:
+    """How many rows, under a head that says that they are rows."""
+    number, row, lost = among_rows(used, rows, missing).partition(" row")
+    return number + lost.removeprefix("s") if row else number
+
+
 def _rows(line: Recorded, parts: Sequence[Recorded], rows: int) -> Iterator[str]:
     """A line, and below it the looks that were asked for it, folded."""
     used = line.rows or (rows, rows)
@@ -239,7 +245,7 @@ def _rows(line: Recorded, parts: Sequence[Recorded], rows: int) -> Iterator[str]
         f'<td class="found">{_found(line)}</td>',
         f"<td><code>{_free(line.question)}</code>{_asked(line)}</td>",
         f'<td class="who">{_who(line)}</td>',
-        f'<td data-label="Rows">{escape(among_rows(used, rows).partition(" row")[0])}</td>',
+        f'<td data-label="Rows">{escape(_row_count(used, rows, line.missing))}</td>',
         f'<td data-label="Price">{_price(line)}</td>',
     ]
     yield f"<tr{' class=whole' if parts else ''}>{''.join(cells)}</tr>"

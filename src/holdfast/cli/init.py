@@ -40,7 +40,7 @@ __all__ = [
 # What a new ledger says of its table, and a first question to ask it: for init and publish.
 #
 # All of it is declared, or learnt from training rows. Of the protected rows only the types of
-# columns are known, and where these come from is said.
+# columns are known, and which of them hold missing values; where these come from is said.
 
 
 def introduction(holdout: Holdout, data: str, train: str | None, schema: str | None) -> str:
@@ -56,6 +56,11 @@ def introduction(holdout: Holdout, data: str, train: str | None, schema: str | N
             f"Types are those of {whence}, and public from now on: confirm them, or remove the "
             "ledger and say --flag COLUMN (0 and 1 mean no and yes) or --null TEXT (it stands for "
             "a missing value)."
+        )
+    if any(not never for never in known.never_null.values()):
+        told.append(
+            "Rows without a value are left out of what is asked of a column that may be missing, "
+            "and every answer says how many."
         )
     if train is not None:
         told += _learnt(known, train, schema)

@@ -16,13 +16,24 @@ from holdfast import require
 from holdfast.data.ranking import shuffled_classes
 from holdfast.data.units import unit_sums
 from holdfast.data.values import distinct_unit_values, unit_values_of
-from holdfast.described.rounded import RoundedSize
-from holdfast.described.rule import UNKNOWN, Evidence, Look, Symbols, Told, within
+from holdfast.described.groups import GroupRows
+from holdfast.described.rounded import RoundedSizes
+from holdfast.described.rule import (
+    UNKNOWN,
+    Evidence,
+    GroupSizes,
+    Look,
+    Symbols,
+    Told,
+    counts,
+    within,
+)
 from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID_ERROR, RowValue, condition_row
+from holdfast.statistics.whole import ranked_score
 from holdfast.theory.base.bets import level_share
-from holdfast.theory.base.concentration import BoundedMean, Concentration
+from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import (
     largest_integer,
@@ -41,11 +52,7 @@ from holdfast.theory.direct.unit_sums import (
     pooled_mean_interval,
     unit_mean_interval,
 )
-from holdfast.theory.length.coexistence import (
-    ROUNDED_SYMBOLS,
-    count_symbols,
-    whole_grid_symbols,
-)
+from holdfast.theory.length.coexistence import whole_grid_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,59 +83,61 @@ __all__ = [
 class Gridded:
     """Three places on `points` points of the range; of what, and at which level, `by` says.
 
-    With `log_share`, the level of a group's size, that size is a symbol too, exact or `rounded`.
-    Of rows that are not alike no event says where it may be: any number is a symbol, up to
-    `groups` times all rows, one for a group or disjoint ones, two for any two together.
-    `squared`: the places are those of a standard deviation, and its square is told.
+    With `log_sizes` the sizes of groups are symbols too, as `GroupSizes` tells them, exact or
+    `rounded`. Of rows that are not alike no event says where a size may be: any number is a symbol,
+    up to `groups` times all rows, one for a group or disjoint ones, two for any two together; if it
+    is `known`, it is that of all rows that have a value. `squared`: the places are those of a
+    standard deviation, and its square is told.
     """
 
     by: str
     rows: int
     log_p: float
     log_free: float | None = None
-    log_share: float | None = None
+    log_sizes: tuple[float, ...] = ()
     points: int = POINTS
     squared: bool = False
     rounded: bool = False
+    known: bool = False
     groups: int = 0
 
     @property
     def symbols(self) -> int:
-        return self._size_symbols * whole_grid_symbols(self.points)
+        sizes = self._last_size + 1 if self.groups else self._sizes.symbols
+        return sizes * whole_grid_symbols(self.points)
 
     def found(self, symbols: Symbols) -> Told:
-        rows, places = self._rows_of(symbols)
+        rows, missing, places = self._rows_of(symbols)
         value, interval = grid_answer(GridSymbol(*places), UNKNOWN, self.points)
         if self.squared:
             low, high = (end * end for end in interval)
             value = value * value
             interval = Interval(max(0.0, round_down(low)), min(1.0, round_up(high)))
-        return Told(value if rows[1] else None, interval, rows)
+        return Told(value if rows[1] else None, interval, rows, missing)
 
     @property
-    def _size_symbols(self) -> int:
-        if self.groups:
-            return self._last_size + 1
-        if self.log_share is None:
-            return 1
-        if self.rounded:
-            return ROUNDED_SYMBOLS
-        return count_symbols(self.rows, BoundedMean(self.rows).radius(self.log_share))
+    def _sizes(self) -> GroupSizes | RoundedSizes:
+        made = RoundedSizes if self.rounded else GroupSizes
+        return made(self.rows, self.log_sizes, self.known)
 
-    def _rows_of(self, symbols: Symbols) -> tuple[tuple[int, int], Symbols]:
-        """The least and the greatest number of rows it may be about, and the three places."""
-        if self.log_share is None and not self.groups:
-            return (self.rows, self.rows), symbols
-        told, *places = symbols
+    def _rows_of(self, symbols: Symbols) -> tuple[tuple[int, int], tuple[int, int], Symbols]:
+        """The least and the greatest number of rows it may be about, and missing; three places."""
         if self.groups:
-            return self._sizes_of(told), tuple(places)
-        if self.rounded and self.log_share is not None:
-            return RoundedSize(self.rows, self.log_share).sizes(told), tuple(places)
-        size = require.integer_between("size", told, 0, self.rows)
-        return (size, size), tuple(places)
+            least, most = self._sizes_of(symbols[0])
+            missing = (self.rows - most, self.rows - least) if self.known else (0, 0)
+            return (least, most), missing, symbols[1:]
+        sizes = self._sizes
+        if isinstance(sizes, RoundedSizes):
+            return sizes.read(symbols)
+        size, missing, places = sizes.read(symbols)
+        return (size, size), missing, places
 
-    def seen(self, size: int, value: float | None, interval: Interval) -> Symbols:
+    def seen(
+        self, size: int, value: float | None, interval: Interval, around: Symbols = ()
+    ) -> Symbols:
         """The symbols of a value with its interval, both as fractions of the range.
+
+        `size` is that of its group, and those of the groups `around` it stand before.
 
         What is read of a row is off its value by less than `GRID_ERROR`, and so is a mean.
         """
@@ -138,10 +147,9 @@ class Gridded:
         places = grid_symbol(value, wider, UNKNOWN, self.points)
         if self.groups:
             return (size * self._last_size // self._most_rows, *places)
-        if self.log_share is None:
-            return tuple(places)
-        told = RoundedSize(self.rows, self.log_share).cell(size) if self.rounded else size
-        return (told, *places)
+        told = (*around, size) if self.log_sizes else ()
+        sizes = self._sizes
+        return (*(sizes.cells(told) if isinstance(sizes, RoundedSizes) else told), *places)
 
     @property
     def _most_rows(self) -> int:
@@ -160,23 +168,35 @@ class Gridded:
 
 
 def quantile_look(
-    value: RowValue, where: Expression | None, level: float, rule: Gridded, *, alike: bool
+    value: RowValue, group: GroupRows | None, level: float, rule: Gridded, *, alike: bool
 ) -> Look:
     """The quantile of a value at a level: order statistics, known up to a bin."""
 
     def symbols_of(found: Evidence) -> Symbols:
         (histogram,) = found.histograms
-        size = histogram.rows
+        size, around = histogram.rows, tuple(counts(found))
         if size == 0:
-            return rule.seen(0, None, UNKNOWN)
+            return rule.seen(0, None, UNKNOWN, around)
         ranks = [quantile_ranks(size, level, rule.log_p, alike=alike)]
         if rule.log_free is not None:
             ranks.append(_free_ranks(size, level, rule.log_free, alike=alike))
         interval = within([_between(histogram, *each) for each in ranks])
         low, high = histogram.between(max(1, min(size, _rank(size, level))))
-        return rule.seen(size, (low + high) / 2, interval)
+        return rule.seen(size, (low + high) / 2, interval, around)
 
-    return Look(rule, symbols_of, histograms=((value, where),))
+    return _histogram_look(value, group, rule, symbols_of)
+
+
+def _histogram_look(
+    value: RowValue,
+    group: GroupRows | None,
+    rule: Gridded,
+    symbols_of: Callable[[Evidence], Symbols],
+) -> Look:
+    """A look at the rows of a group, or at all rows, in the bins of a value."""
+    if group is None:
+        return Look(rule, symbols_of, histograms=((value, None),))
+    return Look(rule, symbols_of, group.around, ((value, group.inside),))
 
 
 def _rank(size: int, level: float) -> int:
@@ -210,43 +230,45 @@ def _read(values: tuple[RowValue, ...], where: Expression | None) -> tuple[RowVa
     return values if where is None else (*values, condition_row(where))
 
 
-def spread_look(value: RowValue, where: Expression | None, rule: Gridded) -> Look:
+def spread_look(value: RowValue, group: GroupRows | None, rule: Gridded) -> Look:
     """The standard deviation of a value: a half of the range at most."""
 
     def symbols_of(found: Evidence) -> Symbols:
         (histogram,) = found.histograms
         low, high, times = histogram.low, histogram.high, histogram.counts
+        around = tuple(counts(found))
         if not histogram.rows:
-            return rule.seen(0, None, UNKNOWN)
+            return rule.seen(0, None, UNKNOWN, around)
         least, most = enclosed_std_by_bets(low, high, rule.log_p, times)
         middle = (low + high) / 2
-        around = (middle - np.average(middle, weights=times)) ** 2
-        spread = 2 * float(np.average(around, weights=times)) ** 0.5
-        return rule.seen(histogram.rows, spread, Interval(2 * least, min(1.0, 2 * most)))
+        squares = (middle - np.average(middle, weights=times)) ** 2
+        spread = 2 * float(np.average(squares, weights=times)) ** 0.5
+        return rule.seen(histogram.rows, spread, Interval(2 * least, min(1.0, 2 * most)), around)
 
-    return Look(rule, symbols_of, histograms=((value, where),))
+    return _histogram_look(value, group, rule, symbols_of)
 
 
 def relation_look(
-    values: tuple[RowValue, RowValue], where: Expression | None, form: str, rule: Gridded
+    values: tuple[RowValue, RowValue], group: GroupRows | None, form: str, rule: Gridded
 ) -> Look:
     """The covariance of two values, a quarter of both ranges at most; or their correlation."""
     interval_of, scale = {
         "covariance": (covariance_by_bets, 4.0),
         "correlation": (correlation_by_bets, 1.0),
     }[form]
+    inside, sums = (None, ()) if group is None else (group.inside, group.around)
 
     def symbols_of(found: Evidence) -> Symbols:
-        (x, y), times = distinct_unit_values(found.sample, values, where)
-        rows = int(times.sum())
+        (x, y), times = distinct_unit_values(found.sample, values, inside)
+        rows, around = int(times.sum()), tuple(counts(found))
         together = _together(x, y, times, form) if rows else None
         if together is None:
-            return rule.seen(rows, None, UNKNOWN)
+            return rule.seen(rows, None, UNKNOWN, around)
         low, high = interval_of(x, y, rule.log_p, times)
         interval = _outwards(scale * low - 8 * GRID_ERROR, scale * high + 8 * GRID_ERROR)
-        return rule.seen(rows, _around_half(scale * together), interval)
+        return rule.seen(rows, _around_half(scale * together), interval, around)
 
-    return Look(rule, symbols_of, others=_read(values, where))
+    return Look(rule, symbols_of, sums, others=_read(values, inside))
 
 
 def _together(x: _Array, y: _Array, times: NDArray[np.int64], form: str) -> float | None:
@@ -262,9 +284,10 @@ def _together(x: _Array, y: _Array, times: NDArray[np.int64], form: str) -> floa
 
 def auc_look(score: Expression, positive: Expression, rule: Gridded) -> Look:
     """P[score of a positive row > score of a negative one]."""
+    ranked = ranked_score(score, positive)
 
     def symbols_of(found: Evidence) -> Symbols:
-        with shuffled_classes(found.sample, score, positive, found.key) as classes:
+        with shuffled_classes(found.sample, ranked, positive, found.key) as classes:
             doubled, n1, n0 = astuple(classes.pairs)
             if n1 == 0 or n0 == 0:
                 return rule.seen(n1, None, UNKNOWN)
@@ -275,8 +298,8 @@ def auc_look(score: Expression, positive: Expression, rule: Gridded) -> Look:
         few, many = (np.stack(each) for each in zip(*areas, strict=True))
         return rule.seen(n1, area, auc_interval(area, n1, n0, few, many, rule.log_p))
 
-    ranked = build.is_null(score)  # which reads what the score reads
-    return Look(rule, symbols_of, others=(condition_row(positive), condition_row(ranked)))
+    unranked = build.is_null(score)  # which reads what the score reads
+    return Look(rule, symbols_of, others=(condition_row(positive), condition_row(unranked)))
 
 
 # The rows and the mean of a group of the sample, with its interval at a level; None without rows.

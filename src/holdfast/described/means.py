@@ -8,7 +8,7 @@ radius, which has a hundredth of the level.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,23 @@ from typing import TYPE_CHECKING, Any
 from holdfast import require
 from holdfast.data.sampling import Clustered, Independent
 from holdfast.described.gridded import Gridded, apart_look, unit_mean, unlike_group_mean
+from holdfast.described.groups import GroupRows, group_of_rows
 from holdfast.described.rounded import RoundedContrast
-from holdfast.described.rule import UNKNOWN, Evidence, Ground, Look, Symbols, Told
+from holdfast.described.rule import (
+    UNKNOWN,
+    Evidence,
+    Ground,
+    GroupSizes,
+    Look,
+    Symbols,
+    Told,
+    counts,
+)
 from holdfast.prior.parts import Part
+from holdfast.prior.undo import counted_value
 from holdfast.question import build
 from holdfast.question.expression import Constant, Expression, Op, Operation
-from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
+from holdfast.question.row import GRID, GRID_ERROR, RowValue
 from holdfast.statistics.mean import within_group
 from holdfast.statistics.statistic import ConcentratedMean
 from holdfast.theory.base.bets import level_share
@@ -56,6 +67,7 @@ __all__ = [
     "concentrated_look",
     "contrast",
     "contrast_look",
+    "group_mean_look",
     "mean_look",
     "of_groups",
     "on_grid",
@@ -159,28 +171,33 @@ class ContainedMean:
 
 @dataclass(frozen=True, slots=True)
 class GroupMeanRule:
-    """The mean inside a group of alike rows, and its size; `log_share` is the size's own level."""
+    """The mean inside a group of alike rows, and its size, as `GroupSizes` tells it."""
 
     rows: int
     log_p: float
-    log_share: float
+    log_sizes: tuple[float, ...]
+    known: bool = False
 
     @property
     def symbols(self) -> int:
-        return _sizes(self.rows, self.log_share) * _window(self.log_p, self.rows).symbols
+        return self._sizes.symbols * _window(self.log_p, self.rows).symbols
 
     def found(self, symbols: Symbols) -> Told:
-        size, *rest = symbols
-        size = require.integer_between("size", size, 0, self.rows)
+        size, missing, rest = self._sizes.read(symbols)
         if size == 0:
-            return Told(None, UNKNOWN, (0, 0))
-        return MeanRule(size, self.log_p).found(tuple(rest))
+            return Told(None, UNKNOWN, (0, 0), missing)
+        return replace(MeanRule(size, self.log_p).found(rest), missing=missing)
 
-    def seen(self, histogram: Histogram) -> Symbols:
+    def seen(self, histogram: Histogram, around: Symbols = ()) -> Symbols:
+        """The symbols of a group with this histogram, and of the group `around` it."""
         size = histogram.rows
         if size == 0:
-            return (0, 0, 0, 0)
-        return (size, *MeanRule(size, self.log_p).seen(histogram))
+            return (*around, 0, 0, 0, 0)
+        return (*around, size, *MeanRule(size, self.log_p).seen(histogram))
+
+    @property
+    def _sizes(self) -> GroupSizes:
+        return GroupSizes(self.rows, self.log_sizes, self.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,34 +205,51 @@ class Contrast:
     """The difference of one value's means in two groups of alike rows, with both sizes.
 
     For `disjoint` groups by one joint bet, otherwise by the box of both means. Its range is
-    [-1, 1], of which fractions are taken.
+    [-1, 1], of which fractions are taken. `log_sizes` are those of `GroupSizes`, for each group.
     """
 
     rows: int
     log_p: float
-    log_shares: tuple[float, float]
+    log_sizes: tuple[tuple[float, ...], tuple[float, ...]]
     disjoint: bool
 
     @property
     def symbols(self) -> int:
-        first, second = (_sizes(self.rows, level) for level in self.log_shares)
+        first, second = (sizes.symbols for sizes in self._sizes)
         return first * second * self.window(self.rows, self.rows).symbols
 
     def found(self, symbols: Symbols) -> Told:
-        first, second, *rest = symbols
-        sizes = [require.integer_between("size", size, 0, self.rows) for size in (first, second)]
-        if 0 in sizes:
-            return Told(None, UNKNOWN, (0, 0))
-        return self.window(*sizes).found(tuple(rest), sum(sizes))
+        first, second = self._sizes
+        one, (missing, _), symbols = first.read(symbols)
+        other, (also_missing, _), symbols = second.read(symbols)
+        lost = missing + also_missing
+        if not one or not other:
+            return Told(None, UNKNOWN, (0, 0), (lost, lost))
+        found = self.window(one, other).found(symbols, one + other)
+        return replace(found, missing=(lost, lost))
 
-    def seen(self, groups: tuple[Histogram, Histogram]) -> Symbols:
+    def seen(
+        self, groups: tuple[Histogram, Histogram], around: tuple[Symbols, Symbols] = ((), ())
+    ) -> Symbols:
+        """The symbols of groups with these histograms, and of those `around` them."""
         sizes = tuple(group.rows for group in groups)
+        told = tuple(
+            each for outer, size in zip(around, sizes, strict=True) for each in (*outer, size)
+        )
         if 0 in sizes:
-            return (*sizes, 0, 0, 0)
+            return (*told, 0, 0, 0)
         first, second = (Fraction(group.total, group.rows * GRID) for group in groups)
         interval = self._interval(groups, contained_levels(self.log_p)[0])
         place = (first - second + 1) / 2
-        return (*sizes, *self.window(*sizes).seen(place, _halved(interval)))
+        return (*told, *self.window(*sizes).seen(place, _halved(interval)))
+
+    @property
+    def _sizes(self) -> tuple[GroupSizes, GroupSizes]:
+        # A group is told with its missing rows around it, or has none.
+        first, second = (
+            GroupSizes(self.rows, each, known=len(each) > 1) for each in self.log_sizes
+        )
+        return first, second
 
     def window(self, first: int, second: int) -> StepWindow:
         """Where the difference of groups of these sizes may be."""
@@ -236,43 +270,54 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class PairedRule:
-    """How much more often one condition holds than another on the same rows, in [-1, 1]."""
+    """How much more often one condition holds than another on the same rows, in [-1, 1].
+
+    Where they are those that have both values, `log_size` is the level of their number.
+    """
 
     rows: int
     log_p: float
     alike: bool
+    log_size: float | None = None
 
     @property
     def symbols(self) -> int:
-        return count_symbols(2 * self.rows, self.window.alpha) * STEPS**2
+        return self._sizes.symbols * count_symbols(2 * self.rows, self.window.alpha) * STEPS**2
 
     @property
     def window(self) -> StepWindow:
         return _window(self.log_p, self.rows)
 
     def found(self, symbols: Symbols) -> Told:
-        more, below, above = symbols
-        more = require.integer_between("difference", more, -self.rows, self.rows)
-        value = (more / self.rows + 1) / 2
-        low, high = step_interval(value, StepSymbol(below, above), self.window.alpha)
-        return Told(value, Interval(max(0.0, low), min(1.0, high)), (self.rows, self.rows))
+        rows, missing, (more, below, above) = self._sizes.read(symbols)
+        if rows == 0:
+            return Told(None, UNKNOWN, (0, 0), missing)
+        more = require.integer_between("difference", more, -rows, rows)
+        value, alpha = (more / rows + 1) / 2, _window(self.log_p, rows).alpha
+        low, high = step_interval(value, StepSymbol(below, above), alpha)
+        return Told(value, Interval(max(0.0, low), min(1.0, high)), (rows, rows), missing)
 
-    def seen(self, first_alone: int, second_alone: int) -> Symbols:
+    def seen(self, first_alone: int, second_alone: int, *size: int) -> Symbols:
+        """The symbols of rows where one holds alone; of how many, unless that is public."""
         log_p, _ = contained_levels(self.log_p)
+        rows = size[0] if size else self.rows
+        if rows == 0:
+            return (0, 0, 0, 0)
         interval = paired_difference_interval(
-            self.rows, first_alone, second_alone, log_p, alike=self.alike
+            rows, first_alone, second_alone, log_p, alike=self.alike
         )
         more = first_alone - second_alone
-        value = (more / self.rows + 1) / 2
-        return (more, *step_symbol(value, _halved(interval), self.window.alpha))
+        value, alpha = (more / rows + 1) / 2, _window(self.log_p, rows).alpha
+        return (*size, more, *step_symbol(value, _halved(interval), alpha))
+
+    @property
+    def _sizes(self) -> GroupSizes:
+        told = () if self.log_size is None else (self.log_size,)
+        return GroupSizes(self.rows, told, known=bool(told))
 
 
 def _window(log_p: float, rows: int) -> StepWindow:
     return StepWindow.of(BoundedMean(rows).radius(contained_levels(log_p)[1]))
-
-
-def _sizes(rows: int, log_share: float) -> int:
-    return count_symbols(rows, BoundedMean(rows).radius(log_share))
 
 
 def _by_bets(histogram: Histogram, log_p: float) -> Interval:
@@ -285,30 +330,46 @@ def _halved(interval: Interval) -> Interval:
     return Interval(round_down(low), round_up(high))
 
 
-def mean_look(
-    value: RowValue, where: Expression | None, rule: MeanRule | ContainedMean | GroupMeanRule
-) -> Look:
-    """The mean of a value, of all rows or among those where a condition holds."""
+def mean_look(value: RowValue, where: Expression | None, rule: MeanRule | ContainedMean) -> Look:
+    """The mean of a value, of all rows or of so many where a condition holds."""
     return Look(rule, lambda found: rule.seen(found.histograms[0]), histograms=((value, where),))
 
 
-def contrast_look(value: RowValue, groups: tuple[Expression, Expression], rule: Contrast) -> Look:
+def group_mean_look(value: RowValue, group: GroupRows, rule: GroupMeanRule) -> Look:
+    """The mean of a value among the rows of a group."""
+    return Look(
+        rule,
+        lambda found: rule.seen(found.histograms[0], tuple(counts(found))),
+        group.around,
+        ((value, group.inside),),
+    )
+
+
+def contrast_look(value: RowValue, groups: tuple[GroupRows, GroupRows], rule: Contrast) -> Look:
     """The mean of a value in one group minus that in another."""
     first, second = groups
+
+    def symbols_of(found: Evidence) -> Symbols:
+        told = counts(found)
+        around = tuple(told[: len(first.around)]), tuple(told[len(first.around) :])
+        return rule.seen((found.histograms[0], found.histograms[1]), around)
+
     return Look(
         rule,
-        lambda found: rule.seen((found.histograms[0], found.histograms[1])),
-        histograms=((value, first), (value, second)),
+        symbols_of,
+        (*first.around, *second.around),
+        ((value, first.inside), (value, second.inside)),
     )
 
 
-def paired_look(first_alone: RowValue, second_alone: RowValue, rule: PairedRule) -> Look:
-    """Rows where the first condition holds and not the second, and the other way round."""
-    return Look(
-        rule,
-        lambda found: rule.seen(found.sums[0] // GRID, found.sums[1] // GRID),
-        (first_alone, second_alone),
-    )
+def paired_look(
+    first_alone: RowValue, second_alone: RowValue, rule: PairedRule, known: tuple[RowValue, ...]
+) -> Look:
+    """Rows where the first condition holds and not the second, and the other way round.
+
+    `known` are those that have both, unless all have.
+    """
+    return Look(rule, lambda found: rule.seen(*counts(found)), (first_alone, second_alone, *known))
 
 
 # Whether two groups surely share no row, by their conditions alone.
@@ -367,28 +428,34 @@ def contrast(question: Any, part: Part, free: tuple[float, ...], ground: Ground)
     tree, *sides = part.trees
     shared = [] if part.where is None else [part.where]
     first, second = (build.conjunction([*shared, group]) for group in sides)
-    value, groups = row_value(tree), (first, second)
+    value = counted_value(tree)
+    one, other = (group_of_rows(group, ground, value) for group in (first, second))
+    if one is None or other is None:
+        return None
     if not ground.alike:
-        return _apart(value, groups, part, ground)
+        return _apart(value, (one.inside, other.inside), part, ground)
     rule = Contrast(
         ground.rows,
         ground.log_level(part),
-        (ground.log_share(first), ground.log_share(second)),
+        (one.log_sizes, other.log_sizes),
         are_disjoint(first, second),
     )
-    return of_groups(value, groups, rule, ground)
+    return of_groups(value, (one, other), rule, ground)
 
 
-def of_groups(value: RowValue, groups: _Groups, rule: Contrast, ground: Ground) -> Look:
+def of_groups(
+    value: RowValue, groups: tuple[GroupRows, GroupRows], rule: Contrast, ground: Ground
+) -> Look:
     """The look at two groups of alike rows."""
     if not ground.rounded:
         return contrast_look(value, groups, rule)
-    rounded = RoundedContrast(rule.rows, rule.log_p, rule.log_shares, rule.disjoint)
-    sums = (within_group(value, group) for group in groups)
-    return Look(rounded, rounded.seen, (*sums, *map(row_value, groups)))
+    rounded = RoundedContrast(rule.rows, rule.log_p, rule.log_sizes, rule.disjoint)
+    sums = (within_group(value, group.inside) for group in groups)
+    sizes = (each for group in groups for each in group.counted)
+    return Look(rounded, rounded.seen, (*sums, *sizes))
 
 
-def on_grid(part: Part, ground: Ground, by: str, *, groups: int) -> Gridded:
+def on_grid(part: Part, ground: Ground, by: str, *, groups: int, known: bool = False) -> Gridded:
     """The rule of a mean of rows that are not alike, or of so many groups of them."""
     return Gridded(
         by,
@@ -396,6 +463,7 @@ def on_grid(part: Part, ground: Ground, by: str, *, groups: int) -> Gridded:
         ground.log_level(part),
         points=ground.points,
         rounded=ground.rounded,
+        known=known,
         groups=groups,
     )
 

@@ -27,6 +27,7 @@ from holdfast.described.gridded import (
     unit_mean,
     unlike_group_mean,
 )
+from holdfast.described.groups import GroupRows, group_of_rows
 from holdfast.described.means import (
     ConcentratedRule,
     ContainedMean,
@@ -49,14 +50,16 @@ from holdfast.described.rule import Ground, Look, Rule, Told
 from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.prior.parts import Part, Use, parts_of
+from holdfast.prior.undo import counted_value
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, ValueKind
+from holdfast.question.missing import may_be_missing
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Conditional, as_counted, is_single
 from holdfast.statistics.entry import Bound
-from holdfast.statistics.mean import GroupMean, Mean, within_group
+from holdfast.statistics.mean import GroupMean, Mean, rows_with_value, within_group
 from holdfast.statistics.moments import Variance
-from holdfast.statistics.scores import other_class
+from holdfast.statistics.scores import or_wrong, other_class
 from holdfast.statistics.statistic import ConcentratedMean, Measured, Statistic
 from holdfast.statistics.whole import columns_of
 from holdfast.theory.base.concentration import BoundedMean, Concentration
@@ -183,7 +186,7 @@ _Maker = Callable[[Any, Part, tuple[float, ...], Ground], Look | None]
 def _mean(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:
     if isinstance(question, ConcentratedMean):
         return _declared(question, part, free, ground)
-    value = row_value(part.trees[0]) if part.kind == "mean" else _row_of(question)
+    value = counted_value(part.trees[0]) if part.kind == "mean" else _row_of(question)
     return _mean_of(value, part, free, ground)
 
 
@@ -206,8 +209,9 @@ def _row_of(question: Any) -> RowValue:
 
 def _mean_of(value: RowValue, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:
     """The mean of a value, of all rows or of a group, by what is assumed of the rows."""
-    where, n = part.where, ground.rows
-    gridded = partial(on_grid, part, ground, groups=0 if where is None else 1)
+    where, n = rows_with_value(part.where, value), ground.rows
+    known = part.where is None and where is not None
+    gridded = partial(on_grid, part, ground, groups=0 if where is None else 1, known=known)
     match ground.sampling:
         case Independent():
             return _of_independent(value, part, free, ground)
@@ -227,16 +231,16 @@ def _of_independent(
     value: RowValue, part: Part, free: tuple[float, ...], ground: Ground
 ) -> Look | None:
     """The mean of independent rows: a group's size may be used where they are alike, or public."""
-    where, n = part.where, ground.rows
+    where, n = rows_with_value(part.where, value), ground.rows
     if where is None:
         return _of_rows(value, None, n, part, free, ground)
     if ground.design.covers(where):
         size = ground.design.group(where).size
         return _of_rows(value, where, size, part, free, ground) if size else None
     if not ground.alike:
-        rule = on_grid(part, ground, "unlike group", groups=1)
+        rule = on_grid(part, ground, "unlike group", groups=1, known=part.where is None)
         return group_look(value, where, partial(unlike_group_mean, rows=n), rule)
-    return _of_group(value, where, part, free, ground)
+    return _of_group(value, part, free, ground)
 
 
 def _of_rows(
@@ -259,17 +263,18 @@ def _of_rows(
     return means.mean_look(value, where, mean(rows, log_p))
 
 
-def _of_group(
-    value: RowValue, where: Expression, part: Part, free: tuple[float, ...], ground: Ground
-) -> Look:
+def _of_group(value: RowValue, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:
     """A mean inside a group of alike rows, whose size is told."""
-    n, log_p, log_share = ground.rows, ground.log_level(part), ground.log_share(where)
+    group = group_of_rows(part.where, ground, value)
+    if group is None:
+        return None
+    n, log_p, sizes = ground.rows, ground.log_level(part), (group.log_sizes, group.known)
     if ground.rounded:
-        rounded = RoundedGroupMean(n, log_p, log_share)
-        return Look(rounded, rounded.seen, (within_group(value, where), row_value(where)))
+        rounded = RoundedGroupMean(n, log_p, *sizes)
+        return Look(rounded, rounded.seen, (within_group(value, group.inside), *group.counted))
     if value.is_condition:
-        return shares.group_share_look(value, where, shares.GroupShare(n, log_p, free, log_share))
-    return means.mean_look(value, where, means.GroupMeanRule(n, log_p, log_share))
+        return shares.group_share_look(value, group, shares.GroupShare(n, log_p, free, *sizes))
+    return means.group_mean_look(value, group, means.GroupMeanRule(n, log_p, *sizes))
 
 
 def _paired(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
@@ -277,13 +282,18 @@ def _paired(question: Any, part: Part, free: tuple[float, ...], ground: Ground) 
     by_rows = isinstance(ground.sampling, Independent) and not ground.rounded
     if not by_rows or not _two_conditions(part):
         return _mean_of(_difference(*part.trees), part, free, ground)
+    group = group_of_rows(None, ground, *map(row_value, part.trees))
+    if group is not None and not ground.alike:
+        return _mean_of(_difference(*part.trees), part, free, ground)
+    inside = [] if group is None else [group.inside]
     first, second = (build.coalesce([tree, build.FALSE]) for tree in part.trees)
     first_alone, second_alone = (
-        row_value(build.conjunction([one, build.negation(other)]))
+        row_value(build.conjunction([*inside, one, build.negation(other)]))
         for one, other in ((first, second), (second, first))
     )
-    rule = means.PairedRule(ground.rows, ground.log_level(part), ground.alike)
-    return means.paired_look(first_alone, second_alone, rule)
+    log_size, known = (None, ()) if group is None else (group.log_sizes[0], group.counted)
+    rule = means.PairedRule(ground.rows, ground.log_level(part), ground.alike, log_size)
+    return means.paired_look(first_alone, second_alone, rule, known)
 
 
 def _two_conditions(part: Part) -> bool:
@@ -291,29 +301,31 @@ def _two_conditions(part: Part) -> bool:
 
 
 def _difference(first: Expression, second: Expression) -> RowValue:
-    """The first value minus the second, missing values counted."""
+    """The first value minus the second, in the rows that have both."""
     return row_value(
         build.arithmetic(Op.SUBTRACT, *(as_counted(row_value(each)) for each in (first, second)))
     )
 
 
 def _quantile(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:
-    if not isinstance(ground.sampling, Independent) or (part.where and not ground.alike):
+    group = group_of_rows(part.where, ground, question.value)
+    if not isinstance(ground.sampling, Independent) or (group and not ground.alike):
         return None
     (level,) = part.numbers
-    rule = _gridded("quantile", part, ground, log_free=free[0] if free else None)
-    return quantile_look(question.value, part.where, level, rule, alike=ground.alike)
+    rule = _gridded("quantile", part, group, ground, log_free=free[0] if free else None)
+    return quantile_look(question.value, group, level, rule, alike=ground.alike)
 
 
-def _gridded(by: str, part: Part, ground: Ground, **more: Any) -> Gridded:
-    share = None if part.where is None else ground.log_share(part.where)
+def _gridded(by: str, part: Part, group: GroupRows | None, ground: Ground, **more: Any) -> Gridded:
+    log_sizes, known = ((), False) if group is None else (group.log_sizes, group.known)
     return Gridded(
         by,
         ground.rows,
         ground.log_level(part),
-        log_share=share,
+        log_sizes=log_sizes,
         points=ground.points,
         rounded=ground.rounded,
+        known=known,
         **more,
     )
 
@@ -321,8 +333,9 @@ def _gridded(by: str, part: Part, ground: Ground, **more: Any) -> Gridded:
 def _spread(question: Variance, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
     if not ground.alike:
         return None
-    rule = _gridded("spread", part, ground, squared=not question.root)
-    return spread_look(question.value, part.where, rule)
+    group = group_of_rows(part.where, ground, question.value)
+    rule = _gridded("spread", part, group, ground, squared=not question.root)
+    return spread_look(question.value, group, rule)
 
 
 def _relation(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
@@ -330,8 +343,9 @@ def _relation(question: Any, part: Part, free: tuple[float, ...], ground: Ground
         return None
     covariance = getattr(question, "covariance", question)
     values = (covariance.first, covariance.second)
-    rule = _gridded(part.form, part, ground)
-    return relation_look(values, part.where, part.form, rule)
+    group = group_of_rows(part.where, ground, *values)
+    rule = _gridded(part.form, part, group, ground)
+    return relation_look(values, group, part.form, rule)
 
 
 def _auc(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001
@@ -342,7 +356,7 @@ def _auc(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> 
         "auc",
         ground.rows,
         ground.log_level(part),
-        log_share=ground.log_share(positive),
+        log_sizes=(ground.log_share(positive),),
         points=ground.points,
         rounded=ground.rounded,
     )
@@ -360,13 +374,18 @@ def _balanced(part: Part, ground: Ground) -> Look:
     The size of one class follows from that of the other, and so does how far it may be off.
     """
     predicted, positive = part.trees
-    sizes = ground.log_share(positive)
+    sizes = (ground.log_share(positive),)
     rule = means.Contrast(ground.rows, ground.log_level(part), (sizes, sizes), disjoint=True)
-    return of_groups(row_value(predicted), (positive, other_class(positive)), rule, ground)
+    first, second = (
+        GroupRows(each, (), sizes, known=False) for each in (positive, other_class(positive))
+    )
+    return of_groups(row_value(or_wrong(predicted, positive)), (first, second), rule, ground)
 
 
 def _f1(part: Part, ground: Ground) -> Look:
     first, second = part.trees
+    if may_be_missing(first):
+        first = or_wrong(first, second)
     either = build.disjunction([first, second])
     within = either if part.where is None else build.conjunction([part.where, either])
     levels = ground.log_level(part), ground.log_share(within)
@@ -433,6 +452,9 @@ _NORMAL_CORRELATION = 2.0
 def method_of(rule: Rule) -> str:
     """How it comes to its interval and at which level, in words."""
     method = _GRIDDED_METHODS[rule.by] if isinstance(rule, Gridded) else _METHODS[type(rule)]
+    match rule:
+        case GroupShare(log_sizes=(_,), known=True) | GroupMeanRule(log_sizes=(_,), known=True):
+            method = method.replace("the group's own rows", "the rows that have a value")
     free = [f"the band of all thresholds at level {_level(each)}" for each in _free_levels(rule)]
     return " and ".join([f"{method} at level {_level(rule.log_p)}", *free])
 
@@ -456,7 +478,7 @@ def sure_half_width(rule: Rule) -> float | None:
     match rule:
         case Share():
             return min(0.5, BoundedMean(rule.rows).radius(rule.log_p))
-        case MeanRule() | ContainedMean() | PairedRule():
+        case MeanRule() | ContainedMean() | PairedRule(log_size=None):
             return min(0.5, rule.window.alpha)
         case RoundedMean() | ConcentratedRule():
             return min(0.5, rule.half_width)

@@ -8,11 +8,12 @@ alpha is that of the smallest group it may be.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from holdfast import require
-from holdfast.described.rule import UNKNOWN, Evidence, Symbols, Told
+from holdfast.described.rule import UNKNOWN, Evidence, Symbols, Told, counts
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
@@ -27,6 +28,7 @@ __all__ = [
     "RoundedMean",
     "RoundedOverlap",
     "RoundedSize",
+    "RoundedSizes",
 ]
 
 
@@ -58,6 +60,38 @@ class RoundedSize:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundedSizes:
+    """The sizes of groups, each inside the one before, as `GroupSizes` tells them, rounded."""
+
+    rows: int
+    log_sizes: tuple[float, ...]
+    known: bool = False
+
+    @property
+    def symbols(self) -> int:
+        return int(ROUNDED_SYMBOLS ** len(self.log_sizes))
+
+    def cells(self, sizes: Sequence[int]) -> Symbols:
+        """The symbols of sizes."""
+        return tuple(one.cell(size) for one, size in zip(self._each, sizes, strict=True))
+
+    def read(self, symbols: Symbols) -> tuple[tuple[int, int], tuple[int, int], Symbols]:
+        """The least and the greatest size of the last group, and number of missing; the rest."""
+        told = symbols[: len(self.log_sizes)]
+        ends = [one.sizes(cell) for one, cell in zip(self._each, told, strict=True)]
+        ranges = [(self.rows, self.rows), *ends]
+        missing = (0, 0)
+        if self.known:
+            (low, high), (least, most) = ranges[-2:]
+            missing = max(0, low - most), max(0, high - least)
+        return ranges[-1], missing, symbols[len(told) :]
+
+    @property
+    def _each(self) -> list[RoundedSize]:
+        return [RoundedSize(self.rows, level) for level in self.log_sizes]
+
+
+@dataclass(frozen=True, slots=True)
 class RoundedMean:
     """The mean of a bounded value, conditions included, over `rows` independent rows."""
 
@@ -85,35 +119,36 @@ class RoundedMean:
 
 @dataclass(frozen=True, slots=True)
 class RoundedGroupMean:
-    """The mean inside a group of alike rows; `log_share` is its size's own level."""
+    """The mean inside a group of alike rows, and its size, as `RoundedSizes` tells it."""
 
     rows: int
     log_p: float
-    log_share: float
+    log_sizes: tuple[float, ...]
+    known: bool = False
 
     @property
     def symbols(self) -> int:
-        return ROUNDED_SYMBOLS**2
+        return self._sizes.symbols * ROUNDED_SYMBOLS
 
     def found(self, symbols: Symbols) -> Told:
-        size, cell = symbols
-        least, most = self._size.sizes(size)
+        (least, most), missing, (cell,) = self._sizes.read(symbols)
         if least == 0:
-            return Told(None, UNKNOWN, (least, most))
+            return Told(None, UNKNOWN, (least, most), missing)
         value, interval = _told(cell, _radius(least, self.log_p))
-        return Told(value, interval, (least, most))
+        return Told(value, interval, (least, most), missing)
 
     def seen(self, found: Evidence) -> Symbols:
-        total, size = found.sums[0], found.sums[1] // GRID
-        told = self._size.cell(size)
-        least = self._size.least(told)
+        """The symbols of a group's sum and of the sizes that are told, the last its own."""
+        total, sizes = found.sums[0], counts(found)[1:]
+        told = self._sizes.cells(sizes)
+        (least, _), _, _ = self._sizes.read(told)
         if least == 0:
-            return (told, 0)
-        return (told, _cell(Fraction(total, size * GRID), _radius(least, self.log_p)))
+            return (*told, 0)
+        return (*told, _cell(Fraction(total, sizes[-1] * GRID), _radius(least, self.log_p)))
 
     @property
-    def _size(self) -> RoundedSize:
-        return RoundedSize(self.rows, self.log_share)
+    def _sizes(self) -> RoundedSizes:
+        return RoundedSizes(self.rows, self.log_sizes, self.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +175,7 @@ class RoundedOverlap:
 
     @property
     def _share(self) -> RoundedGroupMean:
-        return RoundedGroupMean(self.rows, self.log_p, self.log_share)
+        return RoundedGroupMean(self.rows, self.log_p, (self.log_share,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,41 +188,56 @@ class RoundedContrast:
 
     rows: int
     log_p: float
-    log_shares: tuple[float, float]
+    log_sizes: tuple[tuple[float, ...], tuple[float, ...]]
     disjoint: bool
 
     @property
     def symbols(self) -> int:
-        return ROUNDED_SYMBOLS**3
+        first, second = (sizes.symbols for sizes in self._sizes)
+        return first * second * ROUNDED_SYMBOLS
 
     def found(self, symbols: Symbols) -> Told:
-        first, second, cell = symbols
-        told = [size.sizes(each) for size, each in zip(self._sizes, (first, second), strict=True)]
-        least, most = (sum(ends) for ends in zip(*told, strict=True))
+        ends, missing, (cell,) = self._read(symbols)
+        least, most = (sum(each) for each in zip(*ends, strict=True))
         most = min(most, self.rows) if self.disjoint else most
-        alpha = self._radius([low for low, _ in told])
+        alpha = self._radius([low for low, _ in ends])
         if alpha is None:
-            return Told(None, UNKNOWN, (least, most))
+            return Told(None, UNKNOWN, (least, most), missing)
         value, interval = _told(cell, alpha)
-        return Told(value, interval, (least, most))
+        return Told(value, interval, (least, most), missing)
 
     def seen(self, found: Evidence) -> Symbols:
-        """The symbols of both groups' sums and sizes, in this order."""
-        totals, sizes = found.sums[:2], [each // GRID for each in found.sums[2:]]
-        told = [size.cell(rows) for size, rows in zip(self._sizes, sizes, strict=True)]
-        least = [size.least(cell) for size, cell in zip(self._sizes, told, strict=True)]
-        alpha = self._radius(least)
+        """The symbols of both groups' sums and of the sizes that are told, in this order."""
+        first_sizes, second_sizes = self._sizes
+        totals, told_sizes = found.sums[:2], counts(found)[2:]
+        depth = len(first_sizes.log_sizes)
+        sizes = told_sizes[:depth], told_sizes[depth:]
+        told = (*first_sizes.cells(sizes[0]), *second_sizes.cells(sizes[1]))
+        ends, _, _ = self._read(told)
+        alpha = self._radius([low for low, _ in ends])
         if alpha is None:
             return (*told, 0)
         first, second = (
-            Fraction(total, size * GRID) for total, size in zip(totals, sizes, strict=True)
+            Fraction(total, own[-1] * GRID) for total, own in zip(totals, sizes, strict=True)
         )
         return (*told, _cell((first - second + 1) / 2, alpha))
 
+    def _read(self, symbols: Symbols) -> tuple[list[tuple[int, int]], tuple[int, int], Symbols]:
+        """The sizes of both groups, how many are missing of both together, the other symbols."""
+        found, lost = [], []
+        for sizes in self._sizes:
+            size, missing, symbols = sizes.read(symbols)
+            found.append(size)
+            lost.append(missing)
+        least, most = (sum(each) for each in zip(*lost, strict=True))
+        return found, (least, most), symbols
+
     @property
-    def _sizes(self) -> tuple[RoundedSize, RoundedSize]:
-        first, second = self.log_shares
-        return RoundedSize(self.rows, first), RoundedSize(self.rows, second)
+    def _sizes(self) -> tuple[RoundedSizes, RoundedSizes]:
+        first, second = (
+            RoundedSizes(self.rows, each, known=len(each) > 1) for each in self.log_sizes
+        )
+        return first, second
 
     def _radius(self, sizes: list[int]) -> float | None:
         """How far the difference may be from the truth; None if a group may be empty."""

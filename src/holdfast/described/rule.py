@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling
+from holdfast.errors import NotDescribed
 from holdfast.prior.bits import Bits
 from holdfast.prior.parts import Part
+from holdfast.prior.undo import part_condition
 from holdfast.question.expression import Expression
-from holdfast.question.row import RowValue, row_value
+from holdfast.question.missing import may_be_missing
+from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.bind import Question
+from holdfast.statistics.derived import counted_condition
 from holdfast.statistics.entry import Bound
+from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.symbols import POINTS
+from holdfast.theory.length.coexistence import count_symbols
 from holdfast.theory.length.levels import described_log_level
 
 if TYPE_CHECKING:
     from holdfast.data.histogram import Histogram
 
-__all__ = ["UNKNOWN", "Evidence", "Ground", "Lengths", "Look", "Rule", "Symbols", "Told", "within"]
+__all__ = [
+    "UNKNOWN",
+    "Evidence",
+    "Ground",
+    "GroupSizes",
+    "Lengths",
+    "Look",
+    "Rule",
+    "Symbols",
+    "Told",
+    "counts",
+    "within",
+]
 
 
 # What crosses the door: whole numbers, how many of them is known by the rule.
@@ -35,18 +55,21 @@ class Told:
     """What symbols stand for, as fractions of the part's range.
 
     `value` is None where there was nothing to average. `rows` are the least and the greatest number
-    of rows that it may be about.
+    of rows that it may be about, and `missing` those of the rows that were left out of them for
+    want of a value.
     """
 
     value: float | None
     interval: Interval
     rows: tuple[int, int]
+    missing: tuple[int, int] = (0, 0)
 
     def turned(self) -> Told:
         """1 minus a share; a difference with its sign changed."""
         low, high = self.interval
         value = None if self.value is None else 1.0 - self.value
-        return Told(value, Interval(_below(1.0 - high), _above(1.0 - low)), self.rows)
+        turned = Interval(_below(1.0 - high), _above(1.0 - low))
+        return Told(value, turned, self.rows, self.missing)
 
 
 def _below(number: float) -> float:
@@ -60,6 +83,36 @@ def _above(number: float) -> float:
 def within(intervals: Sequence[Interval]) -> Interval:
     """What all of them hold: they are true together, and each holds the sample's value."""
     return Interval(max(each.low for each in intervals), min(each.high for each in intervals))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSizes:
+    """The sizes of groups of `rows` rows that are told, each inside the one before it.
+
+    `log_sizes` are the levels of their shares; the last group is the one that is averaged. If it is
+    `known`, it has the rows of the one before, or of all, that have a value.
+    """
+
+    rows: int
+    log_sizes: tuple[float, ...]
+    known: bool
+
+    @property
+    def symbols(self) -> int:
+        """How many the described events leave."""
+        return math.prod(
+            count_symbols(self.rows, BoundedMean(self.rows).radius(level))
+            for level in self.log_sizes
+        )
+
+    def read(self, symbols: Symbols) -> tuple[int, tuple[int, int], Symbols]:
+        """The size of the last group, how many are missing from it, and the other symbols."""
+        told = symbols[: len(self.log_sizes)]
+        sizes = [self.rows]
+        for size in told:
+            sizes.append(require.integer_between("size", size, 0, sizes[-1]))
+        missing = sizes[-2] - sizes[-1] if self.known else 0
+        return sizes[-1], (missing, missing), symbols[len(told) :]
 
 
 class Rule(Protocol):
@@ -97,6 +150,11 @@ class Evidence:
     key: bytes  # of partitions: the same for all questions of a ledger, and not of its rows
 
 
+def counts(found: Evidence) -> list[int]:
+    """How many rows each of the conditions holds for that were summed: each is 2^30 units."""
+    return [total // GRID for total in found.sums]
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """A rule, what it needs of the rows, and how symbols come of that, inside the door."""
@@ -118,6 +176,7 @@ class Look:
 
 
 _ROUNDED_POINTS = 64
+_ANY_SIZE = -(2.0**60)  # so small a level excludes none
 
 
 class Lengths(Protocol):
@@ -186,5 +245,15 @@ class Ground:
         return described_log_level(self.log_beta, self.prior.millibits(part))
 
     def log_share(self, condition: Expression) -> float:
-        """The level of a group's size: that of its share."""
-        return self.log_level(Part("mean", (condition,)))
+        """The level of a group's size: that of its share of all rows.
+
+        A row of which the condition is unknown is not in the group, and is left out of the share of
+        the condition itself. A group that no words describe is told by a number that may be any.
+        """
+        tree = condition
+        if may_be_missing(condition):
+            tree, _ = part_condition(counted_condition(condition))
+        try:
+            return self.log_level(Part("mean", (tree,)))
+        except NotDescribed:
+            return _ANY_SIZE

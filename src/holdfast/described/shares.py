@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast import require
-from holdfast.described.rule import UNKNOWN, Evidence, Look, Rule, Symbols, Told, within
+from holdfast.described.groups import GroupRows
+from holdfast.described.rule import UNKNOWN, GroupSizes, Look, Rule, Symbols, Told, counts, within
 from holdfast.question import build
 from holdfast.question.expression import Expression
-from holdfast.question.row import GRID, RowValue, row_value
+from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.mean import expression_of
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
@@ -56,23 +57,34 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class GroupShare:
-    """How many rows are in a group, and how many of those; `log_share` is its size's own level."""
+    """How many rows are in a group, and how many of those.
+
+    `log_sizes` and `known` are those of `GroupSizes`.
+    """
 
     rows: int
     log_p: float
     log_free: tuple[float, ...]
-    log_share: float
+    log_sizes: tuple[float, ...]
+    known: bool = False
 
     @property
     def symbols(self) -> int:
-        return _in_group(self.rows, self.log_share, self.log_p)
+        return self._sizes.symbols * count_symbols(
+            self.rows, BoundedMean(self.rows).radius(self.log_p)
+        )
 
     def found(self, symbols: Symbols) -> Told:
-        size, count = _group_counts(symbols, self.rows)
+        size, missing, (count,) = self._sizes.read(symbols)
+        count = require.integer_between("count", count, 0, size)
         if size == 0:
-            return Told(None, UNKNOWN, (0, 0))
+            return Told(None, UNKNOWN, (0, 0), missing)
         interval = _interval(size, count, self.log_p, self.log_free, alike=True)
-        return Told(count / size, interval, (size, size))
+        return Told(count / size, interval, (size, size), missing)
+
+    @property
+    def _sizes(self) -> GroupSizes:
+        return GroupSizes(self.rows, self.log_sizes, self.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +129,18 @@ def _interval(
 
 def share_look(condition: RowValue, rule: Rule) -> Look:
     """The share of rows where a condition holds."""
-    return Look(rule, lambda found: (_count(found, 0),), (condition,))
+    return _counts((condition,), rule)
 
 
-def group_share_look(condition: RowValue, where: Expression, rule: Rule) -> Look:
-    """The share among the rows where another condition holds."""
-    both = row_value(build.conjunction([where, expression_of(condition)]))
-    return _two_counts(row_value(where), both, rule)
+def group_share_look(condition: RowValue, group: GroupRows, rule: Rule) -> Look:
+    """The share among the rows of a group."""
+    both = row_value(build.conjunction([group.inside, expression_of(condition)]))
+    return _counts((*group.counted, both), rule)
 
 
 def overlap_look(first: RowValue, second: RowValue, where: Expression | None, rule: Rule) -> Look:
     """How many rows have either of two conditions, and how many both."""
-    return _two_counts(*overlap_counts(first, second, where), rule)
+    return _counts(overlap_counts(first, second, where), rule)
 
 
 def overlap_counts(
@@ -143,10 +155,5 @@ def overlap_counts(
     )
 
 
-def _two_counts(outer: RowValue, inner: RowValue, rule: Rule) -> Look:
-    return Look(rule, lambda found: (_count(found, 0), _count(found, 1)), (outer, inner))
-
-
-def _count(found: Evidence, place: int) -> int:
-    """How many rows a condition holds for: each is 2^30 grid units."""
-    return found.sums[place] // GRID
+def _counts(conditions: tuple[RowValue, ...], rule: Rule) -> Look:
+    return Look(rule, lambda found: tuple(counts(found)), conditions)

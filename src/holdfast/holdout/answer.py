@@ -31,7 +31,8 @@ class Answer(float):
     `status` is answered, confirmed, not confirmed, shown, not shown, no promise, says nothing or
     repeated; `bound` is what a one-sided claim is about; `cost` is in nats (0 for a repeat), and
     `bits` is the length of a described question, None for others; `n` is how many rows it is about,
-    or of a group whose size is rounded the least and the most; `left` is the budget after this
+    or of a group whose size is rounded the least and the most, and `missing` how many were left out
+    of them for want of a value; `left` is the budget after this
     answer, for more questions like it; `number` is its line of the ledger, and `receipt` the hash
     of the entry that tells it; `parts` are the looks that it follows from, if it is no look itself.
     One that says nothing has no `value`: it calculates as NaN, and `float()` of it is refused.
@@ -119,6 +120,17 @@ class Answer(float):
         return least if least == most else (least, most)
 
     @property
+    def missing(self) -> int | tuple[int, int]:
+        """How many rows were left out for want of a value; the least and the most, if rounded."""
+        least, most = self.recorded.missing
+        return least if least == most else (least, most)
+
+    @property
+    def of_rows(self) -> str:
+        """Of how many rows it is, in words."""
+        return among_rows(self._rows, self.left.terms.rows, self.recorded.missing)
+
+    @property
     def _rows(self) -> tuple[int, int]:
         rows = self.left.terms.rows
         return (rows, rows) if self.recorded.rows is None else self.recorded.rows
@@ -180,6 +192,8 @@ class Answer(float):
             "bits": self.bits,
             "n": self._rows[0],
             "n_most": self._rows[1],
+            "missing": self.recorded.missing[0],
+            "missing_most": self.recorded.missing[1],
             "confidence_level": self.left.terms.confidence_level,
             "simultaneous": self.left.terms.simultaneous,
             "guess": self.guess,
@@ -207,7 +221,7 @@ class Answer(float):
         return [
             *([self.recorded.length] if self.bits is not None else []),
             self.left.together,
-            among_rows(self._rows, self.left.terms.rows),
+            self.of_rows,
             f"question {self.number:,}",
             self._more,
             *([_TIGHTER] if advice else []),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from holdfast.holdout.question_kind import MEAN, QuestionKind, declared_kinds, stages_of
+from holdfast.holdout.question_kind import MEAN, QuestionKind, declared_kinds, part_stages
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.mechanism import Checker, Mechanism
@@ -79,7 +79,7 @@ class Budget:
 
     def _count_questions(self) -> int:
         count = partial(self.mechanism.questions_left, self.terms, self.account)
-        return min(count(stages_of(kind, self.terms)) for kind in self.kinds)
+        return min(count(part_stages(kind, self.terms)) for kind in self.kinds)
 
     def _once(self, what: str, count: Callable[[], int]) -> int:
         """A number that takes as long to count as an answer does: not twice."""
@@ -97,7 +97,7 @@ class Budget:
         if checker is None or self.account.closed is not None:
             return 0
         like = partial(checker.surprises_left, self.terms, self.account)
-        stages = [stage for kind in self.kinds for stage in stages_of(kind, self.terms)]
+        stages = [stage for kind in self.kinds for stage in part_stages(kind, self.terms)]
         profiles = dict.fromkeys(part.per_unit for stage in stages for part in stage)
         return self._once("surprises", lambda: min(map(like, profiles)))
 

@@ -24,7 +24,7 @@ from holdfast.question.text import numeral
 from holdfast.statistics.bind import Question
 from holdfast.statistics.entry import TableCall
 from holdfast.statistics.labelled import GroupsOf, Label, grouping_column, of_group, whole_text
-from holdfast.wording import plural
+from holdfast.wording import missing_rows, plural
 
 if TYPE_CHECKING:
     import altair
@@ -167,14 +167,16 @@ def _shown_size(answer: Answer) -> str:
     if answer.recorded.rows is None:
         return "-"
     least, most = answer.recorded.rows
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    size = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    lost = missing_rows(answer.recorded.missing)
+    return f"{size} ({lost})" if lost else size
 
 
-def together(answer: Answer) -> str:
-    """What holds for all answers of a table, and what is left after them."""
+def together(answer: Answer, of_rows: str = "") -> str:
+    """What holds for all answers of a table, of how many rows, and what is left after them."""
     left = answer.left
     others = " with every other answer" if left.terms.promises else ""
-    return f"{left.together}{others} · {left.terms.rows:,} rows · {left.remaining}"
+    return f"{left.together}{others} · {of_rows or f'{left.terms.rows:,} rows'} · {left.remaining}"
 
 
 def frame_of_kind(frame: pl.DataFrame, kind: str) -> Any:
@@ -263,7 +265,7 @@ class Distribution:
             for line in [answer.recorded]
         ]
         head = f"{rows[0]:>{width}}  {'share':>9}  interval"
-        return "\n".join([head, *lines, together(self.answers[0][1])])
+        return "\n".join([head, *lines, self._together])
 
     __repr__ = __str__
 
@@ -275,7 +277,12 @@ class Distribution:
         )
         head = f"<tr><th>{html.escape(self.value)} up to</th><th>share</th><th>interval</th></tr>"
         table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
-        return f"{table}<small>{html.escape(together(self.answers[0][1]))}</small>"
+        return f"{table}<small>{html.escape(self._together)}</small>"
+
+    @property
+    def _together(self) -> str:
+        answer = self.answers[0][1]
+        return together(answer, answer.of_rows)
 
 
 # Which groups there are: as it is publicly known, or as it is discovered in the protected rows.

@@ -123,7 +123,7 @@ def _rows(statistic: Statistic) -> list[RowValue]:
     if statistic.row is None:
         return []
     if isinstance(statistic, GroupMean):
-        return [statistic.row, row_value(statistic.condition)]
+        return [statistic.row, row_value(statistic.inside)]
     return [statistic.row]
 
 

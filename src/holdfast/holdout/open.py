@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from holdfast.data.design import design_of
 from holdfast.data.files import AS_USUAL, TableForm, is_path, table_form
 from holdfast.data.keys import key_order
 from holdfast.data.learning import learnt_from, learnt_values
+from holdfast.data.missing import columns_with_missing
 from holdfast.data.overlap import RowContents
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
@@ -42,6 +43,7 @@ from holdfast.mechanisms.described import DESCRIBED_ONLY
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
 from holdfast.prior.bits import Prior
 from holdfast.question.columns import Schema, no_column
+from holdfast.question.declaring import listed
 from holdfast.question.expression import ColumnType
 
 __all__ = ["by_path", "open", "opened_again", "reopening"]
@@ -295,7 +297,7 @@ def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | N
     """The first entry of a new ledger, but for the fingerprint, which needs the secret."""
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
-    schema = _declared(sample.types, said.schema)
+    schema = _declared(sample.types, said.schema, columns_with_missing(sample, sample.types))
     if training is not None:
         schema = schema.learn(learnt_values(training, _uncategorised(schema)))
     declared = said.declarations
@@ -323,9 +325,21 @@ def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | N
     return opening
 
 
-def _declared(types: Mapping[str, ColumnType], said: Any) -> Schema:
-    """The declared schema as a ledger writes it: favourites by their canonical texts."""
-    return Schema.from_dict(Prior(Schema(types).declare(said)).to_dict())
+def _declared(types: Mapping[str, ColumnType], said: Any, with_missing: Iterable[str]) -> Schema:
+    """The declared schema as a ledger writes it: favourites by their canonical texts.
+
+    It says of the columns that hold missing values that they may be missing: like the types of
+    columns this is public. Refused where one was declared never to be.
+    """
+    schema, found = Schema(types).declare(said), list(with_missing)
+    wrong = [name for name in found if schema.never_null.get(name, False)]
+    if wrong:
+        raise InvalidArgument(
+            f"never_null is declared for {listed(wrong)}, and the table has rows without a value "
+            "there; leave that out, so that such rows are left out of what is asked."
+        )
+    known = replace(schema, never_null={**schema.never_null, **dict.fromkeys(found, False)})
+    return Schema.from_dict(Prior(known).to_dict())
 
 
 def _uncategorised(schema: Schema) -> list[str]:
@@ -438,8 +452,11 @@ def _comparable(
     if declared.design is not None:
         yield "design", sorted(set(declared.design)), list(terms.design.columns)
     if said.schema is not None:
-        again, stored = _declared(opening.schema.types, said.schema), opening.schema
+        stored = opening.schema
+        nullable = [name for name, never in stored.never_null.items() if not never]
+        again = _declared(stored.types, said.schema, nullable)
         if again.values != stored.values:
             stored = stored.said  # who declares what was learnt says the same
-        stored_facts = replace(stored, learnt=()).to_dict()
+        never_null = {name: stored.never_null.get(name, True) for name in again.never_null}
+        stored_facts = replace(stored, learnt=(), never_null=never_null).to_dict()
         yield from ((what, value, stored_facts[what]) for what, value in again.to_dict().items())

@@ -18,8 +18,8 @@ from holdfast.holdout.question_kind import (
     MEAN,
     QuestionKind,
     is_scaled,
+    part_stages,
     scaled_kinds,
-    stages_of,
 )
 from holdfast.mechanisms.kind import MechanismKind, Planned, short_half_width
 from holdfast.mechanisms.leakage import Leakage
@@ -81,7 +81,7 @@ def _for_scales(
 
 def _widest(kinds: list[QuestionKind], terms: Terms) -> float:
     """Half of the range, or of the grid, of the kind of which that is the fewest units."""
-    stages = [stage for kind in kinds for stage in stages_of(kind, terms)]
+    stages = [stage for kind in kinds for stage in part_stages(kind, terms)]
     return min(WHOLE_RANGE / part.unit for stage in stages for part in stage)
 
 
@@ -107,7 +107,7 @@ def _fits(
     """Whether so many questions of each kind are answered at this half-width."""
     at_width = replace(terms, tolerance=t)
     return all(
-        mechanism.questions_left(at_width, Account(), stages_of(kind, terms)) >= questions
+        mechanism.questions_left(at_width, Account(), part_stages(kind, terms)) >= questions
         for kind in kinds
     )
 

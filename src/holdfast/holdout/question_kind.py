@@ -26,9 +26,9 @@ __all__ = [
     "declared_kinds",
     "is_scaled",
     "kind_after",
+    "part_stages",
     "question_kind",
     "scaled_kinds",
-    "stages_of",
 ]
 
 # The records of the parts, stage by stage; None is a mean of all rows.
@@ -44,7 +44,8 @@ def question_kind(
     A search is taken to be as long as it can be.
     """
     if isinstance(question, Quantile):
-        return [[_record(question.threshold(question.low), terms)]] * question.longest
+        threshold = question.threshold(question.low)  # of rows with a value, where some have none
+        return question_kind(threshold, terms, known, once=once) * question.longest
     stages = batches(question, numbers=False, once=once)
     new = [[part for part in stage if part.text not in known] for stage in stages]
     asked = [stage for stage in new if stage] or stages
@@ -63,7 +64,7 @@ def _record(part: Statistic, terms: Terms) -> Mapping[str, Any] | None:
     return recorded_profile(part.concentration(terms.rows, terms.sampling), terms, part)
 
 
-def stages_of(kind: QuestionKind, terms: Terms) -> PartStages:
+def part_stages(kind: QuestionKind, terms: Terms) -> PartStages:
     """The parts of a kind as mechanisms count them."""
     return [[part_of_record(record, terms) for record in stage] for stage in kind]
 

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
+from holdfast.data.missing import columns_with_missing
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, measured, sampling_to_dict
 from holdfast.described.question import columns_read
@@ -470,4 +471,7 @@ def _misstated(opening: Opening, rows: Sample) -> str | None:
         stated.to_dict()
     ):
         return "groups of the design"
+    complete = [name for name in rows.types if opening.schema.never_null.get(name, True)]
+    if columns_with_missing(rows, complete):
+        return "missing values"
     return None

@@ -268,9 +268,10 @@ class Recorded:
     looks that were asked for it; `variance` is the bound that made its interval narrower;
     `revealed` is where the answer says that the sample's value is, as a part of the range. A
     described answer has `bits`, its `rule`, and the least and the greatest number of `rows` it may
-    be about; a score names the column of the `member` of its search. `reach` is how far from the
-    sample's value the test of a claim may reach, `profile` its concentration, where that is not a
-    mean's, `alike` whether a claim's test is one for rows that are alike.
+    be about, and of those that are `missing` from them; a score names the column of the `member` of
+    its search. `reach` is how far from the sample's value the test of a claim may reach, `profile`
+    its concentration, where that is not a mean's, `alike` whether a claim's test is one for rows
+    that are alike.
     """
 
     number: int | None
@@ -299,6 +300,7 @@ class Recorded:
     reach: float | None = None
     profile: Mapping[str, Any] | None = None
     alike: bool | None = None
+    missing: tuple[int, int] = (0, 0)
 
     @property
     def refuted(self) -> Refuted | None:
@@ -606,6 +608,7 @@ def recorded(
         reach=None if offer.claim is None else offer.radius,
         bits=offer.bits,
         rows=release.rows,
+        missing=release.missing,
         rule=None if offer.bits is None else rule_from(extra["rule"]),
         member=None if offer.bits is None else extra.get("member"),
         profile=offer.profile,

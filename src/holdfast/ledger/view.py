@@ -17,7 +17,7 @@ from holdfast.mechanisms.kind import MechanismKind
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.intervals import Interval
-from holdfast.wording import percent, plural
+from holdfast.wording import missing_rows, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,6 +37,8 @@ _COLUMNS = {
     "bits": "Float64",
     "n": "Int64",
     "n_most": "Int64",
+    "missing": "Int64",
+    "missing_most": "Int64",
     "verdict": "String",
     "guess": "Float64",
     "cost": "Float64",
@@ -65,6 +67,8 @@ def _facts(recorded: Recorded, number: int | None, rows: int) -> dict[str, Any]:
         "bits": recorded.bits,
         "n": least,
         "n_most": most,
+        "missing": recorded.missing[0],
+        "missing_most": recorded.missing[1],
         "verdict": None if recorded.part_of else recorded.verdict,
         "guess": recorded.guess,
         "cost": recorded.charge,
@@ -153,6 +157,8 @@ class LedgerView:
         indent = "" if recorded.part_of is None else "  "
         least, most = recorded.rows or (self.rows, self.rows)
         rows = f"{least:,}" if least == most else f"{least:,} ..."
+        lost = missing_rows(recorded.missing)
+        note = f"  ({lost}){note}" if lost else note
         bits = "" if recorded.bits is None else f"{recorded.bits:.1f}"
         interval = "" if recorded.side else recorded.interval_text  # the claim says it
         return (

@@ -128,6 +128,7 @@ class Described:
             found.interval,
             offer.worst_charge,
             found.rows,
+            found.missing,
         )
 
     def advance(
@@ -194,21 +195,25 @@ def _offer(number: int, question: DescribedQuestion) -> Offer:
 
 def recorded_rule(rule: Rule) -> dict[str, Any]:
     """The rule as plain values."""
-    facts = {
-        name: list(fact) if isinstance(fact, tuple) else fact
-        for name, fact in asdict(rule).items()  # type: ignore[call-overload]
-    }
-    return {"name": _NAMES[type(rule)], **facts}
+    facts = asdict(rule)  # type: ignore[call-overload]
+    return {"name": _NAMES[type(rule)], **{name: _listed(fact) for name, fact in facts.items()}}
+
+
+def _listed(fact: Any) -> Any:
+    return list(map(_listed, fact)) if isinstance(fact, tuple) else fact
 
 
 def rule_from(body: Mapping[str, Any]) -> Rule:
     """The rule that a ledger tells of."""
     made = _RULES[body["name"]]
     facts = {each.name: body[each.name] for each in fields(made)}
-    rule: Rule = made(
-        **{name: tuple(fact) if isinstance(fact, list) else fact for name, fact in facts.items()}
-    )
+    rule: Rule = made(**{name: _plain(fact) for name, fact in facts.items()})
     return rule
+
+
+def _plain(fact: Any) -> Any:
+    """A fact of a rule, which has tuples where a ledger has lists."""
+    return tuple(map(_plain, fact)) if isinstance(fact, list) else fact
 
 
 # No mechanism at all: of a ledger that was opened for described questions only.

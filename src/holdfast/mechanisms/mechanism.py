@@ -188,7 +188,7 @@ class Release:
     """What the analyst gets: a function of the offer and the symbol alone.
 
     `value` is None where nothing is said. `rows` are, for a described answer, the least and the
-    greatest number of rows that it may be about.
+    greatest number of rows that it may be about, and `missing` of those left out of them.
     """
 
     number: int
@@ -197,6 +197,7 @@ class Release:
     interval: Interval
     charge: float
     rows: tuple[int, int] | None = None
+    missing: tuple[int, int] = (0, 0)
 
     @property
     def told(self) -> float:

@@ -1,4 +1,4 @@
-"""The prior "words/1" over the questions of one table, and the length of a question in bits."""
+"""The prior "words/2" over the questions of one table, and the length of a question in bits."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class Prior:
 
 
 def bits(question: Question, schema: Prior | Schema | Mapping[str, Any]) -> Bits:
-    """The length of a question's description by the prior "words/1"; no data is needed.
+    """The length of a question's description by the prior "words/2"; no data is needed.
 
     `schema` says what is declared of the table: `types` of its columns, and perhaps `bounds`,
     `values`, `weights` and `favourites`, as in `Prior.to_dict`. A `Prior` made once is faster.

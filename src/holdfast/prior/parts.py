@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 from holdfast.errors import NotDescribed
 from holdfast.prior.atoms import holes
-from holdfast.prior.undo import brier_of, opposite_of, paired_of, probability_of
+from holdfast.prior.undo import brier_of, paired_of, part_condition, probability_of
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, Operation, ValueKind, column_names
+from holdfast.question.missing import is_decided_by_values, may_be_missing
 from holdfast.question.row import RowValue
 from holdfast.question.text import numeral, text_of
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total
@@ -134,9 +135,11 @@ def _mean(tree: Expression, where: Expression | None) -> list[Use]:
     pair = paired_of(tree)
     if pair is not None:
         return [_paired(*pair, where)]
-    opposite = opposite_of(tree)
-    tree, turned = (tree, False) if opposite is None else (opposite, True)
-    cuts = holes(tree) if tree.kind is ValueKind.BOOLEAN else []
+    tree, turned = part_condition(tree)
+    # One band holds for all constants in the rows where the condition is known, if those are the
+    # same rows for all of them.
+    free = tree.kind is ValueKind.BOOLEAN and is_decided_by_values(tree)
+    cuts = holes(tree) if free else []
     return [
         Use(Part("mean", (tree,), where), turned=turned),
         *(Use(Part("cut", (cut,), where), "free", turned) for cut in cuts),
@@ -185,12 +188,11 @@ def _contrast(first: _Side, second: _Side) -> Use | None:
     (value, rows), (other_value, other_rows) = first, second
     if value != other_value or rows is None or other_rows is None or rows == other_rows:
         return None
-    opposite = opposite_of(value)
-    tree = value if opposite is None else opposite
+    tree, negated = part_condition(value)
     one, other, shared = _groups(rows, other_rows)
     swapped = text_of(one) > text_of(other)
     groups = (other, one) if swapped else (one, other)
-    turned = swapped != (opposite is not None)  # turned over twice is as it was
+    turned = swapped != negated  # turned over twice is as it was
     return Use(Part("contrast", (tree, *groups), shared), turned=turned)
 
 
@@ -230,8 +232,16 @@ def _balanced_accuracy(question: BalancedAccuracy) -> Part:
     return Part("ratio", trees, form="balanced_accuracy")
 
 
-def _among(average: Mean | GroupMean) -> Expression | None:
-    return average.condition if isinstance(average, GroupMean) else None
+def _overlapping(f1: F1Score) -> tuple[Expression, ...]:
+    """Which of the two is the label matters where one may be missing."""
+    both = f1.predicted, f1.labelled
+    if any(may_be_missing(_tree(each)) for each in both):
+        return tuple(map(_tree, both))
+    return _sorted(*both)
+
+
+def _among(average: Mean | GroupMean | Conditional) -> Expression | None:
+    return None if isinstance(average, Mean) else average.condition
 
 
 def _sorted(*values: RowValue) -> tuple[Expression, ...]:
@@ -257,6 +267,6 @@ _MAKERS: dict[type, Callable[[Any], Iterable[Use]]] = {
     Difference: _difference,
     Paired: lambda pair: [_paired(pair.first, pair.second, None)],
     BalancedAccuracy: lambda of: [Use(_balanced_accuracy(of))],
-    F1Score: lambda f1: [Use(Part("ratio", _sorted(f1.predicted, f1.labelled), form="f1"))],
+    F1Score: lambda f1: [Use(Part("ratio", _overlapping(f1), form="f1"))],
     Auc: lambda auc: [Use(Part("auc", (auc.score, auc.positive)))],
 }

@@ -1,20 +1,61 @@
 """Undo our own rewriting (clip, coalesce) before pricing: nobody pays for our syntax.
 
 ``error(p, l)`` is stored as the mean of ``not coalesce(p = l, false)``, a Brier score as a product
-of absolute values, a paired difference as a difference of coalesced values. Each is recognised by
+of absolute values, a paired difference as a difference of two values. Each is recognised by
 building it again from what it seems to be made of: only the very same tree is taken back.
+
+Left out of a mean, rows without a value make ``p = l`` and ``p != l`` one event, turned over. So of
+the two spellings one is free: where rows may be missing, the tree ``p = l`` of a part stands for an
+accuracy, to which a missing prediction is a wrong one, and ``p != l`` for the share among the rows
+where both are known.
 """
 
 from __future__ import annotations
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op, Operation, ValueKind
+from holdfast.question.expression import Constant, Expression, Op, Operation, ValueKind
+from holdfast.question.missing import may_be_missing
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import as_counted
-from holdfast.statistics.scores import squared_distance
+from holdfast.statistics.scores import score_number, squared_distance
 
-__all__ = ["brier_of", "opposite_of", "paired_of", "probability_of"]
+__all__ = [
+    "brier_of",
+    "counted_value",
+    "opposite_of",
+    "paired_of",
+    "part_condition",
+    "probability_of",
+]
+
+
+def part_condition(tree: Expression) -> tuple[Expression, bool]:
+    """The tree of the part that a share of rows rests on, and whether it is turned over."""
+    opposite = opposite_of(tree)
+    if opposite is not None:
+        return opposite, True
+    match tree:
+        case Operation(Op.COALESCE, (equal, build.FALSE)) if _is_agreement(equal):
+            return equal, False
+        case Operation(Op.EQUAL, sides) if _is_agreement(tree) and may_be_missing(tree):
+            return build.comparison(Op.UNEQUAL, *sides), True
+    return tree, False
+
+
+def counted_value(tree: Expression) -> RowValue:
+    """The value whose mean a part with this tree is about."""
+    if _is_agreement(tree) and may_be_missing(tree):
+        return row_value(build.coalesce([tree, build.FALSE]))
+    return row_value(tree)
+
+
+def _is_agreement(tree: Expression) -> bool:
+    """Whether it says that two values of a row are equal."""
+    match tree:
+        case Operation(Op.EQUAL, (first, second)):
+            return not isinstance(first, Constant) and not isinstance(second, Constant)
+    return False
 
 
 def opposite_of(tree: Expression) -> Expression | None:
@@ -24,13 +65,15 @@ def opposite_of(tree: Expression) -> Expression | None:
             inner = _row_value(build.coalesce(some))
             if inner is not None and isinstance(inner.source, Expression):
                 condition = inner.source
+                if may_be_missing(condition) and not _is_agreement(condition):
+                    return None  # its mean leaves out rows that count here
                 if build.negation(build.coalesce([condition, build.FALSE])) == tree:
                     return condition
     return None
 
 
 def paired_of(tree: Expression) -> tuple[RowValue, RowValue] | None:
-    """The two values whose difference this is, missing values counted."""
+    """The two values whose difference this is."""
     match tree:
         case Operation(Op.SUBTRACT, (left, right)):
             first, second = _uncounted(left), _uncounted(right)
@@ -42,33 +85,38 @@ def paired_of(tree: Expression) -> tuple[RowValue, RowValue] | None:
 def brier_of(tree: Expression) -> tuple[Expression, Expression] | None:
     """The score and the label of which this is the squared distance."""
     match tree:
-        case Operation(Op.MULTIPLY, (Operation(Op.ABS, (difference,)), _)):
-            found = paired_of(difference)
-            if found is None:
+        case Operation(Op.COALESCE, (Operation(Op.MULTIPLY, (Operation(Op.ABS, (gap,)), _)), _)):
+            pass
+        case _:
+            return None
+    match gap:
+        case Operation(Op.SUBTRACT, (left, right)):
+            share, outcome = _row_value(left), _row_value(right)
+            score = probability_of(left)
+            if score is None or share is None or outcome is None:
                 return None
-            share, outcome = found
-            score, label = probability_of(as_counted(share)), outcome.source
-            if score is None or not isinstance(label, Expression):
+            label = outcome.source
+            if not isinstance(label, Expression) or label.kind is not ValueKind.BOOLEAN:
                 return None
-            if label.kind is ValueKind.BOOLEAN and squared_distance(*found).source == tree:
+            if squared_distance(share, outcome).source == tree:
                 return score, label
     return None
 
 
 def probability_of(tree: Expression) -> Expression | None:
-    """The score that was cut to [0, 1] and had its missing values counted."""
-    share = _uncounted(tree)
+    """The score that was cut to [0, 1]."""
+    share = _row_value(tree)
     if share is None or not isinstance(share.source, Expression):
         return None
-    score = share.source
-    match score:
-        case Operation(Op.CLIP, (inner, _, _)) if _cut(inner) == share:
+    match tree:
+        case Operation(Op.CLIP, (inner, _, _)) if _cut(inner) == tree:
             return inner
-    return score if _cut(score) == share else None
+    return share.source if _cut(share.source) == tree else None
 
 
-def _cut(score: Expression) -> RowValue | None:
-    return _row_value(build.clip(score, 0.0, 1.0))
+def _cut(score: Expression) -> Expression | None:
+    value = _row_value(build.clip(score, 0.0, 1.0))
+    return None if value is None else score_number(value)
 
 
 def _uncounted(tree: Expression) -> RowValue | None:
@@ -79,6 +127,9 @@ def _uncounted(tree: Expression) -> RowValue | None:
                 value = _row_value(candidate)
                 if value is not None and as_counted(value) == tree:
                     return value
+        case _ if may_be_missing(tree):
+            value = _row_value(tree)
+            return value if value is not None and as_counted(value) == tree else None
     return None
 
 

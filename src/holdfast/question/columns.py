@@ -35,6 +35,7 @@ _SHOWN = 5  # values of a column in a listing
 class Schema:
     """The columns a question may use, in the table's order, and what was declared of some.
 
+    `never_null` says of columns whether every row has a value, which is so where nothing is said.
     `learnt` names the columns whose values nobody declared: they are those of training rows.
     `aliases` are other names of columns: a question by such a name is about the column itself.
     """
@@ -47,6 +48,7 @@ class Schema:
     favourites: tuple[str, ...] = ()
     learnt: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
+    never_null: Mapping[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._check_numbers()
@@ -61,6 +63,9 @@ class Schema:
         for name in self.weights:
             if name not in self.types:
                 raise InvalidArgument(f"A weight is declared for {no_column(name, self.types)}")
+        for name in self.never_null:
+            if name not in self.types:
+                raise InvalidArgument(f"never_null is declared for {no_column(name, self.types)}")
         for name in self.learnt:
             if name not in self.values:
                 raise InvalidArgument(f"Column {name!r} has learnt values, and has no values.")
@@ -92,6 +97,7 @@ class Schema:
             {**self.scales, **more.scales},
             (*self.favourites, *more.favourites),
             tuple(name for name in self.learnt if name not in more.values),
+            never_null={**self.never_null, **more.never_null},
         )
 
     def learn(self, values: Mapping[str, Iterable[str]]) -> Schema:
@@ -105,7 +111,14 @@ class Schema:
     def declared(self) -> ColumnFacts:
         """What was declared of the columns."""
         values, weights = dict(self.values), dict(self.weights)
-        return ColumnFacts(dict(self.bounds), values, weights, dict(self.scales), self.favourites)
+        return ColumnFacts(
+            dict(self.bounds),
+            values,
+            weights,
+            dict(self.scales),
+            dict(self.never_null),
+            self.favourites,
+        )
 
     @property
     def said(self) -> Schema:
@@ -128,6 +141,8 @@ class Schema:
             facts.append(f"{plural(len(values), 'value')}: {shown}{more}{whence}")
         if name in self.weights:
             facts.append(f"weight {self.weights[name]}")
+        if name in self.never_null:
+            facts.append("never missing" if self.never_null[name] else "may be missing")
         return facts
 
     def __str__(self) -> str:
@@ -158,6 +173,7 @@ class Schema:
             "values": {name: list(self.values[name]) for name in sorted(self.values)},
             "weights": {name: str(self.weights[name]) for name in sorted(self.weights)},
             "scales": {name: self.scales[name].to_dict() for name in sorted(self.scales)},
+            "never_null": {name: self.never_null[name] for name in sorted(self.never_null)},
             "favourites": sorted(set(self.favourites)),
             "learnt": sorted(self.learnt),
         }
@@ -169,7 +185,16 @@ class Schema:
         more = read_sections(*(_section(body, name) for name in SECTIONS))
         favourites = read_favourites(body.get("favourites", ()))
         learnt = tuple(map(str, body.get("learnt", ())))
-        return cls(types, *more[:-1], favourites, learnt)
+        return cls(
+            types,
+            more.bounds,
+            more.values,
+            more.weights,
+            more.scales,
+            favourites,
+            learnt,
+            never_null=more.never_null,
+        )
 
     def column(self, name: str, *, quoted: bool = False) -> Column:
         """The column of that name; without quotes, capitals do not matter unless they must."""
@@ -195,7 +220,7 @@ class Schema:
                 f"Column {shortened(found)} has a type that questions cannot use; they can use "
                 "numbers, text, booleans, dates and times."
             )
-        return Column(found, self.types[found])
+        return Column(found, self.types[found], nullable=not self.never_null.get(found, True))
 
 
 def no_column(name: str, columns: Iterable[str]) -> str:

@@ -17,6 +17,12 @@ A column without bounds may have a scale instead: how far its values deviate fro
     weight_gain = { sigma = 0.4 }
     waiting = { sigma = 3, b = 1.5 }
 
+A missing value (NULL, NaN) is left out of statistics. A column that holds none when the ledger is
+opened is taken for one that never does; whether it may is also declared, and checked then::
+
+    [never_null]
+    arr_delay = true
+
 What else is declared makes descriptions shorter (docs/bits.md), and changes no value: the
 categories of a text column, the weight of a column beside the others, questions that are likely::
 
@@ -27,8 +33,8 @@ categories of a text column, the weight of a column beside the others, questions
     arr_delay = 10
 
 In Python an entry is a pair of bounds, a scale such as `holdfast.tails.sub_gaussian(0.4)`, or a
-mapping with `bounds`, `scale`, `values` and `weight`; beside the columns, `favourites` is a list of
-questions (of a table with such a column, only in a file).
+mapping with `bounds`, `scale`, `values`, `weight` and `never_null`; beside them `favourites`
+is a list of questions (of a table with such a column, only in a file).
 Nothing of this may be taken from the protected rows: `holdfast.learn_schema` reads other rows.
 """
 
@@ -61,8 +67,9 @@ __all__ = [
     "shortened",
 ]
 
-SECTIONS = ("bounds", "values", "weights", "scales")  # of a file, and of a ledger's schema
-_ENTRY = ("bounds", "values", "weight", "scale")  # the same of one column
+# Of a file, and of a ledger's schema.
+SECTIONS = ("bounds", "values", "weights", "scales", "never_null")
+_ENTRY = ("bounds", "values", "weight", "scale", "never_null")  # the same of one column
 _FAVOURITES = "favourites"
 _LONGEST_WEIGHT = 30  # digits; a weight is a judgement
 
@@ -74,6 +81,7 @@ class ColumnFacts(NamedTuple):
     values: dict[str, tuple[str, ...]]
     weights: dict[str, Decimal]
     scales: dict[str, Scale]
+    never_null: dict[str, bool]
     favourites: tuple[str, ...] = ()
 
 
@@ -83,7 +91,7 @@ def read_declarations(
     """What a mapping or a TOML file declares; `columns` are those of the table."""
     match source:
         case None:
-            return ColumnFacts({}, {}, {}, {})
+            return ColumnFacts({}, {}, {}, {}, {})
         case str() | Path():
             return _from_toml(Path(source))
         case Mapping():
@@ -103,7 +111,7 @@ def _from_mapping(source: dict[str, Any], columns: Iterable[str]) -> ColumnFacts
         if not entry or not entry.keys() <= set(_ENTRY):
             raise InvalidArgument(
                 f"The entry of column {name!r} has {listed(map(str, entry))}; it may have "
-                "'bounds', 'scale', 'values' and 'weight'."
+                "'bounds', 'scale', 'values', 'weight' and 'never_null'."
             )
     return read_sections(
         *({name: entry[key] for name, entry in entries.items() if key in entry} for key in _ENTRY)
@@ -122,7 +130,7 @@ def declared_types(
     weight, of whatever the column is."""
     said = read_declarations(source, ())
     return {
-        **dict.fromkeys(said.weights),
+        **dict.fromkeys((*said.weights, *said.never_null)),
         **dict.fromkeys((*said.bounds, *said.scales), ColumnType.FLOAT),
         **dict.fromkeys(said.values, ColumnType.TEXT),
     }
@@ -133,6 +141,7 @@ def read_sections(
     values: Mapping[str, object],
     weights: Mapping[str, object],
     scales: Mapping[str, object],
+    never_null: Mapping[str, object],
 ) -> ColumnFacts:
     """The declarations of each kind, by column, checked."""
     return ColumnFacts(
@@ -143,6 +152,7 @@ def read_sections(
         {name: _categories(each, name) for name, each in values.items()},
         {name: _weight(each, name) for name, each in weights.items()},
         {name: read_scale(each, f"The scale of column {name!r}") for name, each in scales.items()},
+        {name: _is_never_null(each, name) for name, each in never_null.items()},
     )
 
 
@@ -162,6 +172,14 @@ def _categories(values: object, name: str) -> tuple[str, ...]:
         )
     raise InvalidArgument(
         f"The values of column {name!r} must be a list of different texts, and have {wrong}."
+    )
+
+
+def _is_never_null(said: object, name: str) -> bool:
+    if isinstance(said, bool):
+        return said
+    raise InvalidArgument(
+        f"never_null of column {name!r} must be true or false, not {repr(said)[:60]}."
     )
 
 
@@ -221,13 +239,16 @@ def _from_toml(path: Path) -> ColumnFacts:
     if not known or not all(isinstance(table, dict) for table in tables):
         raise InvalidArgument(
             f"The schema file {str(path)!r} has no table [bounds] with lines like x = [0, 1]; "
-            "there may also be tables [scales], [values] and [weights], and a list of favourites."
+            "there may also be tables [scales], [values], [weights] and [never_null], and a list "
+            "of favourites."
         )
     favourites = read_favourites(content.get(_FAVOURITES, []))
-    bounds, values, weights, scales = tables
+    bounds, values, weights, scales, never_null = tables
     bounds = {name: _doubles(each) for name, each in bounds.items()}
     scales = {name: _doubles(each) for name, each in scales.items()}
-    return read_sections(bounds, values, weights, scales)._replace(favourites=favourites)
+    return read_sections(bounds, values, weights, scales, never_null)._replace(
+        favourites=favourites
+    )
 
 
 def _doubles(numbers: object) -> object:

@@ -128,10 +128,11 @@ _TEXT_OPS = frozenset({Op.LOWER, Op.UPPER})
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The value of one column."""
+    """The value of one column; a row without one is left out of statistics if it is `nullable`."""
 
     name: str
     type: ColumnType
+    nullable: bool = False
 
     @property
     def kind(self) -> ValueKind:

@@ -1,8 +1,10 @@
 """A total, bounded number for every row: what an engine sums and a statistic is made of.
 
-**Missing values.** A row whose value is NULL (or NaN, or divided by zero) still counts. A condition
-that is NULL counts as false. A number that is NULL counts as 0, or as the bound nearest to 0 where
-the range does not hold 0; write ``coalesce(value, ...)`` to choose another number.
+**Missing values.** Statistics leave out the rows whose value is NULL (or NaN, or divided by zero):
+they are those of the group where it is `known`. What is summed here is total all the same, for what
+is never left out (a prediction that is missing, a function of Python that fails): a condition that
+is NULL counts as false, a number as 0, or as the bound nearest to 0 where the range does not hold
+0. ``coalesce(value, ...)`` chooses another number, for rows that would be left out too.
 
 **The grid.** Sums are exact integers. Each value is rounded to the nearest multiple of a power of
 two (half-way: to the even one), the *step*, of which the range holds between 2^31 and 2^32; and
@@ -32,6 +34,7 @@ from holdfast.question.expression import (
     ValueKind,
     column_names,
 )
+from holdfast.question.missing import known, may_be_missing
 from holdfast.question.text import identifier, numeral, text_of
 
 if TYPE_CHECKING:
@@ -158,8 +161,13 @@ class RowValue:
 
     @property
     def missing(self) -> float:
-        """What a missing value counts as: the number of the range nearest to 0."""
+        """What a missing value counts as that is not left out: the number nearest to 0."""
         return min(max(0.0, self.low), self.high)
+
+    @property
+    def known(self) -> Expression:
+        """The rows that have a value: others are left out. A Python function counts every row."""
+        return known(self.source) if isinstance(self.source, Expression) else build.TRUE
 
     @property
     def grid(self) -> Lattice:
@@ -213,8 +221,11 @@ def _simplest(expression: Expression) -> Expression:
     """
     while isinstance(expression, Operation):
         args = expression.args
-        if expression.op is Op.INDICATOR or (expression.op is Op.CASE and args[1:] == _ONE_OR_ZERO):
+        if expression.op is Op.INDICATOR:
             expression = args[0]
+        elif expression.op is Op.CASE and args[1:] == _ONE_OR_ZERO:
+            holds = args[0]  # a condition that is unknown is one that does not hold
+            expression = build.coalesce([holds, build.FALSE]) if may_be_missing(holds) else holds
         elif expression.op is Op.COALESCE and _is_what_missing_means(args):
             expression = build.coalesce(args[:-1])
         else:
@@ -223,12 +234,14 @@ def _simplest(expression: Expression) -> Expression:
 
 
 def _is_what_missing_means(args: tuple[Expression, ...]) -> bool:
-    last = args[-1]
+    last, rest_of = args[-1], build.coalesce(args[:-1])
+    if may_be_missing(rest_of):
+        return False  # without it, rows would be left out
     if last == build.FALSE:
         return True
     if not isinstance(last, Constant) or last.kind is not ValueKind.NUMBER:
         return False
-    rest = range_of(build.coalesce(args[:-1]))
+    rest = range_of(rest_of)
     return last.value == min(max(0.0, rest.low), rest.high)
 
 

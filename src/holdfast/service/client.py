@@ -107,7 +107,7 @@ class ServedBoard:
 
 
 _INTERVALS = ("interval", "range", "revealed")
-_PAIRS = ("claim", "rows")
+_PAIRS = ("claim", "rows", "missing")
 
 
 class Promised:

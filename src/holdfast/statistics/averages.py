@@ -11,6 +11,7 @@ from holdfast.question import build
 from holdfast.question.bounds import range_of
 from holdfast.question.expression import Expression, Op, ValueKind
 from holdfast.question.functions import RowFunction
+from holdfast.question.missing import known
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.scale import Scale
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
@@ -28,8 +29,9 @@ from holdfast.statistics.entry import (
     number_of,
     pair_of,
     require_all_rows,
+    require_every_row,
 )
-from holdfast.statistics.mean import Average, Mean
+from holdfast.statistics.mean import Average, Mean, expression_of, rows_with_value
 from holdfast.statistics.statistic import ConcentratedMean
 
 __all__ = [
@@ -172,6 +174,7 @@ def _bind_average(call: Call, table: Table) -> Average | Conditional | Concentra
         return table.mean(value, where)
     if where is not None:
         raise InvalidQuestion("A variance is declared for a mean of all rows, without where=.")
+    require_every_row("A mean with a declared variance", value.known)
     return Mean(value, require.non_negative("variance", call.variance))
 
 
@@ -198,6 +201,7 @@ def _bind_concentrated(call: Call, scale: Scale, table: Table) -> Mean | Concent
         raise InvalidQuestion(
             "A sigma is declared for a number; a condition is between 0 and 1, and needs none."
         )
+    require_every_row("A mean with a declared scale", known(found))
     if not range_of(found).finite:
         return ConcentratedMean(found, scale, usual=table.scale(found) == scale)
     value = row_value(found)
@@ -213,7 +217,17 @@ def _bind_total(call: Call, table: Table) -> Total:
         raise InvalidQuestion("count needs a condition; sum adds up numbers.")
     size = require.between("population", number_of("population", population), 1, MOST_WHOLE - 1)
     members = require.positive_integer("population", int(size) if size == int(size) else size)
-    return Total(call.name, value, table.average(value, table.where(call.where)), members)
+    # What is missing adds nothing to a total.
+    added = value if value.known == build.TRUE else _or_nothing(value)
+    mean = table.average(added, table.where(call.where))
+    if isinstance(mean, Conditional):
+        raise TypeError(f"every row has {mean.value.text}")
+    return Total(call.name, value, mean, members)
+
+
+def _or_nothing(value: RowValue) -> RowValue:
+    nothing = build.FALSE if value.is_condition else build.constant(0.0)
+    return row_value(build.coalesce([expression_of(value), nothing]))
 
 
 def _bind_difference(call: Call, table: Table) -> Difference | Paired | Average | Conditional:
@@ -243,8 +257,9 @@ def _same_rows(first: _Side, second: _Side) -> _Pair | None:
     """
     (one, rows), (other, other_rows) = map(_value_and_rows, (first, second))
     plain = all(isinstance(value.source, Expression) for value in (one, other))
+    together = one.known == other.known  # each mean leaves out its own rows
     declared = any(isinstance(side, Mean) and side.variance is not None for side in (first, second))
-    if rows != other_rows or one == other or declared or not plain:
+    if rows != other_rows or one == other or declared or not plain or not together:
         return None
     return one, other, rows
 
@@ -258,8 +273,9 @@ def _value_and_rows(side: _Side) -> tuple[RowValue, Expression | None]:
 def _of_pairs(
     first: RowValue, second: RowValue, where: Expression | None, table: Table
 ) -> Paired | Average | Conditional:
-    """The mean difference of two values of the same rows."""
-    if where is None and first.is_condition and second.is_condition:
+    """The mean difference of two values of the same rows: those that have both."""
+    conditions = first.is_condition and second.is_condition
+    if where is None and conditions and rows_with_value(None, first, second) is None:
         return Paired(first, second)
     value = row_value(build.arithmetic(Op.SUBTRACT, *map(as_counted, (first, second))))
     return table.mean(value, where)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeGuard, TypeVar, cast
+from typing import Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
 from holdfast import require
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
+from holdfast.question.missing import may_be_missing
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import text_of
 from holdfast.statistics.mean import Average, Mean, expression_of
@@ -25,6 +26,7 @@ from holdfast.theory.base.propagation import (
 )
 
 __all__ = [
+    "AnyMean",
     "Conditional",
     "Derived",
     "Difference",
@@ -38,11 +40,18 @@ __all__ = [
     "alone",
     "as_counted",
     "batches",
+    "counted_condition",
+    "estimated_means",
     "fraction",
     "is_derived",
     "is_single",
+    "joined_means",
+    "known_means",
+    "last_part",
+    "parts_with",
     "ratio_value",
     "staged",
+    "stages_of",
 ]
 
 
@@ -196,7 +205,19 @@ def staged(question: Derived, guess: float | None, *, once: bool = False) -> Pla
 
 
 def as_counted(value: RowValue) -> Expression:
-    """The value as it counts in a mean: a number for every row, missing ones included."""
+    """The value as it counts in a mean: a number for every row that is not left out."""
+    if value.known != build.TRUE:
+        return build.as_number(expression_of(value), "a mean")
+    return _in_every_row(value)
+
+
+def counted_condition(condition: Expression) -> Expression:
+    """A condition that is known in every row: it does not hold where it is unknown."""
+    return build.coalesce([condition, build.FALSE]) if may_be_missing(condition) else condition
+
+
+def _in_every_row(value: RowValue) -> Expression:
+    """The value as a number that no row misses, whether it is left out or not."""
     whole = build.as_number(expression_of(value), "a mean")
     return build.coalesce([whole, build.constant(value.missing)])
 
@@ -208,19 +229,25 @@ def ratio_value(pivot: float, rest: Estimate, share: Estimate) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """The mean of `value` among the rows where `condition` holds, whose number is not public.
+    """The mean of `value` among the rows of a group, `inside`, whose number is not public.
 
-    It is not asked as a ratio: first the share of the group, E[1_c], then the residual
-    E[(value - pivot) 1_c] around the middle of the range. A missing value counts in the group as it
-    counts everywhere; a condition that is NULL does not hold.
+    They are those where `condition` holds (of all rows where it is None) and the value is known; a
+    condition that is NULL does not hold. It is not asked as a ratio: first the share of the group,
+    E[1_c], then the residual E[(value - pivot) 1_c] around the middle of the range.
     """
 
     value: RowValue
-    condition: Expression
+    condition: Expression | None
+    inside: Expression
 
     @property
     def text(self) -> str:
-        return f"avg({self.value.text}) where {text_of(self.condition)}"
+        return f"avg({self.value.text}){self.among}"
+
+    @property
+    def among(self) -> str:
+        """Of which rows, as the text of a statistic made of such means says it."""
+        return "" if self.condition is None else f" where {text_of(self.condition)}"
 
     @property
     def low(self) -> float:
@@ -237,9 +264,11 @@ class Conditional:
 
     @property
     def stages(self) -> Stages:
-        rest = build.arithmetic(Op.SUBTRACT, as_counted(self.value), build.constant(self.pivot))
-        residual = build.case([(self.condition, rest)], build.constant(0.0))
-        return ((Mean(row_value(self.condition)),), (Mean(row_value(residual)),))
+        # Inside the group nothing is missing; that no row of it is left out is plain to see so.
+        whole = _in_every_row(self.value)
+        rest = build.arithmetic(Op.SUBTRACT, whole, build.constant(self.pivot))
+        residual = build.case([(self.inside, rest)], build.constant(0.0))
+        return ((Mean(row_value(counted_condition(self.inside))),), (Mean(row_value(residual)),))
 
     def join(self, parts: Sequence[Estimate]) -> Joined:
         share, rest = parts
@@ -258,9 +287,15 @@ class Conditional:
         return (guess - self.pivot) * share
 
 
+AnyMean: TypeAlias = Statistic | Conditional  # answered by one symbol, or by two
+
+
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A mean times the public number of members of the population."""
+    """A mean times the public number of members of the population.
+
+    What is missing adds nothing: the mean is one of rows that all have a value.
+    """
 
     name: str
     value: RowValue
@@ -298,8 +333,8 @@ class Total:
 class Difference:
     """The first minus the second: of two groups, or, as one mean of differences, of paired rows."""
 
-    first: Statistic | Conditional
-    second: Statistic | Conditional
+    first: AnyMean
+    second: AnyMean
 
     @property
     def text(self) -> str:
@@ -320,71 +355,114 @@ class Difference:
 
     @property
     def stages(self) -> Stages:
-        return tuple(first + second for first, second in self._both())
+        return stages_of(self._both)
 
     def join(self, parts: Sequence[Estimate]) -> Joined:
-        mine, others = self._divided(parts)
-        first, second = _joined(self.first, mine), _joined(self.second, others)
+        first, second = joined_means(self._both, parts)
         known = first.value is not None and second.value is not None
         value = _middle(first) - _middle(second) if known else None
         found = difference_interval(*first.interval, *second.interval)
         return Joined.within(value, found, self.low, self.high)
 
     def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
-        mine, others = self._divided(known)
+        mine, others = _divided(self._both, known)
         return [
-            self._together(first, second)
+            _interleaved(self._both, [first, second])
             for first in _favourable(self.first, mine)
             for second in _favourable(self.second, others)
         ]
 
-    def _together(self, first: Sequence[float], second: Sequence[float]) -> tuple[float, ...]:
-        """The values of both, stage by stage: the other way round than `_divided`."""
-        halves = iter(first), iter(second)
-        return tuple(
-            next(half)
-            for stage in self._both()
-            for half, own in zip(halves, stage, strict=True)
-            for _ in own
-        )
-
     def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        mine, rest = self._divided([_exactly(value) for value in (*others, 0.0)])
-        wanted = _middle(_joined(self.first, mine)) - guess
-        wanted = min(self.second.high, max(self.second.low, wanted))
-        if isinstance(self.second, Conditional):
-            return self.second.last_guess(wanted, [part.value for part in rest[:-1]])
+        first, _ = known_means(self._both, others)
+        wanted = min(self.second.high, max(self.second.low, first - guess))
+        return last_part(self._both, wanted, others)
+
+    @property
+    def _both(self) -> tuple[AnyMean, AnyMean]:
+        return self.first, self.second
+
+
+def _aligned(means: Sequence[AnyMean]) -> list[tuple[tuple[Statistic, ...], ...]]:
+    """For each stage the parts of each mean; all of them end together."""
+    own = [each.stages if isinstance(each, Conditional) else ((each,),) for each in means]
+    depth = max(map(len, own))
+    return list(zip(*(((),) * (depth - len(each)) + each for each in own), strict=True))
+
+
+def stages_of(means: Sequence[AnyMean]) -> Stages:
+    """The parts that several means follow from, by stage."""
+    return tuple(tuple(part for own in stage for part in own) for stage in _aligned(means))
+
+
+def _divided(means: Sequence[AnyMean], parts: Sequence[_Own]) -> list[list[_Own]]:
+    """The parts of each mean, from those of all stage by stage."""
+    found: list[list[_Own]] = [[] for _ in means]
+    left = iter(parts)
+    for stage in _aligned(means):
+        for mine, own in zip(found, stage, strict=True):
+            mine.extend(next(left) for _ in own)
+    return found
+
+
+def _interleaved(means: Sequence[AnyMean], values: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    """The values of all parts stage by stage: the other way round than `_divided`."""
+    left = [iter(each) for each in values]
+    return tuple(
+        next(mine)
+        for stage in _aligned(means)
+        for mine, own in zip(left, stage, strict=True)
+        for _ in own
+    )
+
+
+def joined_means(means: Sequence[AnyMean], parts: Sequence[Estimate]) -> list[Joined]:
+    """Each of several means from the answers to the parts of all."""
+    pairs = zip(means, _divided(means, parts), strict=True)
+    return [_joined(mean, own) for mean, own in pairs]
+
+
+def estimated_means(means: Sequence[AnyMean], parts: Sequence[Estimate]) -> list[Estimate]:
+    """Each of several means with a value, the middle of its interval where it has none."""
+    joined = joined_means(means, parts)
+    return [Estimate(_middle(found), found.interval) for found in joined]
+
+
+def known_means(means: Sequence[AnyMean], others: Sequence[float]) -> list[float]:
+    """Several means from the values of all parts but the last, on which only the last rests."""
+    exactly = [Estimate(value, Interval(value, value)) for value in (*others, 0.0)]
+    return [found.value for found in estimated_means(means, exactly)]
+
+
+def last_part(means: Sequence[AnyMean], wanted: float, others: Sequence[float]) -> float:
+    """The value of the last part by which the last mean is the one wanted."""
+    last = means[-1]
+    if not isinstance(last, Conditional):
         return wanted
-
-    def _divided(self, parts: Sequence[_Own]) -> tuple[list[_Own], list[_Own]]:
-        """The parts of the first, and those of the second, from both stage by stage."""
-        halves: tuple[list[_Own], list[_Own]] = ([], [])
-        left = iter(parts)
-        for stage in self._both():
-            for half, own in zip(halves, stage, strict=True):
-                half.extend(next(left) for _ in own)
-        return halves
-
-    def _both(self) -> list[tuple[tuple[Statistic, ...], tuple[Statistic, ...]]]:
-        """The stages of both, ending together."""
-        first, second = (
-            each.stages if isinstance(each, Conditional) else ((each,),)
-            for each in (self.first, self.second)
-        )
-        depth = max(len(first), len(second))
-        padded = [((),) * (depth - len(own)) + own for own in (first, second)]
-        return list(zip(*padded, strict=True))
+    *own, _ = _divided(means, (*others, 0.0))[-1]
+    return last.last_guess(wanted, own)
 
 
-def _joined(one: Statistic | Conditional, parts: Sequence[Estimate]) -> Joined:
+def parts_with(
+    means: Sequence[AnyMean], values: Sequence[float], known: Sequence[Estimate | None]
+) -> tuple[float, ...]:
+    """Values of all parts by which the means have these, given what is known of some."""
+    found: list[tuple[float, ...]] = []
+    for mean, value, own in zip(means, values, _divided(means, known), strict=True):
+        if isinstance(mean, Conditional):
+            share = 1.0 if own[0] is None else own[0].interval.high
+            found.append((share, mean.last_guess(value, (share,))))
+        else:
+            found.append((value,))
+    return _interleaved(means, found)
+
+
+def _joined(one: AnyMean, parts: Sequence[Estimate]) -> Joined:
     if isinstance(one, Conditional):
         return one.join(parts)
     return Joined(parts[0].value, parts[0].interval)
 
 
-def _favourable(
-    one: Statistic | Conditional, known: Sequence[Estimate | None]
-) -> list[tuple[float, ...]]:
+def _favourable(one: AnyMean, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
     return one.favourable(known) if isinstance(one, Conditional) else [(one.low,), (one.high,)]
 
 
@@ -392,10 +470,6 @@ def _middle(found: Joined) -> float:
     """The value, or where there is none the middle of the interval."""
     low, high = found.interval
     return low + (high - low) / 2 if found.value is None else found.value
-
-
-def _exactly(value: float) -> Estimate:
-    return Estimate(value, Interval(value, value))
 
 
 @dataclass(frozen=True, slots=True)

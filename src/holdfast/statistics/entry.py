@@ -21,7 +21,7 @@ from holdfast.question.row import RowValue, row_value
 from holdfast.question.scale import Scale
 from holdfast.question.text import text_of
 from holdfast.statistics.derived import Conditional
-from holdfast.statistics.mean import Average, Mean, expression_of, group_mean
+from holdfast.statistics.mean import Average, Mean, expression_of, group_mean, rows_with_value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,6 +46,7 @@ __all__ = [
     "pair_of",
     "positive_label",
     "require_all_rows",
+    "require_every_row",
 ]
 
 
@@ -166,27 +167,35 @@ class Table:
         """The condition of a `where`."""
         return None if what is None else self.condition(what)
 
-    def mean(self, value: RowValue, where: Expression | None) -> Average | Conditional:
-        """The mean of a value, of all rows or among those where a condition holds."""
-        if where is None or where == build.TRUE:
-            return Mean(value)
-        if where == build.FALSE:
-            raise InvalidQuestion("The condition of where= holds for no row, whatever the data.")
-        if self.design.covers(where):
-            return group_mean(value, where, self.design.group(where))
-        expression_of(value)  # a Python function has no residual
-        return Conditional(value, where)
+    def mean(
+        self, value: RowValue, where: Expression | None, *others: RowValue
+    ) -> Average | Conditional:
+        """The mean of a value, of all rows or among those where a condition holds.
 
-    def average(self, value: RowValue, where: Expression | None) -> Average:
-        """The mean as one statistic: of all rows, or of a group of public size."""
-        found = self.mean(value, where)
-        if isinstance(found, Conditional):
+        Rows without the value, or without one of the `others`, are left out.
+        """
+        where = None if where == build.TRUE else where
+        inside = rows_with_value(where, value, *others)
+        if inside is None:
+            return Mean(value)
+        if inside == build.FALSE:
+            raise InvalidQuestion("The condition of where= holds for no row, whatever the data.")
+        if self.design.covers(inside):
+            return group_mean(value, where, inside, self.design.group(inside))
+        expression_of(value)  # a Python function has no residual
+        return Conditional(value, where, inside)
+
+    def average(
+        self, value: RowValue, where: Expression | None, *others: RowValue
+    ) -> Average | Conditional:
+        """The mean of all rows or of a group of public size, but for rows that are left out."""
+        if where is not None and where != build.TRUE and not self.design.covers(where):
             raise InvalidQuestion(
-                f"A where must be about design columns here, and {text_of(found.condition)} is "
+                f"A where must be about design columns here, and {text_of(where)} is "
                 "not: the size of its group is not public. Declare design=[...] when the ledger is "
                 "opened, or ask for a mean."
             )
-        return found
+        return self.mean(value, where, *others)
 
 
 Bound: TypeAlias = "Statistic | Derived | Quantile"
@@ -240,3 +249,13 @@ def require_all_rows(call: Call) -> None:
     """Refuse a `where` for a statistic that has no theorem for groups."""
     if call.where is not None:
         raise InvalidQuestion(f"{call.name} is asked of all rows: it has no where.")
+
+
+def require_every_row(what: str, known: Expression) -> None:
+    """Refuse a value that some rows may not have, for a statistic that leaves none out."""
+    if known != build.TRUE:
+        raise InvalidQuestion(
+            f"{what} is of all rows, and some may have no value ({text_of(known)} says which "
+            "have); write coalesce(..., 0) for what those count as, or declare the column's "
+            "never_null when the ledger is opened."
+        )

@@ -39,6 +39,7 @@ __all__ = [
     "expression_of",
     "group_mean",
     "known_variance",
+    "rows_with_value",
     "within_group",
 ]
 
@@ -96,11 +97,14 @@ class Mean:
 class GroupMean:
     """The average of a value among the rows of a group whose size is public by design.
 
-    `row` is the value inside the group and counts nothing outside, so that its sum is the group's.
+    `condition` is what was asked for, None for all rows; the group, `inside`, are the rows of those
+    that have a value. `row` is the value inside the group and counts nothing outside, so that its
+    sum is the group's.
     """
 
     value: RowValue
-    condition: Expression
+    condition: Expression | None
+    inside: Expression
     row: RowValue
     group: Group
 
@@ -111,7 +115,7 @@ class GroupMean:
     @property
     def among(self) -> str:
         """Of which rows, as the text of a statistic made of such means says it."""
-        return f" where {text_of(self.condition)}"
+        return "" if self.condition is None else f" where {text_of(self.condition)}"
 
     @property
     def low(self) -> float:
@@ -161,13 +165,25 @@ class GroupMean:
 Average = Mean | GroupMean
 
 
-def group_mean(value: RowValue, condition: Expression, group: Group) -> GroupMean:
-    """The mean of a value in a public group; refused for an empty one."""
+def group_mean(
+    value: RowValue, condition: Expression | None, inside: Expression, group: Group
+) -> GroupMean:
+    """The mean of a value in a public group, which is `inside`; refused for an empty one."""
     if group.size == 0:
         raise InvalidQuestion(
-            f"No row of the design has {text_of(condition)}, so there is no group to ask about."
+            f"No row of the design has {text_of(inside)}, so there is no group to ask about."
         )
-    return GroupMean(value, condition, within_group(value, condition), group)
+    return GroupMean(value, condition, inside, within_group(value, inside), group)
+
+
+def rows_with_value(where: Expression | None, *values: RowValue) -> Expression | None:
+    """The group that a statistic of some values is about: the rows in `where` that have them all.
+
+    None if those are all rows.
+    """
+    conditions = [] if where is None else [where]
+    inside = build.conjunction([*conditions, *(value.known for value in values)])
+    return None if inside == build.TRUE else inside
 
 
 def within_group(value: RowValue, condition: Expression) -> RowValue:
@@ -250,7 +266,10 @@ def known_variance(
     source = statistic.row.source
     if isinstance(source, Operation):
         for condition, reach in _groups(source, width):
-            earlier = answered.get(f"avg({text_of(condition)})")
+            # Among the rows where it is known, a condition holds at least as often as among all.
+            counted = build.coalesce([condition, build.FALSE])
+            shares = (answered.get(f"avg({text_of(each)})") for each in (counted, condition))
+            earlier = next((each for each in shares if each is not None), None)
             if earlier is not None:
                 share = min(1.0, max(0.0, earlier.interval.high))
                 found.append(KnownVariance(_implied_variance(share, reach), earlier.look, reach))

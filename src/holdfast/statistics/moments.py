@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import overload
 
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.derived import Estimate, Joined, Stages, as_counted
+from holdfast.statistics.derived import (
+    Conditional,
+    Estimate,
+    Joined,
+    Stages,
+    as_counted,
+    estimated_means,
+    known_means,
+    last_part,
+    parts_with,
+    stages_of,
+)
 from holdfast.statistics.entry import (
     Bounds,
     By,
@@ -93,8 +103,8 @@ class Variance:
     """The variance of a value, from its mean and its mean square; or the root of it."""
 
     value: RowValue
-    mean: Average
-    square: Average
+    mean: Average | Conditional
+    square: Average | Conditional
     root: bool
 
     @property
@@ -112,23 +122,28 @@ class Variance:
 
     @property
     def stages(self) -> Stages:
-        return ((self.mean, self.square),)
+        return stages_of(self._means)
 
     def join(self, parts: Sequence[Estimate]) -> Joined:
-        mean, square = parts
+        mean, square = estimated_means(self._means, parts)
         variance = _variance(mean, square, self.value)
         if not self.root:
             return Joined(variance.value, variance.interval)
         found = std_interval(*variance.interval)
         return Joined.within(variance.value**0.5, found, 0.0, self.high)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
-        middle = _middle(self.value)
-        return [(middle, self.square.high), (middle, self.square.low)]
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        middle, ends = _middle(self.value), (self.square.high, self.square.low)
+        return [parts_with(self._means, (middle, end), known) for end in ends]
 
     def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        (mean,) = others
-        return (guess * guess if self.root else guess) + (mean - _middle(self.value)) ** 2
+        mean, _ = known_means(self._means, others)
+        square = (guess * guess if self.root else guess) + (mean - _middle(self.value)) ** 2
+        return last_part(self._means, square, others)
+
+    @property
+    def _means(self) -> tuple[Average | Conditional, Average | Conditional]:
+        return self.mean, self.square
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +152,8 @@ class Covariance:
 
     first: RowValue
     second: RowValue
-    means: tuple[Average, Average]
-    product: Average
+    means: tuple[Average | Conditional, Average | Conditional]
+    product: Average | Conditional
 
     @property
     def text(self) -> str:
@@ -155,22 +170,31 @@ class Covariance:
 
     @property
     def stages(self) -> Stages:
-        return ((*self.means, self.product),)
+        return stages_of(self.all_means)
 
     def join(self, parts: Sequence[Estimate]) -> Joined:
-        found = self.estimate(parts)
+        found = self.estimate(estimated_means(self.all_means, parts))
         return Joined(found.value, found.interval)
 
-    def estimate(self, parts: Sequence[Estimate]) -> Estimate:
-        """The covariance from the means and the mean product."""
-        x, y = (
-            _around_middle(mean, value) for mean, value in zip(parts[:2], self._values, strict=True)
-        )
-        product = parts[2]
-        found = covariance_interval(*x.interval, *y.interval, *product.interval)
-        return Estimate(product.value - x.value * y.value, found).within(self.low, self.high)
+    @property
+    def all_means(self) -> tuple[Average | Conditional, ...]:
+        """What it follows from: both means, and that of the product."""
+        return (*self.means, self.product)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
+    def estimate(self, found: Sequence[Estimate]) -> Estimate:
+        """The covariance from the means and the mean product."""
+        *means, product = found
+        x, y = (
+            _around_middle(mean, value) for mean, value in zip(means, self._values, strict=True)
+        )
+        interval = covariance_interval(*x.interval, *y.interval, *product.interval)
+        return Estimate(product.value - x.value * y.value, interval).within(self.low, self.high)
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        return [parts_with(self.all_means, values, known) for values in self.favourable_means()]
+
+    def favourable_means(self) -> list[tuple[float, ...]]:
+        """Values of the means by which most would be said."""
         middles = (_middle(self.first), _middle(self.second))
         return [(*middles, self.product.low), (*middles, self.product.high)]
 
@@ -179,7 +203,11 @@ class Covariance:
         return self.first, self.second
 
     def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        x, y = others
+        x, y, _ = known_means(self.all_means, others)
+        return last_part(self.all_means, self.product_with(guess, x, y), others)
+
+    def product_with(self, guess: float, x: float, y: float) -> float:
+        """The mean product by which the covariance is what is guessed, given the means."""
         return guess + (x - _middle(self.first)) * (y - _middle(self.second))
 
 
@@ -188,7 +216,7 @@ class Correlation:
     """The covariance over both standard deviations; [-1, 1] where one of them may be 0."""
 
     covariance: Covariance
-    squares: tuple[Average, Average]
+    squares: tuple[Average | Conditional, Average | Conditional]
 
     @property
     def text(self) -> str:
@@ -204,11 +232,12 @@ class Correlation:
 
     @property
     def stages(self) -> Stages:
-        return ((*self.squares, *self.covariance.means, self.covariance.product),)
+        return stages_of(self._means)
 
     def join(self, parts: Sequence[Estimate]) -> Joined:
-        x, y = self._variances(parts)
-        covariance = self.covariance.estimate(parts[2:])
+        means = estimated_means(self._means, parts)
+        x, y = self._variances(means)
+        covariance = self.covariance.estimate(means[2:])
         found = correlation_interval(*covariance.interval, *x.interval, *y.interval)
         spread = (x.value * y.value) ** 0.5
         value = covariance.value / spread if spread > 0 else None
@@ -216,20 +245,29 @@ class Correlation:
 
     def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         largest = tuple(square.high for square in self.squares)
-        return [(*largest, *rest) for rest in self.covariance.favourable(known[2:])]
+        rest = self.covariance.favourable_means()
+        return [parts_with(self._means, (*largest, *each), known) for each in rest]
 
     def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        exactly = [Estimate(value, Interval(value, value)) for value in others]
+        exactly = [
+            Estimate(each, Interval(each, each)) for each in known_means(self._means, others)
+        ]
         x, y = self._variances(exactly)
-        return self.covariance.last_guess(guess * (x.value * y.value) ** 0.5, others[2:])
+        covariance = guess * (x.value * y.value) ** 0.5
+        product = self.covariance.product_with(covariance, exactly[2].value, exactly[3].value)
+        return last_part(self._means, product, others)
 
-    def _variances(self, parts: Sequence[Estimate]) -> tuple[Estimate, Estimate]:
+    def _variances(self, means: Sequence[Estimate]) -> tuple[Estimate, Estimate]:
         values = (self.covariance.first, self.covariance.second)
         x, y = (
             _variance(mean, square, value)
-            for square, mean, value in zip(parts[:2], parts[2:4], values, strict=True)
+            for square, mean, value in zip(means[:2], means[2:4], values, strict=True)
         )
         return x, y
+
+    @property
+    def _means(self) -> tuple[Average | Conditional, ...]:
+        return (*self.squares, *self.covariance.all_means)
 
 
 @overload
@@ -281,14 +319,19 @@ def correlation(
 def _bind_variance(call: Call, table: Table) -> Variance:
     (what,) = call.arguments
     value = table.value(what, call.bounds)
-    average = partial(table.average, where=table.where(call.where))
-    return Variance(value, average(value), average(square_of(value)), call.name == "std")
+    where = table.where(call.where)
+    mean, square = (table.average(each, where) for each in (value, square_of(value)))
+    return Variance(value, mean, square, call.name == "std")
 
 
 def _bind_covariance(call: Call, table: Table) -> Covariance | Correlation:
     values = [table.value(what) for what in call.arguments]
     first, second = sorted(values, key=lambda value: value.text)
-    average = partial(table.average, where=table.where(call.where))
+    where = table.where(call.where)
+
+    def average(value: RowValue) -> Average | Conditional:
+        return table.average(value, where, first, second)  # rows that have both
+
     covariance = Covariance(
         first, second, (average(first), average(second)), average(product_of(first, second))
     )

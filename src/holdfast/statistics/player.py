@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias, cast
 from holdfast import require
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.statistics.derived import (
+    Conditional,
     Estimate,
     Joined,
     Paired,
@@ -149,6 +150,12 @@ def _one_sided(
     ((statistic,),) = (
         batches(question, numbers=True) if isinstance(question, Paired) else ((question,),)
     )
+    if isinstance(question, Conditional) and question.condition is None:
+        raise InvalidArgument(
+            f"rows without a value are left out of {question.text}, and one side can be claimed of "
+            "a mean over all rows: write coalesce(..., 0) for what they count as, or check this "
+            "with guess=."
+        )
     if not is_single(statistic):
         raise InvalidArgument(
             "one side can be claimed of a mean over all rows or over a design group; check this "

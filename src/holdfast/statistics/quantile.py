@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from functools import partial
@@ -16,7 +16,17 @@ from holdfast.question.expression import Column, ColumnType, Expression, Op, Ope
 from holdfast.question.functions import RowFunction
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral
-from holdfast.statistics.derived import Estimate, Joined, Play, Subquestion, as_counted
+from holdfast.statistics.derived import (
+    Conditional,
+    Estimate,
+    Joined,
+    Play,
+    Subquestion,
+    as_counted,
+    estimated_means,
+    is_single,
+    stages_of,
+)
 from holdfast.statistics.entry import (
     Bounds,
     By,
@@ -53,7 +63,7 @@ class Quantile:
     value: RowValue
     level: float
     step: float
-    average: Callable[[RowValue], Average]
+    average: Callable[[RowValue], Average | Conditional]
 
     @property
     def text(self) -> str:
@@ -73,8 +83,8 @@ class Quantile:
         """How many steps the range has."""
         return max(1, math.ceil((self.value.high - self.value.low) / self.step))
 
-    def threshold(self, v: float) -> Average:
-        """The share of rows with a value of at most v."""
+    def threshold(self, v: float) -> Average | Conditional:
+        """The share of rows with a value of at most v, among those that have one."""
         below = build.comparison(Op.AT_MOST, as_counted(self.value), build.constant(v))
         return self.average(row_value(below))
 
@@ -110,8 +120,10 @@ class Quantile:
         known: dict[float, Estimate] = {}
         if guess is not None:
             claims = self.claims(guess, tolerance * (self.high - self.low))
-            found = yield [Subquestion(self.threshold(v), self.level, claims[v]) for v in claims]
-            known.update(zip(claims, found, strict=True))
+            claimed = {v: share for v in claims if is_single(share := self.threshold(v))}
+            if claimed:
+                found = yield [Subquestion(claimed[v], self.level, claims[v]) for v in claimed]
+                known.update(zip(claimed, found, strict=True))
             joined = self.join(known)
             if known and self.is_about(guess, joined.interval, tolerance):
                 return Joined(guess, joined.interval)
@@ -120,7 +132,7 @@ class Quantile:
         try:
             while v is not None:
                 if v not in known:
-                    (known[v],) = yield [Subquestion(self.threshold(v))]
+                    known[v] = yield from self._asked(v)
                 v = walk.send(known[v].interval)
         except StopIteration:
             pass
@@ -129,6 +141,15 @@ class Quantile:
                 raise
         found_there = self.join(known)
         return Joined(found_there.value, found_there.interval)
+
+    def _asked(self, v: float) -> Generator[Sequence[Subquestion], Sequence[Estimate], Estimate]:
+        """The share up to a threshold: of rows that are left out, their share is asked first."""
+        means = (self.threshold(v),)
+        parts: list[Estimate] = []
+        for stage in stages_of(means):
+            parts += yield [Subquestion(part) for part in stage]
+        (found,) = estimated_means(means, parts)
+        return found
 
     def search(self) -> _Search:
         """Yields thresholds and is sent F's intervals: both ends of the quantile's, one by one.

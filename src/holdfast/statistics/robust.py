@@ -16,9 +16,17 @@ from holdfast.data.sample import Sample, plain_frames, reading
 from holdfast.data.sampling import Independent, Sampling
 from holdfast.errors import InvalidQuestion
 from holdfast.question.expression import Column, ValueKind
+from holdfast.question.missing import known
 from holdfast.question.row import RowValue
 from holdfast.question.text import identifier, numeral
-from holdfast.statistics.entry import Call, Entry, Table, number_of, require_all_rows
+from holdfast.statistics.entry import (
+    Call,
+    Entry,
+    Table,
+    number_of,
+    require_all_rows,
+    require_every_row,
+)
 from holdfast.statistics.statistic import ROUNDINGS, Measured
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.gamma import CatoniMean
@@ -126,7 +134,7 @@ def catoni(column: str, variance: float) -> Call:
     """The mean of a column of independent rows of which only a variance bound is declared.
 
     `variance` bounds the mean squared deviation of the rows from the truth, in the column's unit
-    squared. Missing values count as 0.
+    squared. A column with missing values is refused.
     """
     return Call("catoni", (column, require.positive("variance", variance)))
 
@@ -135,6 +143,7 @@ def _bind_catoni(call: Call, table: Table) -> CatoniEstimate:
     require_all_rows(call)
     what, variance = call.arguments
     found = table.expression(what)
+    require_every_row("Catoni's estimate", known(found))
     if not isinstance(found, Column) or found.kind is not ValueKind.NUMBER:
         raise InvalidQuestion("Catoni's estimate is of a column of numbers, as it is.")
     bound = require.between("variance", number_of("variance", variance), 2.0**-900, 2.0**900)

@@ -1,6 +1,7 @@
 """Scores of predictions: accuracy, balanced too, error, F1, Brier's, and log loss.
 
-The last is a function of a row that no expression spells.
+No row is left out: a prediction that is missing is a wrong one, and a missing probability has the
+worst score there is. Log loss is a function of a row that no expression spells.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from holdfast.statistics.derived import (
     Estimate,
     Joined,
     Stages,
-    as_counted,
+    counted_condition,
     ratio_value,
 )
 from holdfast.statistics.entry import (
@@ -57,8 +58,11 @@ __all__ = [
     "brier",
     "error",
     "f1",
+    "is_right",
     "log_loss",
+    "or_wrong",
     "other_class",
+    "score_number",
     "squared_distance",
 ]
 
@@ -69,11 +73,27 @@ def other_class(positive: Expression) -> Expression:
 
 
 def squared_distance(probability: RowValue, outcome: RowValue) -> RowValue:
-    """Brier's score of a row, missing values counted."""
-    distance = build.arithmetic(Op.SUBTRACT, as_counted(probability), as_counted(outcome))
+    """Brier's score of a row: 1, the worst, where the probability or the label is missing."""
+    share, label = score_number(probability), score_number(outcome)
     # A product of absolute values, so that its range is known not to be below 0.
-    size = build.function(Op.ABS, distance)
-    return row_value(build.arithmetic(Op.MULTIPLY, size, size))
+    size = build.function(Op.ABS, build.arithmetic(Op.SUBTRACT, share, label))
+    square = build.arithmetic(Op.MULTIPLY, size, size)
+    return row_value(build.coalesce([square, build.constant(1.0)]))
+
+
+def score_number(score: RowValue) -> Expression:
+    """A score or a label as a number; NULL where it is missing."""
+    return build.as_number(expression_of(score), "a score")
+
+
+def is_right(prediction: Expression, label: Expression) -> Expression:
+    """Whether a prediction is the label; a missing one is not."""
+    return counted_condition(build.comparison(Op.EQUAL, prediction, label))
+
+
+def or_wrong(predicted: Expression, positive: Expression) -> Expression:
+    """The prediction of a class; a missing one is that of the other class."""
+    return build.coalesce([predicted, other_class(positive)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +122,9 @@ class LogLoss:
         probability, positive = evaluate(frame, [self.probability, self.positive])
         chance = probability.to_numpy()
         given = np.where(positive.fill_null(value=False).to_numpy(), chance, 1.0 - chance)
-        return -np.log(np.maximum(given, self.floor))
+        given = np.where(positive.is_null().to_numpy(), self.floor, given)
+        # NULL is NaN here: a missing probability is as bad as the worst one.
+        return -np.log(np.fmax(given, self.floor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +148,9 @@ class F1Score:
 
     @property
     def stages(self) -> Stages:
-        both = build.conjunction([expression_of(self.predicted), expression_of(self.labelled)])
-        either = build.disjunction([expression_of(self.predicted), expression_of(self.labelled)])
+        label = expression_of(self.labelled)
+        sides = [or_wrong(expression_of(self.predicted), label), label]
+        both, either = build.conjunction(sides), build.disjunction(sides)
 
         def scored(hit: float, miss: float) -> Mean:
             branches = [(both, build.constant(hit)), (either, build.constant(miss))]
@@ -201,7 +224,7 @@ def accuracy(prediction: What, label: str, *, where: str | None = None, by: By) 
 def accuracy(
     prediction: What, label: str, *, where: str | None = None, by: By | None = None
 ) -> Call | TableCall:
-    """The share of rows whose prediction is the label."""
+    """The share of rows whose prediction is the label; one that is missing is not."""
     return grouped(Call("accuracy", (prediction, label), where), by)
 
 
@@ -243,10 +266,8 @@ def log_loss(probability: str, label: str, *, floor: float = 0.01) -> Call:
 
 
 def _bind_agreement(call: Call, table: Table) -> Average | Conditional:
-    prediction, label = (table.expression(each) for each in call.arguments)
-    right = build.comparison(Op.EQUAL, prediction, label)
+    right = is_right(*(table.expression(each) for each in call.arguments))
     if call.name == "error":
-        # A row without a prediction or a label is not right.
         right = build.negation(build.coalesce([right, build.FALSE]))
     return table.mean(row_value(right), table.where(call.where))
 
@@ -264,8 +285,8 @@ def _bind_log_loss(call: Call, table: Table) -> Mean:
     least = require.between(
         "floor", number_of("floor", floor[0] if floor else 0.01), 0.0, 0.5, open_low=True
     )
-    chance = as_counted(table.value(probability, (0.0, 1.0)))
-    source = LogLoss(chance, positive_label(label, table), least)
+    chance = table.value(probability, (0.0, 1.0))
+    source = LogLoss(score_number(chance), positive_label(label, table), least)
     return Mean(RowValue(source, 0.0, -math.log(least), source.text, is_condition=False))
 
 
@@ -278,9 +299,9 @@ def _bind_f1(call: Call, table: Table) -> F1Score:
 def _bind_balanced_accuracy(call: Call, table: Table) -> BalancedAccuracy:
     require_all_rows(call)
     predicted, label = (positive_label(each, table) for each in call.arguments)
-    prediction = row_value(predicted)
-    rates = (table.mean(prediction, rows) for rows in (label, other_class(label)))
-    return BalancedAccuracy(prediction, row_value(label), Difference(*rates))
+    scored = row_value(or_wrong(predicted, label))
+    rates = (table.mean(scored, rows) for rows in (label, other_class(label)))
+    return BalancedAccuracy(row_value(predicted), row_value(label), Difference(*rates))
 
 
 SCORES = (

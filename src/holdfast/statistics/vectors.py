@@ -2,7 +2,8 @@
 
 A row whose vector is longer than the bound counts as the shorter vector in its direction whose
 length is the bound squared over its own: the bound holds whatever the rows are, and a vector at the
-bound stays as it is. A row with a missing coordinate counts as the zero vector.
+bound stays as it is. Every row has all coordinates: of columns that may be missing, coalesce says
+what counts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
+from holdfast.question.missing import known
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral, text_of
 from holdfast.statistics.entry import (
@@ -28,6 +30,7 @@ from holdfast.statistics.entry import (
     What,
     number_of,
     require_all_rows,
+    require_every_row,
 )
 from holdfast.statistics.statistic import Measured, measure, row_error
 from holdfast.theory.base.concentration import Concentration
@@ -155,6 +158,8 @@ def _vector(values: Sequence[What], table: Table) -> tuple[Expression, ...]:
             + _FORM
         )
     found = [build.as_number(table.expression(each, bounded=True), "a vector") for each in values]
+    for each in found:
+        require_every_row("A mean of vectors", known(each))
     if len(set(found)) < len(found):
         raise InvalidQuestion("A vector names each value once; leave out the repeated one.")
     return tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,17 +36,23 @@ from holdfast.theory.base.unbounded import InUnits
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["WHOLE", "Auc", "TableFunction", "auc", "columns_of", "statistic"]
+__all__ = ["WHOLE", "Auc", "TableFunction", "auc", "columns_of", "ranked_score", "statistic"]
 
 _FAR = 2.0**28  # scales from 0, as far as a statistic without bounds is read
 _LOG_USUAL = math.log(0.05)
+
+
+def ranked_score(score: Expression, positive: Expression) -> Expression:
+    """The score that rows are ranked by: a missing one is the worst that its class can have."""
+    low, high = (build.constant(end) for end in (-sys.float_info.max, sys.float_info.max))
+    return build.coalesce([score, build.case([(positive, low)], high)])
 
 
 @dataclass(frozen=True, slots=True)
 class Auc:
     """P[score of a positive row > score of a negative one], ties counting a half.
 
-    Which rows are positive is public by design. A missing score is below every other.
+    Which rows are positive is public by design. A missing score is on the wrong side of all others.
     """
 
     score: Expression
@@ -99,7 +106,7 @@ class Auc:
     def read(self, sample: Sample) -> Measured:
         from holdfast.data.ranking import ranked_pairs
 
-        found = ranked_pairs(sample, self.score, self.positive)
+        found = ranked_pairs(sample, ranked_score(self.score, self.positive), self.positive)
         # For the protected rows the public numbers; other rows, to guess from, have their own.
         pairs = found.positives * found.negatives
         return Measured(found.doubled, 2 * pairs, sample.n) if pairs else Measured(1, 2, sample.n)

@@ -112,7 +112,7 @@ _SURE = 1e-6  # far above the error of 1000 (log2 b - log2 a) for numbers of any
 
 @theorem(
     source="Holdfast",
-    place='Section 11.1, the prior "words/1": the cost of an option',
+    place='Section 11.1, the prior "words/2": the cost of an option',
     statement="If each option of probability p costs the least integer m with 2^(-m/1000) <= p, "
     "then the weights 2^(-sum of costs/1000) of all descriptions sum to at most 1.",
     domain="numerator, denominator >= 1; the cost of p > 1 is negative",
@@ -143,7 +143,7 @@ def _covers(a: int, b: int, m: int) -> bool:
 
 @theorem(
     source="Holdfast",
-    place='Section 11.1, the prior "words/1": things in any order',
+    place='Section 11.1, the prior "words/2": things in any order',
     statement="k different things that are described one after another, in an order that does not "
     "matter, have k! descriptions: their weights are added, a credit of log2 k! bits.",
     domain="k >= 0, the things different",

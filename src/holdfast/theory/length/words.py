@@ -1,4 +1,4 @@
-"""The table of the prior "words/1": at each choice, the options in thousandths.
+"""The table of the prior "words/2": at each choice, the options in thousandths.
 
 Every row sums to at most 1000 (a test adds them up), each derivation ends in one part of a
 question, and a part is given the weight of some of its derivations: so the weights of all parts sum
@@ -25,7 +25,7 @@ __all__ = [
     "share",
 ]
 
-NAME = "words/1"
+NAME = "words/2"
 
 PRODUCTIONS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
