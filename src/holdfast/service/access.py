@@ -10,7 +10,6 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Path, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from starlette.concurrency import run_in_threadpool
 
 from holdfast.boards.standings import Standing
 from holdfast.errors import BudgetExhausted, Shortfall
@@ -19,6 +18,7 @@ from holdfast.holdout.groups import Distribution, Groups
 from holdfast.holdout.holdout import Holdout
 from holdfast.service.data_set import FAULTS_OF_CALLS, Asking, Reply, Served, Service
 from holdfast.service.pacing import OnTheStep
+from holdfast.service.pools import TOKENS, run_in
 from holdfast.service.problems import rejection
 from holdfast.service.tokens import CountedCall, Token, TokenRole
 from holdfast.wording import plural
@@ -68,11 +68,12 @@ class Caller:
         if key is None:
             return await work()
         tokens, call = self.service.tokens, self._call(sent, self.own(key))
-        kept = await run_in_threadpool(tokens.kept, call)
+        kept = await run_in(TOKENS, lambda: tokens.kept(call))
         if kept is None:
-            kept = await run_in_threadpool(tokens.keep, call, json.dumps(await work()))
-        told: dict[str, Any] = json.loads(kept)
-        return told
+            told = json.dumps(await work())
+            kept = await run_in(TOKENS, lambda: tokens.keep(call, told))
+        found: dict[str, Any] = json.loads(kept)
+        return found
 
     async def submit(self, put: Callable[[Holdout], Standing], digest: str) -> Standing:
         """Submit to a leaderboard; the same content counts as one question, however often sent."""
@@ -85,8 +86,9 @@ class Caller:
 
         return await self._capped(lambda: CountedCall(digest, digest), 1, work, nothing)
 
-    async def answer(self, asking: Asking) -> Reply:
+    async def answer(self, asking: Asking, accept_cost: int | None = None) -> Reply:
         """Ask a question, with whatever else waits."""
+        del accept_cost
         await self.require_asking()
 
         async def work() -> Reply:
@@ -134,7 +136,7 @@ class Caller:
             if token.questions is None:  # nothing is to be written down
                 return await work()
             call = counted()
-            charged = await run_in_threadpool(tokens.charge, token, call, questions)
+            charged = await run_in(TOKENS, lambda: tokens.charge(token, call, questions))
             if charged == "over":
                 found = await known()
                 if found is None:
@@ -144,9 +146,10 @@ class Caller:
                 found = await work()
             except FAULTS_OF_CALLS:  # after other trouble it may be reserved, and stays counted
                 if charged == "now":  # what was counted before may have been answered before
-                    await run_in_threadpool(tokens.settle, token, call, 0)
+                    await run_in(TOKENS, lambda: tokens.settle(token, call, 0))
                 raise
-            await run_in_threadpool(tokens.settle, token, call, _new(found, key))
+            new = _new(found, key)
+            await run_in(TOKENS, lambda: tokens.settle(token, call, new))
             return found
 
 

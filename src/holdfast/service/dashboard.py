@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Request, UploadFile
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from holdfast.boards.leaderboard import Leaderboard
@@ -28,6 +27,7 @@ from holdfast.planner.table import Plan
 from holdfast.service.access import Caller, Serving, client_of, service_of, veil_for
 from holdfast.service.data_set import Asking, Reply, Service
 from holdfast.service.edge import CONTENT_POLICY
+from holdfast.service.pools import PICTURES, REPORTS, run_in
 from holdfast.service.problems import Problem, Rejected, certificate_file, problem_of, rejection
 from holdfast.service.rest import UploadedFile, standings_told
 from holdfast.service.sessions import (
@@ -69,7 +69,7 @@ def can_draw() -> bool:
 
 def svg_reply(chart: Callable[[], Any]) -> Awaitable[Response]:
     """The picture of a chart, made beside the event loop."""
-    return run_in_threadpool(lambda: Response(svg_of(chart()), media_type="image/svg+xml"))
+    return run_in(PICTURES, lambda: Response(svg_of(chart()), media_type="image/svg+xml"))
 
 
 # What people type into the fields of forms.
@@ -309,7 +309,7 @@ async def audit_page(
         home = service.folder.home(dataset)
         source, opening = await served.read(lambda holdout: (holdout.source, holdout.opening))
         sample = None if source is None else lambda: protected_rows(opening, source)
-        findings = await run_in_threadpool(run_audit, home, sample)
+        findings = await run_in(REPORTS, lambda: run_audit(home, sample))
     kind = await served.kind()
     return rendered("audit.html", session=session, dataset=dataset, kind=kind, findings=findings)
 
@@ -422,7 +422,7 @@ def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> A
         why=form["why"].strip()[:1_000] or None,
         by=session.token.name,
         key=key,
-        gate=form["verb"].startswith("gate "),
+        verb="ask" if claim is None else "gate" if form["verb"].startswith("gate ") else "check",
         **({} if claim is None else {claim: number}),  # type: ignore[arg-type]
     )
 
@@ -545,7 +545,7 @@ async def planner(
     form = {"rows": rows[:20], "questions": questions[:20], "tolerance": tolerance[:20]}
     made, problem = None, None
     try:
-        made = await run_in_threadpool(_plan, **form)
+        made = await run_in(REPORTS, partial(_plan, **form))
     except HoldfastError as error:
         problem = problem_of(error)
     picture = urlencode(form) if made is not None and can_draw() else None

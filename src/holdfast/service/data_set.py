@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -40,6 +40,7 @@ from holdfast.holdout.request import NamedWidth
 from holdfast.ledger.records import LedgerHome
 from holdfast.service.folder import Folder, Settings
 from holdfast.service.pacing import Attempts
+from holdfast.service.pools import run_in
 from holdfast.service.problems import rejection
 from holdfast.service.tokens import Token, TokenStore
 from holdfast.statistics.bind import Question, question_of
@@ -48,6 +49,7 @@ from holdfast.statistics.entry import Better, TableCall
 __all__ = [
     "FAULTS_OF_CALLS",
     "Asking",
+    "AskingVerb",
     "DatasetKind",
     "Metrics",
     "Reply",
@@ -57,6 +59,7 @@ __all__ = [
 ]
 
 
+AskingVerb: TypeAlias = Literal["ask", "check", "gate"]
 DatasetKind: TypeAlias = Literal["table", "board", "gate"]
 Reply: TypeAlias = Answer | Groups | Distribution
 _T = TypeVar("_T")
@@ -71,7 +74,7 @@ _log = logging.getLogger("holdfast.service")
 class Asking:
     """What somebody asks over the wire: a text with its options, and what is claimed of it.
 
-    With `gate`, what is claimed is to be shown: a "no" says nothing, and is nearly free.
+    With the verb `gate`, what is claimed is to be shown: a "no" says nothing, and is nearly free.
     """
 
     question: str
@@ -87,7 +90,11 @@ class Asking:
     why: str | None = None
     by: str | None = None
     key: str | None = None
-    gate: bool = False
+    verb: AskingVerb = "ask"
+
+    def under(self, key: str | None) -> Asking:
+        """The same, under the key that its owner's calls have."""
+        return replace(self, key=key)
 
     @property
     def read(self) -> Question | TableCall:
@@ -115,14 +122,14 @@ class Asking:
         """Ask it alone."""
         said: dict[str, Any] = {"why": self.why, "by": self.by, "key": self.key, **self.claim}
         question: Any = self.read
-        if self.gate:
+        if self.verb == "gate":
             return holdout.gate(question, **said)
-        put: Callable[..., Reply] = holdout.check if self.claim else holdout.ask
+        put: Callable[..., Reply] = holdout.ask if self.verb == "ask" else holdout.check
         return put(question, **said, **self.width)
 
     def cost_of(self, holdout: Holdout) -> Cost:
         """What it would cost; nothing is asked."""
-        wanted: dict[str, Any] = {**self.claim, **self.width, "gate": self.gate}
+        wanted: dict[str, Any] = {**self.claim, **self.width, "gate": self.verb == "gate"}
         return holdout.cost(self.read, **wanted)
 
     def waiting(self, question: Question) -> Waiting:
@@ -188,7 +195,7 @@ class Served:
 
     async def ask(self, use: Callable[[Holdout], _T]) -> _T:
         """Do something with the holdout and its rows, when it is its turn."""
-        return await _in(self._asker, lambda: self._used(use))
+        return await run_in(self._asker, lambda: self._used(use))
 
     async def read(self, use: Callable[[Holdout], _T]) -> _T:
         """Do something with the ledger alone: what is free to know.
@@ -207,7 +214,7 @@ class Served:
                     self._rowless = None
                 raise
 
-        return await _in(self._reader, used)
+        return await run_in(self._reader, used)
 
     async def kind(self) -> DatasetKind:
         """What it is for, which it was from the beginning."""
@@ -299,10 +306,6 @@ def dataset_kind(holdout: Holdout) -> DatasetKind:
     return "table" if holdout.opening.terms.candidates is None else "gate"
 
 
-async def _in(thread: ThreadPoolExecutor, do: Callable[[], _T]) -> _T:
-    return await asyncio.get_running_loop().run_in_executor(thread, do)
-
-
 def _put_together(holdout: Holdout, calls: Sequence[_Call]) -> list[Reply | Exception]:
     """What each call is told; gates and tables are asked by themselves, after the others."""
     told: dict[int, Reply | Exception] = {}
@@ -311,7 +314,7 @@ def _put_together(holdout: Holdout, calls: Sequence[_Call]) -> list[Reply | Exce
     for place, call in enumerate(calls):
         try:
             question = call.asking.read
-            if isinstance(question, TableCall) or call.asking.gate:
+            if isinstance(question, TableCall) or call.asking.verb == "gate":
                 alone.append(place)
             else:
                 waiting[place] = call.asking.waiting(question)

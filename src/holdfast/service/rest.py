@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, File, Form, Path as PathField, Query, UploadFile
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from holdfast.boards.leaderboard import Leaderboard
@@ -39,6 +38,7 @@ from holdfast.service.access import (
 from holdfast.service.client import carried_recorded
 from holdfast.service.data_set import Served
 from holdfast.service.pacing import OnTheStep
+from holdfast.service.pools import REPORTS, run_in
 from holdfast.service.problems import JsonReply, certificate_file, problem_of, problems
 from holdfast.service.tokens import Token, expiry_of, said_digest
 from holdfast.service.wire import (
@@ -220,7 +220,7 @@ async def plan(
 ) -> Any:
     """Half-width, questions or rows needed, for every mechanism: give two of the three."""
     del token  # anyone may plan
-    made = await run_in_threadpool(
+    planned = partial(
         make_plan,
         rows=rows,
         questions=questions,
@@ -228,6 +228,7 @@ async def plan(
         surprises=surprises,
         confidence_level=confidence_level,
     )
+    made = await run_in(REPORTS, planned)
     return JsonReply({**made.to_dict(), "text": str(made)})
 
 
@@ -352,9 +353,8 @@ async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustod
     del token
     source, opening = await served.read(lambda holdout: (holdout.source, holdout.opening))
     home = service.folder.home(dataset)
-    found = await run_in_threadpool(
-        run_audit, home, None if source is None else lambda: protected_rows(opening, source)
-    )
+    rows = None if source is None else lambda: protected_rows(opening, source)
+    found = await run_in(REPORTS, lambda: run_audit(home, rows))
     findings = [
         {**each.to_dict(), "detail": each.detail.replace(str(home), dataset)}
         | ({"detail": _OTHER_DATA} if each.what == "data" and not each.fine else {})

@@ -121,14 +121,14 @@ class CostBody(_Claim):
     gate: Annotated[bool, Field(description="Whether it would be gated, not checked.")] = False
 
     def asking(self, by: str | None, key: str | None, **_: Any) -> Asking:
-        return super().asking(by, key, gate=self.gate)
+        return super().asking(by, key, verb="gate" if self.gate else "ask")
 
 
 class CheckBody(_Claim):
     """A claim: about `guess`, or on one side of a number."""
 
     def asking(self, by: str | None, key: str | None, **_: Any) -> Asking:
-        found = super().asking(by, key)
+        found = super().asking(by, key, verb="check")
         if len(found.claim) != 1:
             raise InvalidArgument("a check takes one of guess, at_most and at_least.")
         return found
@@ -162,7 +162,7 @@ class GateBody(_Body):
             why=self.why,
             by=by,
             key=key,
-            gate=True,
+            verb="gate",
         )
 
 
