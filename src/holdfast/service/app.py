@@ -46,7 +46,7 @@ __all__ = ["app_of", "operations"]
 _log = logging.getLogger("holdfast.service")
 operations = APIRouter(tags=["operations"])
 # Who looks whether all ledgers can be read; it opens nothing else.
-_NOBODY = Token("", "", "viewer", None, 0, "", None, None)
+_NOBODY = Token("", "", "viewer", None, 0, None, "", None, None)
 
 
 @operations.get("/health")

@@ -182,6 +182,7 @@ class _Saying(TypedDict, total=False):
     tolerance: float | None
     half_width: float | None
     key: str | None
+    accept_cost: int | None
 
 
 def connect(
@@ -315,9 +316,15 @@ class ServedHoldout:
         tolerance: float | None = None,
         half_width: float | None = None,
         key: str | None = None,
+        accept_cost: int | None = None,
     ) -> Answer | Groups | Distribution:
-        """The value of a question. A question is text, or a statistic of texts."""
-        said = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        """The value of a question. A question is text, or a statistic of texts.
+
+        What takes more than one question of what all share, as a table does, is refused with its
+        price, unless `accept_cost` is as much.
+        """
+        said: dict[str, Any] = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        said |= {"accept_cost": accept_cost}
         return self._put("ask", {**self._asked(question), **said}, key)
 
     def ask_many(
@@ -328,9 +335,11 @@ class ServedHoldout:
         tolerance: float | None = None,
         half_width: float | None = None,
         key: str | None = None,
+        accept_cost: int | None = None,
     ) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
-        said = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        said: dict[str, Any] = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        said |= {"accept_cost": accept_cost}
         return self._put_many(questions, said, key)
 
     @overload
@@ -356,10 +365,12 @@ class ServedHoldout:
         tolerance: float | None = None,
         half_width: float | None = None,
         key: str | None = None,
+        accept_cost: int | None = None,
     ) -> Answer | Groups | Distribution:
         """Is it about `guess`? Almost free when confirmed. A guess that is sent is a number."""
         claim = {"guess": guess, "at_most": at_most, "at_least": at_least}
-        said = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        said: dict[str, Any] = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        said |= {"accept_cost": accept_cost}
         return self._put("check", {**self._asked(question), **claim, **said}, key)
 
     def gate(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from fractions import Fraction
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +29,7 @@ from holdfast.service.access import Caller, Serving, client_of, service_of, veil
 from holdfast.service.data_set import Asking, Reply, Service
 from holdfast.service.edge import CONTENT_POLICY
 from holdfast.service.pools import PICTURES, REPORTS, run_in
+from holdfast.service.prices import CostNotAccepted, price_of
 from holdfast.service.problems import Problem, Rejected, certificate_file, problem_of, rejection
 from holdfast.service.rest import UploadedFile, standings_told
 from holdfast.service.sessions import (
@@ -54,6 +56,7 @@ __all__ = [
     "typed_count",
     "typed_number",
     "typed_role",
+    "typed_share",
 ]
 
 
@@ -92,6 +95,16 @@ def typed_count(name: str, text: str) -> int | None:
     if found is not None and not isinstance(found, int):
         raise InvalidArgument(f"{name} is {text[:20]!r}; it must be a whole number.")
     return found
+
+
+def typed_share(text: str) -> float | None:
+    """A part of a whole, as 0.25 or 1/4; None where nothing is typed."""
+    if not text.strip():
+        return None
+    try:
+        return float(Fraction(text.strip()))
+    except (ValueError, ZeroDivisionError):
+        raise InvalidArgument(f"share is {text[:20]!r}; it must be as 0.25 or 1/4.") from None
 
 
 def typed_role(text: str) -> TokenRole:
@@ -222,6 +235,7 @@ async def put(
     why: _Text = "",
     key: _Text = "",
     do: _Text = "preview",
+    accept_cost: _Text = "",
     mark: _Text = "",
 ) -> Response:
     """Preview what a question costs, or ask it; a form that is sent again is told the same."""
@@ -236,12 +250,16 @@ async def put(
         caller = Caller(service, session.token, served)
         asking = _asking(form, session, caller.own(key or None))
         if do == "ask":
-            found["reply"] = _shown(await caller.answer(asking))
+            accepted = typed_count("accept_cost", accept_cost)
+            found["reply"] = _shown(await caller.answer(asking, accepted))
             form["key"] = ""
         else:
             found["cost"] = await served.read(asking.cost_of)
+            found["price"] = (await served.read(partial(price_of, [asking]))).questions
     except (HoldfastError, Rejected) as error:
         found["problem"] = problem_of(error)
+        if isinstance(error, CostNotAccepted):
+            found["price"] = error.questions
     return await _workbench(dataset, service, session, form, **found)
 
 
@@ -337,6 +355,7 @@ async def make_token(
     role: _Text = "analyst",
     dataset: _Text = "",
     questions: _Text = "",
+    share: _Text = "",
     expires: _Text = "",
     mark: _Text = "",
 ) -> Response:
@@ -350,6 +369,7 @@ async def make_token(
             typed_role(role),
             dataset=wanted,
             questions=typed_count("questions", questions),
+            share=typed_share(share),
             expires=expiry_of(expires or None),
         )
     except (HoldfastError, Rejected) as error:
@@ -386,7 +406,7 @@ async def _workbench(
         kind=await served.kind(),
         facts=facts,
         form=shown,
-        **{"reply": None, "cost": None, "problem": None, **found},
+        **{"reply": None, "cost": None, "price": 1, "problem": None, **found},
     )
 
 

@@ -109,6 +109,11 @@ class Asking:
         )
 
     @property
+    def is_table(self) -> bool:
+        """Whether it has an answer for each of several groups or thresholds."""
+        return isinstance(self.read, TableCall)
+
+    @property
     def claim(self) -> dict[str, float]:
         """What is claimed, as the verbs take it."""
         said = {"guess": self.guess, "at_most": self.at_most, "at_least": self.at_least}

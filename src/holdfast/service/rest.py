@@ -36,7 +36,7 @@ from holdfast.service.access import (
     veil_for,
 )
 from holdfast.service.client import carried_recorded
-from holdfast.service.data_set import Served
+from holdfast.service.data_set import Asking, Served
 from holdfast.service.pacing import OnTheStep
 from holdfast.service.pools import REPORTS, run_in
 from holdfast.service.problems import JsonReply, certificate_file, problem_of, problems
@@ -99,7 +99,8 @@ async def dataset(served: Dataset, token: AsAnyone, details: _Details = False) -
 @rest.post("/datasets/{dataset}/ask", tags=["asking"], responses=_ASKS)
 async def ask(body: AskBody, caller: Asker, key: CallKey = None, details: _Details = False) -> Any:
     """What is it? Text over the table's columns is answered by its description."""
-    found = await caller.answer(body.asking(caller.token.name, caller.own(key)))
+    asking = body.asking(caller.token.name, caller.own(key))
+    found = await caller.answer(asking, body.accept_cost)
     return JsonReply(told(found, details=details))
 
 
@@ -108,7 +109,8 @@ async def check(
     body: CheckBody, caller: Asker, key: CallKey = None, details: _Details = False
 ) -> Any:
     """Is it about this? Almost free when confirmed."""
-    found = await caller.answer(body.asking(caller.token.name, caller.own(key)))
+    asking = body.asking(caller.token.name, caller.own(key))
+    found = await caller.answer(asking, body.accept_cost)
     return JsonReply(told(found, details=details))
 
 
@@ -141,7 +143,13 @@ async def batch(
             return holdout.ask_many(questions, **said)
         return holdout.check_many(questions, body.guesses, **said)
 
-    found = await caller.answers(put, len(body.questions), said["key"], body)
+    widths = {"tolerance": body.tolerance, "half_width": body.half_width}
+    guesses = body.guesses or [None] * len(questions)
+    askings = [
+        Asking(text, guess=guess, **widths)
+        for text, guess in zip(body.questions, guesses, strict=False)
+    ]
+    found = await caller.answers(askings, put, said["key"], body, body.accept_cost)
     return JsonReply(told(found, details=details))
 
 
@@ -404,6 +412,7 @@ async def create_token(
         body.role,
         dataset=body.dataset,
         questions=body.questions,
+        share=body.share,
         expires=expiry_of(body.expires),
         key=None if key is None else f"{token.id} {key}",
     )

@@ -60,6 +60,10 @@ _AtLeast: TypeAlias = Annotated[
 _AtMost: TypeAlias = Annotated[
     _Number | None, Field(description="The claim that it is at most this.")
 ]
+_AcceptCost: TypeAlias = Annotated[
+    Annotated[int, Field(ge=1, le=10**9)] | None,
+    Field(description="The most questions it may take, where its price is more than one."),
+]
 _Why: TypeAlias = Annotated[_Reason | None, Field(description="Kept in the ledger.")]
 
 
@@ -104,6 +108,8 @@ class _Question(_Body):
 class AskBody(_Question):
     """A question without a guess."""
 
+    accept_cost: _AcceptCost = None
+
 
 class _Claim(_Question):
     guess: Annotated[_Number | None, Field(description="What it is about, in its own unit.")] = None
@@ -126,6 +132,8 @@ class CostBody(_Claim):
 
 class CheckBody(_Claim):
     """A claim: about `guess`, or on one side of a number."""
+
+    accept_cost: _AcceptCost = None
 
     def asking(self, by: str | None, key: str | None, **_: Any) -> Asking:
         found = super().asking(by, key, verb="check")
@@ -179,6 +187,7 @@ class BatchBody(_Body):
     tolerance: _Tolerance = None
     half_width: _HalfWidth = None
     why: _Why = None
+    accept_cost: _AcceptCost = None
 
 
 class ColumnBody(_Body):
@@ -214,7 +223,10 @@ class TokenBody(_Body):
     role: Annotated[Literal["custodian", "analyst", "viewer"], Field(description="What it allows.")]
     dataset: Annotated[str | None, Field(max_length=100, description="Left out: all.")] = None
     questions: Annotated[
-        int | None, Field(ge=1, le=10**9, description="How many may be asked anew.")
+        int | None, Field(ge=1, le=10**9, description="How many answers it may have anew.")
+    ] = None
+    share: Annotated[
+        _Number | None, Field(gt=0, le=1, description="The part of each pool it may take.")
     ] = None
     expires: Annotated[
         str | None, Field(max_length=10, description="30d, 12h or 45m from now.")
