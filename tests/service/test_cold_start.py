@@ -50,7 +50,7 @@ with TestClient(worker_with_agents(), headers={"Authorization": f"Bearer {token}
     sent = [
         ("cost", {"question": "avg(late)"}), ("ask", {"question": "avg(late)"}),
         ("ask", {"question": "median(x)"}), ("ask", {"question": "std(x)"}),
-        ("ask", {"question": "avg(x)", "by": ["origin"]}),
+        ("ask", {"question": "avg(x)", "by": ["origin"], "accept_cost": 3}),
         ("ask", {"question": "avg(late)", "tolerance": 0.2}),
         ("check", {"question": "avg(x > 3)", "guess": 0.5}),
         ("gate", {"question": "avg(late)", "at_most": 0.5}),

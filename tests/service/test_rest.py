@@ -12,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import holdfast
+from holdfast.certificate.checking import audit_certificate
 from holdfast.ledger.audit import audit
 from holdfast.service.data_set import Service
 from tests.cli.run import holdfast as holdfast_command
@@ -422,3 +423,16 @@ def test_every_interval_is_audited(
     for verb, body in CALLS.values():
         client.post(f"{TABLE}/{verb}", json=body, headers={**ada, "Idempotency-Key": verb})
     assert all(each.fine for each in audit(service.folder.ledger("flights")))
+
+
+def test_certificates_are_signed_with_the_key_that_the_service_publishes(
+    service: Service, client: TestClient, tmp_path: Path
+) -> None:
+    custodian = bearer(service, "cy", "custodian")
+    client.post(f"{TABLE}/ask", json={"question": LATE}, headers=custodian)
+    published = client.get("/api/v1/key").json()["key"]  # for everybody
+    told = client.get(f"{TABLE}/certificate?form=json", headers=custodian)
+    path = tmp_path / "reuse.json"
+    path.write_bytes(told.content)
+    assert all(each.fine for each in audit_certificate(path, key=published))
+    assert (service.folder.path / "service.key").stat().st_mode & 0o777 == 0o600

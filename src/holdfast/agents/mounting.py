@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.agents.calling import Agent
@@ -38,6 +39,7 @@ def mount_agents(app: FastAPI, service: Service) -> None:
     # Whoever has a token may call from anywhere, so that no name of a host has to be listed.
     largest = service.settings.largest_request
     agents = http_app(server_of(_known_caller), hosts=None, largest_request=largest)
+    app.add_route("/mcp", _with_a_slash, ["GET", "POST", "DELETE"], include_in_schema=False)
     app.mount("/mcp", _Admitted(agents, service))
     app.router.lifespan_context = partial(_both, app.router.lifespan_context, agents)
 
@@ -46,6 +48,12 @@ def mount_agents(app: FastAPI, service: Service) -> None:
 async def _both(outer: Callable[[Any], Any], agents: Starlette, app: FastAPI) -> AsyncIterator[Any]:
     async with agents.router.lifespan_context(agents), outer(app) as state:
         yield state
+
+
+async def _with_a_slash(request: Request) -> Response:
+    """To the same place, whatever the request says that it is called."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"/mcp/{query}", 307)
 
 
 def _known_caller(request: Request) -> Agent:
@@ -74,7 +82,7 @@ class _Admitted:
         shown = request.headers.get("authorization", "")
         if not shown.lower().startswith(_BEARER):
             raise rejection(401, "the request has no token.")
-        token = self.service.verified(shown[len(_BEARER) :], client_of(request))
+        token = self.service.verified(shown[len(_BEARER) :], client_of(request, self.service))
         names = self.service.names_for(token)
         name = request.query_params.get("dataset") or (names[0] if len(names) == 1 else None)
         if name is None:

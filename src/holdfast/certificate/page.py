@@ -46,6 +46,9 @@ p, li { max-width: 46rem; }
 .promise { font-size: 1.2rem; line-height: 1.5; border-left: 4px solid var(--mark);
   padding: .2rem 0 .2rem 1rem; margin: 1.6rem 0; }
 .none { border-color: var(--warn); }
+.unsigned { border: 1px solid var(--warn); border-radius: 6px; padding: .5rem .8rem;
+  color: var(--warn); }
+.signed { list-style: none; padding: 0; }
 dl { display: grid; grid-template-columns: repeat(3, 1fr); margin: 1.4rem 0;
   border-top: 1px solid var(--line); border-left: 1px solid var(--line); }
 dl > div { padding: .6rem .8rem; border: solid var(--line); border-width: 0 1px 1px 0; }
@@ -148,6 +151,7 @@ def page_of(certificate: ReuseCertificate) -> str:
     title = f"Certificate of re-use: {said['name']}"
     parts = [
         _head(certificate, said),
+        _signatures(certificate),
         _promised(said, transcript),
         _answers(transcript),
         *_attached(transcript),
@@ -175,6 +179,21 @@ def _head(certificate: ReuseCertificate, said: Mapping[str, Any]) -> str:
         f"{plural(said['count'], 'ledger entry', 'ledger entries')}, the newest with the hash "
         f'<code class="hash">{escape(said["head"])}</code></p></header>'
     )
+
+
+def _signatures(certificate: ReuseCertificate) -> str:
+    """Who stands for it; or that nobody does."""
+    if not certificate.signatures:
+        return (
+            '<p class="unsigned"><b>Not signed.</b> Whoever has a copy can write another one that '
+            "looks as good. Ask its maker for a signed one.</p>"
+        )
+    items = "".join(
+        f"<li>{'Signed' if place == 0 else 'Countersigned'} by <b>{_free(each.who)}</b>, "
+        f'{_time(each.at)}, with the key <code class="hash">{_visible(each.key)}</code></li>'
+        for place, each in enumerate(certificate.signatures)
+    )
+    return f'<ul class="signed">{items}</ul>'
 
 
 def _promised(said: Mapping[str, Any], transcript: Transcript) -> str:
@@ -347,7 +366,10 @@ def _how_to_check(said: Mapping[str, Any]) -> str:
         "every entry of the ledger. On any machine, without the rows and without the ledger, "
         "<code>holdfast audit reuse.json</code> follows the chain of hashes, derives every "
         "interval again, and compares all that is said here. The newest hash must be "
-        f'<code class="hash">{escape(said["head"])}</code>.</p><p class="note">It shows no row, no '
+        f'<code class="hash">{escape(said["head"])}</code>. With <code>--key</code> and the public '
+        "key of whoever signed it, taken from where they publish it and not from this page, it "
+        "also shows that nobody else wrote it: the name and the key on this page are what its "
+        'writer says.</p><p class="note">It shows no row, no '
         "place where the rows are, and no fingerprint of them that means anything without the "
         "ledger's secret.</p></footer>"
     )

@@ -77,6 +77,7 @@ def _serve(folder: Any, said: dict[str, Any]) -> None:
     made = first_token(folder)
     if made is not None:
         typer.echo(f"Custodian token, shown this once: {made.text}")
+    typer.echo(f"Certificates are signed with {folder.signing_key(settings).public}")
     where = quote(str(folder.path))
     typer.echo(f"\nNext: holdfast token create NAME --role analyst --folder {where}")
     agents = {"app": "holdfast.agents.mounting:worker_with_agents"} if find_spec("mcp") else {}

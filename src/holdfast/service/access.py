@@ -8,6 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from ipaddress import ip_address, ip_network
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Path, Request, Security
@@ -43,6 +44,7 @@ __all__ = [
     "Serving",
     "Veil",
     "client_of",
+    "is_secure",
     "service_of",
     "veil_for",
 ]
@@ -73,6 +75,12 @@ class Caller:
         """Refuse questions about a leaderboard, which are its own, but for a custodian's."""
         if self.token.role != "custodian" and await self.served.is_board():
             raise rejection(403, "this is a leaderboard, which takes submissions and no questions.")
+
+    async def require_something_left(self) -> None:
+        """Refuse to read what somebody brings who may ask nothing more about it."""
+        token, tokens = self.token, self.service.tokens
+        if token.questions is not None and tokens.spent(token) >= token.questions:
+            raise _over_the_cap(token, Price(tokens.spent(token), 0.0, 0), _SUBMISSION, None)
 
     async def once(
         self, key: str | None, sent: object, work: Callable[[], Awaitable[dict[str, Any]]]
@@ -160,13 +168,17 @@ class Caller:
         async with OnTheStep(self.service.settings.release_step):
             if not self.token.is_capped and all(_is_one(each) for each in askings):
                 return await together()  # nothing is to be written down, or confirmed
+            price, unpriced = FREE, None
             try:
                 price = await self.served.read(partial(price_of, askings))
-            except (InvalidArgument, InvalidQuestion, Refused):  # it may have been told before
+            except (InvalidArgument, InvalidQuestion, Refused) as error:
+                unpriced = error  # it may have been told before, all the same
+            if price == FREE:
                 found = await known()
-                if found is None:
-                    raise
-                return found
+                if found is not None:
+                    return found
+                if unpriced is not None:
+                    raise unpriced
             require_accepted(price, len(askings), accept_cost)
             return await self._capped(
                 lambda: self._call(asked, key),
@@ -253,9 +265,32 @@ def service_of(request: Request) -> Service:
     return found
 
 
-def client_of(request: Request) -> str:
-    """Where a request comes from."""
-    return request.client.host if request.client else ""
+def client_of(request: Request, service: Service) -> str:
+    """Where a request comes from: of what trusted proxies say, the last that is none of them."""
+    peer = request.client.host if request.client else ""
+    if not _is_trusted(peer, service):
+        return peer
+    said = request.headers.get("x-forwarded-for", "").split(",")
+    others = (each.strip() for each in reversed(said))
+    return next((each for each in others if each and not _is_trusted(each, service)), peer)
+
+
+def is_secure(request: Request, service: Service) -> bool:
+    """Whether it came by TLS, to us or to a proxy that is trusted."""
+    peer = request.client.host if request.client else ""
+    said = request.headers.get("x-forwarded-proto", "").rpartition(",")[2].strip()
+    return request.url.scheme == "https" or (said == "https" and _is_trusted(peer, service))
+
+
+def _is_trusted(address: str, service: Service) -> bool:
+    networks = service.settings.trusted_proxies
+    if not networks:
+        return False
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    return any(found in ip_network(each) for each in networks)
 
 
 # Every dependency costs a request as much as looking up its token does, and one that is no
@@ -275,9 +310,14 @@ def _known(request: Request, shown: HTTPAuthorizationCredentials | None) -> Toke
     if known is None:
         if shown is None:
             raise rejection(401, "the request has no token.")
-        known = service_of(request).verified(shown.credentials, client_of(request))
+        known = _verified(request, shown.credentials)
         request.state.token = known
     return known
+
+
+def _verified(request: Request, text: str) -> Token:
+    service = service_of(request)
+    return service.verified(text, client_of(request, service))
 
 
 def _require_role(token: Token, *roles: TokenRole) -> None:

@@ -111,6 +111,7 @@ def app_of(service: Service) -> FastAPI:
         docs_url=None,  # its pages load files from elsewhere
         redoc_url=None,
         openapi_url="/openapi.json",
+        redirect_slashes=False,  # which would go by the name that the request says
         lifespan=partial(_lifespan, service),
     )
     app.state.service = service

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -173,6 +174,7 @@ def answer_from(body: Mapping[str, Any], promised: Promised) -> Answer:
 
 
 _PAGE = 1_000
+_LONG = 100_000  # values that are sent as a file
 
 
 class _Saying(TypedDict, total=False):
@@ -281,11 +283,29 @@ class ServedHoldout:
         if not (key is value is None):
             raise InvalidArgument("key and value name columns of a file; leave them out here.")
         body: dict[str, Any] = {"name": name, "missing": missing, "bounds": bounds}
+        if isinstance(values, Mapping) and len(values) > _LONG:
+            return self._attach_as_file(name, values, bounds, missing)
         if isinstance(values, Mapping):
             body |= {"keys": list(values.keys()), "values": _without_nan(values.values())}
         else:
             body["values"] = _without_nan(require.items("values", values, "a mapping or a list"))
         return AttachedColumn.read(self._sender.post(f"{self._path}/columns", body, self._key()))
+
+    def _attach_as_file(
+        self,
+        name: str,
+        values: Mapping[Any, Any],
+        bounds: tuple[float, float] | None,
+        missing: str,
+    ) -> AttachedColumn:
+        """The same in a file: JSON so long would keep everybody else waiting."""
+        import polars as pl
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "values.parquet"
+            columns = {"key": list(values.keys()), "value": _without_nan(values.values())}
+            pl.DataFrame(columns, strict=False).write_parquet(path)
+            return self.attach(name, path, key="key", value="value", bounds=bounds, missing=missing)
 
     def cost(
         self,

@@ -28,7 +28,7 @@ from holdfast.planner.table import Plan
 from holdfast.service.access import Caller, Serving, client_of, service_of, veil_for
 from holdfast.service.data_set import Asking, Reply, Service
 from holdfast.service.edge import CONTENT_POLICY
-from holdfast.service.pools import PICTURES, REPORTS, run_in
+from holdfast.service.pools import BODIES, PICTURES, REPORTS, run_in
 from holdfast.service.prices import CostNotAccepted, price_of
 from holdfast.service.problems import Problem, Rejected, certificate_file, problem_of, rejection
 from holdfast.service.rest import UploadedFile, standings_told
@@ -41,6 +41,7 @@ from holdfast.service.sessions import (
 )
 from holdfast.service.shown import board_shown, gate_shown, group_rows, lines_shown, overview_shown
 from holdfast.service.tokens import ROLES, TokenRole, expiry_of
+from holdfast.service.uploads import Upload
 from holdfast.service.wire import csv_of, dataset_told, ledger_told
 
 __all__ = [
@@ -165,7 +166,7 @@ async def login() -> Response:
 async def sign_in(request: Request, service: Serving, token: _Text = "") -> Response:
     require_own_form(request, None, "")
     try:
-        found = service.verified(token.strip(), client_of(request))
+        found = service.verified(token.strip(), client_of(request, service))
     except Rejected as rejected:
         problem = rejected.problem
         return rendered("login.html", problem.status, problem=problem)
@@ -175,10 +176,12 @@ async def sign_in(request: Request, service: Serving, token: _Text = "") -> Resp
 
 
 @dashboard.post("/logout")
-async def sign_out(request: Request, session: Signed, mark: _Text = "") -> Response:
+async def sign_out(
+    request: Request, service: Serving, session: Signed, mark: _Text = ""
+) -> Response:
     require_own_form(request, session, mark)
     reply = RedirectResponse("/login", 303)
-    end_session(reply, request)
+    end_session(reply, request, service)
     return reply
 
 
@@ -338,7 +341,7 @@ async def certificate_page(
 ) -> Response:
     _require_custodian(session)
     served = service.served(dataset, session.token)
-    return certificate_file(await served.read(Holdout.certificate), dataset, form)
+    return await certificate_file(served, service.key, form)
 
 
 @dashboard.get("/tokens")
@@ -488,9 +491,12 @@ async def submit_form(
         if session.token.role == "viewer":
             raise rejection(403, "a viewer looks, and does not submit.")
         said = {"name": name.strip() or None, "claim": _number(claim)}
-        sent = UploadedFile(file.filename or "", await file.read(), session.token.name, said)
+        largest = service.settings.largest_column
+        upload = Upload(file.filename or "", await file.read(), largest)
+        sent = UploadedFile(upload, session.token.name, said)
         caller = Caller(service, session.token, served)
-        found["told"] = await caller.submit(sent.submit_to, sent.digest(dataset))
+        digest = await run_in(BODIES, lambda: sent.digest(dataset))
+        found["told"] = await caller.submit(sent.submit_to, digest)
     except (HoldfastError, Rejected) as error:
         found["problem"] = problem_of(error)
     return await _board(dataset, service, session, **found)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from holdfast.certificate.signing import SigningKey
 from holdfast.data.sample import Sample
 from holdfast.errors import (
     DataChanged,
@@ -378,6 +379,7 @@ class Service:
     folder: Folder
     settings: Settings
     tokens: TokenStore
+    key: SigningKey
     metrics: Metrics = field(default_factory=Metrics)
     failures: Attempts = field(
         default_factory=lambda: Attempts(_MOST_FAILURES, _WINDOW, time.monotonic)
@@ -392,7 +394,9 @@ class Service:
     def of(cls, path: Path, settings: Settings | None = None) -> Service:
         """The service of a folder."""
         folder = Folder.made(path)
-        return cls(folder, settings or folder.settings(), TokenStore(folder.tokens, folder.secret))
+        used = settings or folder.settings()
+        store = TokenStore(folder.tokens, folder.secret)
+        return cls(folder, used, store, folder.signing_key(used))
 
     def names_for(self, token: Token) -> list[str]:
         """The data sets that a token is for."""
@@ -423,18 +427,18 @@ class Service:
             raise rejection(404, "there is no data set of this name.")
 
     def verified(self, text: str, client: str) -> Token:
-        """Who shows a token; guessing is limited, by place and by the token that is guessed."""
-        guessed = f"{client} {text[:19]}"  # hf_ and the ID
-        for attempts, who in ((self.failures, guessed), (self.strangers, client)):
-            wait = attempts.wait(who)
-            if wait is not None:
-                raise rejection(429, "too many tokens were wrong.", int(wait) + 1)
+        """Who shows a token. Failures slow down failures alone, by place and by what is guessed."""
         token = self.tokens.verify(text)
-        if token is None:
-            self.failures.fail(guessed)
-            self.strangers.fail(client)
-            raise rejection(401, "the token is unknown, expired or revoked.")
-        return token
+        if token is not None:  # whoever else fails from the same place, or with the same ID
+            return token
+        guessed = f"{client} {text[:19]}"  # hf_ and the ID
+        waits = [self.failures.wait(guessed), self.strangers.wait(client)]
+        self.failures.fail(guessed)
+        self.strangers.fail(client)
+        wait = max((each for each in waits if each is not None), default=None)
+        if wait is not None:
+            raise rejection(429, "too many tokens were wrong.", int(wait) + 1)
+        raise rejection(401, "the token is unknown, expired or revoked.")
 
     def close(self) -> None:
         """Finish what is being asked, and let go of all files."""

@@ -197,11 +197,12 @@ class ColumnBody(_Body):
         str, Field(min_length=1, max_length=200, description="What questions call the column.")
     ]
     keys: Annotated[
-        list[str | int] | None,
+        Annotated[list[str | int], Field(fail_fast=True)] | None,
         Field(description="The keys of the values; without, they are in the order of keys."),
     ] = None
     values: Annotated[
-        list[bool | int | float | str | None], Field(description="A value for every key.")
+        list[bool | int | float | str | None],
+        Field(fail_fast=True, description="A value for every key."),
     ]
     bounds: _Bounds = None
     missing: Annotated[
