@@ -8,16 +8,18 @@ scripts and requests, should anything be overlooked.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from holdfast.described.question import method_of
 from holdfast.holdout.budget import budget_of
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
-from holdfast.ledger.view import view_of
+from holdfast.ledger.view import LedgerView, view_of
 from holdfast.wording import among_rows, percent, plural
 
 if TYPE_CHECKING:
@@ -140,6 +142,13 @@ _STATUSES = {
     "no promise": "nothing is promised about this value",
     "unfinished": "it was begun and never told",
 }
+_VERDICTS = {
+    "confirmed": "the rows bear the claim out",
+    "surprise": "the rows refute the guess",
+    "not confirmed": "the rows refute the guess",
+    "shown": "shown to be beyond the bound",
+    "not shown": "not shown, which says nothing",
+}
 # They turn the letters around them, so that a name may look like another.
 _TURNING = re.compile("[\\x00-\\x1f\\x7f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
 _HEADINGS = ("", "Answer", "Question", "Who, when and why", "Rows", "Price")
@@ -235,7 +244,7 @@ def _answers(transcript: Transcript) -> str:
     if not len(view):
         return "<h2>Every answer</h2><p>No question has been asked yet.</p>"
     head = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
-    rows = [row for line in view for row in _rows(line, view.parts(line), view.rows)]
+    rows = [row for lines in _calls(view) for row in _rows_of(lines, view)]
     statuses = dict.fromkeys(line.status for line in view)
     legend = "; ".join(
         f"<i>{each}</i>: {_STATUSES[each]}" for each in statuses if each in _STATUSES
@@ -247,6 +256,59 @@ def _answers(transcript: Transcript) -> str:
         f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n"
         + "\n".join(rows)
         + f'\n</tbody></table>\n<p class="note">{legend}.</p>'
+    )
+
+
+def _calls(view: LedgerView) -> Iterator[list[Recorded]]:
+    """Lines that were told together: those of a table, and every other one alone."""
+    for table, lines in groupby(view, key=_table_of):
+        if table is None:
+            yield from ([line] for line in lines)
+        else:
+            yield list(lines)
+
+
+def _table_of(line: Recorded) -> tuple[object, ...] | None:
+    request = line.request
+    if request.table is None:
+        return None
+    return request.table, request.verb, request.by, request.why, request.key, line.at
+
+
+def _rows_of(lines: Sequence[Recorded], view: LedgerView) -> Iterator[str]:
+    if len(lines) == 1:
+        yield from _rows(lines[0], view.parts(lines[0]), view.rows)
+    else:
+        yield from _table(lines)
+
+
+def _table(lines: Sequence[Recorded]) -> Iterator[str]:
+    """A table of many groups as one row, with its answers folded below it."""
+    first, last = lines[0], lines[-1]
+    numbers = f"{first.number or 0:,} to {last.number or 0:,}"
+    counted = Counter(line.status for line in lines)
+    statuses = ", ".join(f"{count:,} {status}" for status, count in counted.items())
+    nats = f"{sum(line.charge for line in lines):.4g} nats"
+    bits = {f"{line.bits:.1f}" for line in lines if line.bits is not None}
+    each = f"{min(bits, key=float)} bits and more<br>" if bits else ""
+    cells = [
+        f'<td class="number">{numbers}</td>',
+        f'<td class="found"><b>{plural(len(lines), "answer")}</b><br>'
+        f'<span class="status">{escape(statuses)}</span></td>',
+        f"<td><code>{_free(first.request.table)}</code></td>",
+        f'<td class="who">{_who(first)}</td>',
+        '<td data-label="Rows">by group</td>',
+        f'<td data-label="Price">{each}{nats}</td>',
+    ]
+    yield f"<tr class=whole>{''.join(cells)}</tr>"
+    items = "".join(
+        f"<li>{line.number}. <code>{_free(line.question)}</code> <b>{escape(line.shown)}</b> "
+        f"{'' if line.side else escape(str(line.interval))} {escape(line.status)}</li>"
+        for line in lines
+    )
+    yield (
+        '<tr class="parts"><td></td><td colspan="5"><details><summary>every answer of the table'
+        f"</summary><ul>{items}</ul></details></td></tr>"
     )
 
 
@@ -286,8 +348,14 @@ def _found(each: Recorded) -> str:
     return (
         f"{verdict}<b>{escape(each.shown)}</b>{interval}"
         f'<span class="range"><i style="left:{left:.2f}%;width:{width:.2f}%"></i></span>'
-        f'<span class="status{kind}">{escape(each.status)}</span>'
+        f'<span class="status{kind}">{escape(each.status)}</span>{_in_words(each)}'
     )
+
+
+def _in_words(each: Recorded) -> str:
+    """What became of a claim, as one would say it."""
+    words = _VERDICTS.get(each.status)
+    return "" if words is None else f'<span class="note why">{words}</span>'
 
 
 def _asked(each: Recorded) -> str:
