@@ -161,7 +161,7 @@ def test_heads_that_lie_are_not_believed() -> None:
         changed = bytearray(content)
         changed[place] ^= 255
         with suppress(InvalidArgument):
-            Upload("v.parquet", bytes(changed), 10**6).read_by(lambda _: None, 50)
+            Upload("v.parquet", bytes(changed), 10**6).judge(50)
 
 
 def test_who_may_ask_nothing_more_brings_nothing(service: Service, client: TestClient) -> None:

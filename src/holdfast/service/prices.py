@@ -8,7 +8,7 @@ number of those that were declared, and each row of a table is an answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from holdfast.errors import Refused, Shortfall
@@ -76,10 +76,16 @@ class Pool:
 def price_of(askings: Sequence[Asking], holdout: Holdout) -> Price:
     """The worst price of calls that are made together, as the ledger is now."""
     found = [_price(asking, asking.cost_of(holdout)) for asking in askings]
-    nats = 0.0
-    for each in found:
-        nats = round_up(nats + each.nats)
-    return Price(sum(each.questions for each in found), nats, sum(each.looks for each in found))
+    questions, looks = sum(each.questions for each in found), sum(each.looks for each in found)
+    return Price(questions, _sum_up(each.nats for each in found), looks)
+
+
+def _sum_up(nats: Iterable[float]) -> float:
+    """A sum, rounded up; nothing is added exactly."""
+    total = 0.0
+    for each in nats:
+        total = round_up(total + each) if each > 0.0 else total
+    return total
 
 
 def _price(asking: Asking, cost: Cost) -> Price:
@@ -119,9 +125,7 @@ def settled_price(found: Reply | list[Answer], key: str | None, reserved: Price)
     new = [each for each in answers if not each.repeated or _is_own(each, key)]
     if not new:
         return FREE
-    nats = 0.0
-    for each in new:
-        nats = round_up(nats + each.recorded.charge)
+    nats = _sum_up(each.recorded.charge for each in new)
     plain = [each for each in new if each.bits is None and each.recorded.status not in _DECIDED]
     questions = max(len(new), reserved.questions) if plain else len(new)
     return Price(questions, nats, reserved.looks if plain else 0)

@@ -338,7 +338,8 @@ async def attach_file(
         def attach(path: Path) -> AttachedColumn:
             return holdout.attach(name, path, by=caller.token.name, **said)
 
-        return sent.read_by(attach, holdout.rows)
+        sent.judge(holdout.rows)
+        return sent.read_by(attach)
 
     digest = await run_in(BODIES, lambda: sent.digest)
     return await _attached(caller, put, (name, sent.kind, said, digest), call)
@@ -570,7 +571,12 @@ class UploadedFile:
         def submit(path: Path) -> Standing:
             return Leaderboard.over(holdout).submit(path, team=self.team, **self.said)
 
-        return self.file.read_by(submit, holdout.rows)
+        try:
+            self.file.judge(holdout.rows)
+        except InvalidArgument as error:
+            holdout.boarding.turn_away(self.team, self.said["name"], str(error))
+            raise
+        return self.file.read_by(submit)
 
 
 def standings_told(holdout: Holdout, reader: Token) -> dict[str, Any]:

@@ -50,18 +50,8 @@ class Upload:
         """What its content is known by."""
         return hashlib.sha256(self.content).hexdigest()
 
-    def read_by(self, read: Callable[[Path], _T], keys: int) -> _T:
-        """What is read of it, once it is known to have no more rows than there are keys."""
-        self._judge(keys)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"values{self.kind}"
-            path.write_bytes(self.content)
-            try:
-                return read(path)
-            except InvalidArgument as error:  # where it was put for a moment is nobody's business
-                raise InvalidArgument(str(error).replace(str(path), path.name)) from None
-
-    def _judge(self, keys: int) -> None:
+    def judge(self, keys: int) -> None:
+        """Refuse it if it has more rows than there are keys, or unpacks to too much."""
         if self.kind == ".parquet":
             try:
                 rows, columns = _parquet_sizes(self.content)
@@ -85,6 +75,16 @@ class Upload:
                 f"the file has {plural(rows, 'row')}, and the table has {plural(keys, 'key')}; "
                 "send one value for each key."
             )
+
+    def read_by(self, read: Callable[[Path], _T]) -> _T:
+        """What is read of it, from where it is put for a moment."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"values{self.kind}"
+            path.write_bytes(self.content)
+            try:
+                return read(path)
+            except InvalidArgument as error:  # where that was is nobody's business
+                raise InvalidArgument(str(error).replace(str(path), path.name)) from None
 
 
 def _parquet_sizes(content: bytes) -> tuple[int, Mapping[str, int]]:
