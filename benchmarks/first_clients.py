@@ -26,12 +26,12 @@ _PATIENCE = 60.0  # seconds that a client waits: a service that hangs is broken
 _QUESTIONS = ("avg(x > 0.{n:03d})", "median(x)", "avg(x > 0.3 and g = 'u')", "std(x)")
 
 
-def two_tables(folder: Path, **token: Any) -> tuple[Folder, str]:
+def two_tables(folder: Path, seed: int = 0, **token: Any) -> tuple[Folder, str]:
     """A folder with the tables a and b, and the token of an analyst."""
     made = Folder.made(folder)
     (folder / "holdfast.toml").write_text("[service]\nrelease_step = 0.0\n")
-    for seed, name in enumerate(("a", "b")):
-        rng = np.random.default_rng(seed)
+    for place, name in enumerate(("a", "b")):
+        rng = np.random.default_rng((seed, place))
         path = folder / f"{name}.parquet"
         pl.DataFrame({"x": rng.random(1_000), "g": rng.choice(["u", "v"], 1_000)}).write_parquet(
             path

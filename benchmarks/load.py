@@ -5,8 +5,9 @@
 clean. Then free reads are timed while a scan runs that takes ten seconds.
 
 Then the first questions of 64 clients come together to services that have just begun to listen, 200
-times over; 200 agents ask with one capped token for 30 minutes; and services are told to stop while
-heads and bodies are half sent. `MINUTES` and `STARTS` in the environment say otherwise how long.
+times over; 200 agents ask with one capped token for 30 minutes, and services are told to stop while
+heads and bodies are half sent; tokens with a share of the pool ask for more. `STARTS` and `MINUTES`
+in the environment say otherwise how long.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -252,12 +254,49 @@ def many_agents(place: Path) -> None:
         raise SystemExit(faults[0] if faults else "it took too long to end")
 
 
+def adversaries(place: Path) -> None:
+    """Tokens with a share of the pool, which ask for as much as they can, at once."""
+    for parts in (2, 4, 8):
+        made, token = two_tables(place / f"share-{parts}", parts, share=1 / parts)
+        with holdfast.open(ledger=made.ledger("a")) as before:
+            whole = before.budget.questions_left
+        port = free_port()
+        with (
+            running(["holdfast", "serve", str(made.path), "--port", str(port)], port),
+            ThreadPoolExecutor(CLIENTS) as pool,
+        ):
+            statuses = Counter(pool.map(partial(_greedy, port, token), range(10 * CLIENTS)))
+        with holdfast.open(ledger=made.ledger("a")) as after:
+            taken = whole - after.budget.questions_left
+        print(f"a share of 1/{parts} took {taken} of {whole} questions: {dict(statuses)}")
+        if taken > whole / parts or 200 not in statuses:
+            raise SystemExit("a token took more than its share, or nothing")
+
+
+def _greedy(port: int, token: str, number: int) -> int:
+    """One call for as much as there is."""
+    client = Client(port, token, number)
+    x = number / 1e5
+    verb, body = (
+        ("ask", Body(question=f"avg(x > {x})")),
+        ("ask", Body(question=f"avg(x > {x})", by=["g"])),
+        ("ask", Body(question=f"avg(x > {x})", tolerance=0.1)),
+        ("check", Body(question=f"avg(x > {x})", guess=0.1)),
+    )[number % 4]
+    body["accept_cost"] = 10**6
+    client.sent("POST", f"/api/v1/datasets/a/{verb}", body, f"greedy-{number}")
+    client.close()
+    (status,) = client.statuses
+    return status
+
+
 def main() -> None:
     parts = {
         "killing": under_load,
         "scanning": while_scanning,
         "starting": cold_starts,
         "agents": many_agents,
+        "sharing": adversaries,
     }
     chosen = sys.argv[1:] or list(parts)
     with tempfile.TemporaryDirectory() as folder:

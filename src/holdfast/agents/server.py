@@ -36,6 +36,8 @@ earlier answers.
 5. `cost` and `plan` are free and touch no data; use them before you spend.
 6. A repeated question is free and gives the same answer. Report the interval, not the value alone.
 7. A refusal computed nothing and cost nothing. Never retry it unchanged: do one of its next steps.
+8. At a service, what takes more than one question of what all share, such as a table, is refused
+   with its price: send it again with `accept_cost` if it is worth that.
 """
 
 

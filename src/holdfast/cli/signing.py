@@ -37,9 +37,10 @@ def key(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Print your public key, with which certificates that you sign are audited.
+    """Print the public key of your signatures.
 
-    The first time it is made, with your name: the private part stays in a file of yours.
+    Whoever audits a certificate that you signed needs it. The first time it is made, with your
+    name: the private part stays in a file of yours.
     """
     from holdfast.certificate.signing import SigningKey, user_key_path
 
@@ -64,9 +65,9 @@ def countersign(
     sign_with: SignWith = None,
     as_json: Json = False,
 ) -> None:
-    """Sign somebody else's certificate, after an audit of it: you saw this history.
+    """Sign a certificate that somebody else made.
 
-    Whoever signed the newest hash at some time contradicts every history that lacks it.
+    It is audited first. Whoever signed the newest hash at some time contradicts every history that lacks it.
     """
     from holdfast.certificate.checking import audit_certificate, read_certificate
 
