@@ -67,7 +67,8 @@ def countersign(
 ) -> None:
     """Sign a certificate that somebody else made.
 
-    It is audited first. Whoever signed the newest hash at some time contradicts every history that lacks it.
+    It is audited first. Whoever signed the newest hash at some time contradicts every history that
+    lacks it.
     """
     from holdfast.certificate.checking import audit_certificate, read_certificate
 
