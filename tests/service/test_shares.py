@@ -37,17 +37,16 @@ def adversary(client: TestClient, headers: dict[str, str], seed: int, calls: int
     for n in range(calls):
         x, many = rng.uniform(-50, 150), {"accept_cost": 10**6}
         text = f"avg(x > {x:.3f})"
-        verb, body = rng.choice(
-            [
-                ("ask", {"question": text}),
-                ("ask", {"question": "avg(late)", "where": f"x > {x:.3f}", "by": ["origin"]}),
-                ("ask", {"question": text, "tolerance": rng.choice([0.05, 0.1, 0.2])}),
-                ("ask", {"question": f"median(clip(x, {x:.3f}, 180))", "tolerance": 0.2}),
-                ("check", {"question": text, "guess": rng.random()}),
-                ("check", {"question": "avg(late)", "guess": rng.random(), "by": ["origin"]}),
-                ("batch", {"questions": [f"avg(x > {x + k:.3f})" for k in range(9)]}),
-            ]
-        )
+        tries: list[tuple[str, dict[str, Any]]] = [
+            ("ask", {"question": text}),
+            ("ask", {"question": "avg(late)", "where": f"x > {x:.3f}", "by": ["origin"]}),
+            ("ask", {"question": text, "tolerance": rng.choice([0.05, 0.1, 0.2])}),
+            ("ask", {"question": f"median(clip(x, {x:.3f}, 180))", "tolerance": 0.2}),
+            ("check", {"question": text, "guess": rng.random()}),
+            ("check", {"question": "avg(late)", "guess": rng.random(), "by": ["origin"]}),
+            ("batch", {"questions": [f"avg(x > {x + k:.3f})" for k in range(9)]}),
+        ]
+        verb, body = rng.choice(tries)
         keyed = {**headers, "Idempotency-Key": f"call-{n}"}
         for _ in range(2):  # the second time as if the reply had been lost
             reply = client.post(f"{TABLE}/{verb}", json={**body, **many}, headers=keyed)

@@ -17,13 +17,13 @@ from starlette.testclient import TestClient
 
 from holdfast.agents.mounting import mount_agents
 from holdfast.errors import InvalidArgument
-from holdfast.service import rest
 from holdfast.service.app import app_of
 from holdfast.service.data_set import Service
 from holdfast.service.folder import Folder, Settings
 from holdfast.service.rest import SubmissionBody
 from holdfast.service.uploads import Upload
 from holdfast.service.wire import ColumnBody
+from tests.seam import real
 from tests.service.serving import ROWS, TABLE, bearer, made_service
 
 WRONG = {"Authorization": f"Bearer hf_{'0' * 16}_{'x' * 43}"}
@@ -188,8 +188,9 @@ def test_what_is_long_is_read_and_written_beside_the_event_loop(
     for model in (ColumnBody, SubmissionBody):
         read = noting(model.__name__, model.model_validate_json)
         monkeypatch.setattr(model, "model_validate_json", read)
-    monkeypatch.setattr(rest, "question_of", noting("batch", rest.question_of))
-    monkeypatch.setattr(rest, "told", noting("table", rest.told))
+    for what, name in (("batch", "question_of"), ("table", "told")):
+        place = f"holdfast.service.rest.{name}"
+        monkeypatch.setattr(place, noting(what, real(place)))
     client.post(f"{TABLE}/columns", json={"name": "v", "values": [1.0] * ROWS}, headers=ada)
     client.post(f"{TABLE}/board", json={"values": [1]}, headers=ada)
     client.post(f"{TABLE}/batch", json={"questions": ["avg(x > 1)"]}, headers=ada)

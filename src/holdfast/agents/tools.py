@@ -186,10 +186,9 @@ class _Verbs:
 
         def told(holdout: Holdout) -> BaseModel:
             terms = holdout.opening.terms
-            sampling = {} if gates.keys() & given.keys() else {"sampling": terms.sampling}
-            shared = ("rows", "confidence_level", "described", "described_share")
-            known = {name: getattr(terms, name) for name in shared}
-            made: Any = make_plan(**known, **given, **sampling)
+            shared = ["rows", "confidence_level", "described", "described_share"]
+            shared += [] if gates.keys() & given.keys() else ["sampling"]
+            made: Any = make_plan(**{name: getattr(terms, name) for name in shared}, **given)
             return PlanTold(plan=made.to_dict(), text=str(made))
 
         return await self._read(context, told)
@@ -209,8 +208,8 @@ class _Verbs:
     ) -> Annotated[CallToolResult, CostTold]:
         """What a question, or a check of it, would cost now, at most. Free; touches no data."""
         claim = {"guess": guess, "at_least": at_least, "at_most": at_most}
-        said = {"where": where, "groups": by, "bounds": bounds, "half_width": half_width}
-        asking = _asking(question=question, **said, **claim)
+        said: dict[str, Any] = {"where": where, "bounds": bounds, "half_width": half_width}
+        asking = _asking(by, question=question, **said, **claim)
 
         def told(holdout: Holdout) -> BaseModel:
             found = asking.cost_of(holdout)

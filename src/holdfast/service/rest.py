@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -151,11 +152,9 @@ async def batch(
             return holdout.ask_many(questions, **said)
         return holdout.check_many(questions, body.guesses, **said)
 
-    widths = {"tolerance": body.tolerance, "half_width": body.half_width}
-    guesses = body.guesses or [None] * len(questions)
     askings = [
-        Asking(text, guess=guess, **widths)
-        for text, guess in zip(body.questions, guesses, strict=False)
+        Asking(text, guess=guess, tolerance=body.tolerance, half_width=body.half_width)
+        for text, guess in zip_longest(body.questions, (body.guesses or ())[: len(questions)])
     ]
     found = await caller.answers(askings, put, said["key"], body, body.accept_cost)
     return await run_in(BODIES, lambda: JsonReply(told(found, details=details)))
