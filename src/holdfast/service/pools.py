@@ -7,7 +7,7 @@ somebody always gets on. What asks and reads a data set has threads of its own (
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -21,6 +21,6 @@ PICTURES = ThreadPoolExecutor(1, "pictures")  # alone, since what draws is loade
 BODIES = ThreadPoolExecutor(2, "bodies")  # what is long to read: columns, submissions
 
 
-async def run_in(pool: Executor, do: Callable[[], _T]) -> _T:
+def run_in(pool: Executor, do: Callable[[], _T]) -> Awaitable[_T]:
     """What is done by a thread of a pool, while the event loop goes on."""
-    return await asyncio.get_running_loop().run_in_executor(pool, do)
+    return asyncio.get_running_loop().run_in_executor(pool, do)

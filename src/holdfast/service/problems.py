@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple
@@ -313,15 +314,19 @@ def problem_reply(error: Exception | Problem) -> Response:
     return reply
 
 
-async def certificate_file(
+def certificate_file(
     served: Served, key: SigningKey, form: Literal["html", "json"]
-) -> Response:
+) -> Awaitable[Response]:
     """A signed certificate as a file to keep: it says everything by itself, without a service."""
-    found = await served.read(lambda holdout: holdout.certificate(key=key))
-    text = await run_in(REPORTS, found.to_html if form == "html" else found.to_json)
     kind = "text/html; charset=utf-8" if form == "html" else "application/json"
     named = {"Content-Disposition": f'attachment; filename="{served.name}-reuse.{form}"'}
-    return Response(text, media_type=kind, headers=named)
+
+    async def written() -> Response:
+        found = await served.read(lambda holdout: holdout.certificate(key=key))
+        text = await run_in(REPORTS, found.to_html if form == "html" else found.to_json)
+        return Response(text, media_type=kind, headers=named)
+
+    return written()
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
