@@ -66,7 +66,7 @@ widths: $(STAMP)
 	$(BIN)/python -m benchmarks.widths
 
 # The locks name versions and hashes, and no registry.
-EXTRAS := charts cluster data docs duckdb evals lab mcp mlflow optuna plots postgres serve sklearn dev
+EXTRAS := charts cluster data docs duckdb evals lab mcp mlflow optuna plots postgres serve sign sklearn dev
 COMPILE := $(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes \
   --no-annotate --no-header
 lock:

@@ -3,6 +3,11 @@
 16 clients send 1,000 mixed requests each to two workers, while workers are killed. No reply is a
 5xx, every token spends exactly what it may, every retry is told the same bytes, and the audit is
 clean. Then free reads are timed while a scan runs that takes ten seconds.
+
+Then the first questions of 64 clients come together to services that have just begun to listen, 200
+times over; 200 agents ask with one capped token for 30 minutes, and services are told to stop while
+heads and bodies are half sent; tokens with a share of the pool ask for more. `STARTS` and `MINUTES`
+in the environment say otherwise how long.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -27,6 +33,7 @@ import numpy as np
 import polars as pl
 
 import holdfast
+from benchmarks.first_clients import agents_call, first_questions, half_sent, two_tables
 from benchmarks.serving import free_port, running
 from holdfast.ledger.audit import audit
 from holdfast.service.folder import Folder
@@ -36,6 +43,9 @@ CLIENTS, REQUESTS, CAP, KILLS = 16, 1_000, 150, 20
 SCANNED, COLUMNS = 4_000_000, 4  # what is scanned
 SECONDS, TERMS, TRIED, MOST = 10.0, 30, 4, CAP - 8  # how long, by questions of so many terms
 SLOWEST = 0.05  # seconds, of 99 of 100 free reads
+FIRST, STARTS = 64, int(os.environ.get("STARTS", "200"))
+AGENTS, MINUTES = 200, float(os.environ.get("MINUTES", "30"))
+LONGEST_END = 10.0  # seconds, from SIGTERM
 DATA = "/api/v1/datasets/t"
 READS = (f"{DATA}/budget", f"{DATA}/ledger?limit=20", DATA, "/api/v1/me")
 
@@ -212,8 +222,82 @@ def while_scanning(place: Path) -> None:
         raise SystemExit(f"replies were {dict(asker.statuses)} and {dict(reader.statuses)}")
 
 
+def cold_starts(place: Path) -> None:
+    """First questions that come together, to one service after another."""
+    made, token = two_tables(place / "cold")
+    faults: list[str] = []
+    for _ in range(STARTS):
+        port = free_port()
+        with running(["holdfast", "serve", str(made.path), "--port", str(port)], port):
+            faults += first_questions(port, token, FIRST)
+    print(f"{STARTS} cold starts, {FIRST} first clients each: {len(faults)} broken")
+    if faults:
+        raise SystemExit(faults[0])
+
+
+def many_agents(place: Path) -> None:
+    """Agents who share a capped token, all at once; then the end while others are half sent."""
+    made, token = two_tables(place / "agents", questions=10**6)
+    port = free_port()
+    with running(["holdfast", "serve", str(made.path), "--port", str(port)], port) as process:
+        faults = agents_call(port, token, AGENTS, 1, 60.0 * MINUTES)
+        print(f"{AGENTS} agents for {MINUTES:g} minutes: {len(faults)} calls hung or broken")
+        half = list(half_sent(port, token))
+        start = time.perf_counter()
+        process.terminate()
+        process.wait()
+        took = time.perf_counter() - start
+        print(f"told to stop with {len(half)} requests half sent, it ended in {took:.1f} s")
+        for connection in half:
+            connection.close()
+    if faults or took > LONGEST_END:
+        raise SystemExit(faults[0] if faults else "it took too long to end")
+
+
+def adversaries(place: Path) -> None:
+    """Tokens with a share of the pool, which ask for as much as they can, at once."""
+    for parts in (2, 4, 8):
+        made, token = two_tables(place / f"share-{parts}", parts, share=1 / parts)
+        with holdfast.open(ledger=made.ledger("a")) as before:
+            whole = before.budget.questions_left
+        port = free_port()
+        with (
+            running(["holdfast", "serve", str(made.path), "--port", str(port)], port),
+            ThreadPoolExecutor(CLIENTS) as pool,
+        ):
+            statuses = Counter(pool.map(partial(_greedy, port, token), range(10 * CLIENTS)))
+        with holdfast.open(ledger=made.ledger("a")) as after:
+            taken = whole - after.budget.questions_left
+        print(f"a share of 1/{parts} took {taken} of {whole} questions: {dict(statuses)}")
+        if taken > whole / parts or 200 not in statuses:
+            raise SystemExit("a token took more than its share, or nothing")
+
+
+def _greedy(port: int, token: str, number: int) -> int:
+    """One call for as much as there is."""
+    client = Client(port, token, number)
+    x = number / 1e5
+    verb, body = (
+        ("ask", Body(question=f"avg(x > {x})")),
+        ("ask", Body(question=f"avg(x > {x})", by=["g"])),
+        ("ask", Body(question=f"avg(x > {x})", tolerance=0.1)),
+        ("check", Body(question=f"avg(x > {x})", guess=0.1)),
+    )[number % 4]
+    body["accept_cost"] = 10**6
+    client.sent("POST", f"/api/v1/datasets/a/{verb}", body, f"greedy-{number}")
+    client.close()
+    (status,) = client.statuses
+    return status
+
+
 def main() -> None:
-    parts = {"killing": under_load, "scanning": while_scanning}
+    parts = {
+        "killing": under_load,
+        "scanning": while_scanning,
+        "starting": cold_starts,
+        "agents": many_agents,
+        "sharing": adversaries,
+    }
     chosen = sys.argv[1:] or list(parts)
     with tempfile.TemporaryDirectory() as folder:
         for name in chosen:

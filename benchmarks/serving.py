@@ -150,7 +150,7 @@ def rows() -> Iterator[Row]:
             running(serve, own_port),
             running(padded, padded_port),
         ):
-            yield Row("holdfast serve, until it listens", "one second", started, started, 2.0)
+            yield Row("holdfast serve, until it listens", "one second", started, started, 3.0)
             path = "/api/v1/datasets/t/check"
             for clients, least in ((CLIENTS, 2.0), (1, 3.0)):
                 count = REQUESTS if clients > 1 else REQUESTS // 4

@@ -44,7 +44,8 @@ def test_it_verifies_alone_on_another_machine(reuse: Path) -> None:
     done = process("audit", "reuse.json", cwd=reuse.parent)
     assert (done.returncode, done.stderr) == (0, "")
     assert "entries, unbroken; its seal was not compared" in done.stdout
-    assert "The certificate is intact; not looked at: seal and data." in done.stdout
+    assert "skip    signature: nobody signed it" in done.stdout
+    assert "who wrote them is not shown. Not looked at: signature and seal and data." in done.stdout
     assert [path.name for path in reuse.parent.iterdir()] == ["reuse.json"]
 
 
@@ -314,18 +315,24 @@ def test_a_retired_ledger_names_its_successor(tmp_path: Path) -> None:
 # The command -------------------------------------------------------------------------------------
 
 
-def test_the_command_writes_both_forms(session: Path, tmp_path: Path) -> None:
+def test_the_command_writes_both_forms(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nobody"))
     folder = Path(shutil.copytree(session.parent, tmp_path / "copy"))
     for name in ("mine.html", "mine.json"):
         done = command("certificate", "t", "--output", name, cwd=folder)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (
+            0,
+            "Not signed: you have no key; make one: holdfast key.\n",
+        )
         assert f"Written to {name}." in done.stdout
     assert "Next: holdfast audit mine.json" in done.stdout
     done = command("certificate", "t", "--output", "mine.json", "--json", cwd=folder)
     facts = json.loads((folder / "mine.json").read_text(encoding="utf-8"))
     assert json.loads(done.stdout) == {
         "output": "mine.json",
-        **{name: facts[name] for name in ("made", "count", "head")},
+        **{name: facts[name] for name in ("made", "count", "head", "signatures")},
     }
     done = command("audit", "mine.json", "--json", cwd=folder)
     audited = json.loads(done.stdout)

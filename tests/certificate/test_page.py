@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
+import holdfast
 from holdfast.certificate.checking import audit_certificate
 from tests.certificate.session import with_everything
 from tests.holdout.tables import opened
@@ -65,6 +67,45 @@ def test_it_is_read_in_light_and_dark_and_on_paper_without_a_request(
     assert tab.pdf().startswith(b"%PDF")
     tab.close()
     assert (requests, said) == ([page.as_uri()], [])
+
+
+@pytest.fixture(scope="module")
+def of_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four calls, with a table of 480 groups."""
+    folder = tmp_path_factory.mktemp("tables")
+    groups, rows = [f"g{n:03}" for n in range(240)], 9_600
+    data = pl.DataFrame(
+        {
+            "late": [n % 3 == 0 for n in range(rows)],
+            "x": [float(n % 50) for n in range(rows)],
+            "group": [groups[n % 240] for n in range(rows)],
+            "side": ["left" if n % 2 else "right" for n in range(rows)],
+        }
+    )
+    schema = {"group": {"values": groups}, "side": {"values": ["left", "right"]}, "x": (0, 50)}
+    with holdfast.open(data, ledger=folder / "t.ledger", schema=schema, tolerance=0.3) as holdout:
+        holdout.ask(holdfast.mean("late", by=("group", "side")), by="ann")
+        holdout.ask("avg(x)")
+        holdout.check("avg(late)", guess=0.33)
+        holdout.ask(holdfast.mean("x", by="side"), by="ann")
+        holdout.certificate(str(folder / "reuse.html"))
+    return folder / "reuse.html"
+
+
+def test_tables_are_folded_and_every_answer_is_there(of_tables: Path) -> None:
+    text = of_tables.read_text(encoding="utf-8")
+    assert text.count("<tr") < 12
+    assert text.count("<li>") > 480
+    assert "<b>480 answers</b>" in text
+    assert "the rows bear the claim out" in text
+
+
+def test_four_calls_are_five_pages_at_most(of_tables: Path, browser: Browser) -> None:
+    tab = browser.new_page()
+    tab.goto(of_tables.as_uri())
+    pages = len(re.findall(rb"/Type\s*/Page\b", tab.pdf(prefer_css_page_size=True)))
+    tab.close()
+    assert 1 <= pages <= 5
 
 
 def test_the_documentations_example_runs_and_its_certificate_verifies(

@@ -11,40 +11,14 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
-from starlette.testclient import TestClient
 
 from holdfast.agents.mounting import mount_agents
-from holdfast.agents.server import http_app
 from holdfast.service.app import app_of
 from holdfast.service.data_set import Service
 from tests.agents.talking import facts_of
 from tests.service.serving import LATE, bearer, publish, require_clean
 
 _Said = TypeVar("_Said")
-
-
-def test_what_agents_need_is_made_when_the_first_one_calls(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A service that no agent calls listens sooner."""
-    made: list[object] = []
-
-    def counted(*server: Any, **how: Any) -> Any:
-        made.append(server)
-        return http_app(*server, **how)
-
-    monkeypatch.setattr("holdfast.agents.server.http_app", counted)
-    app = app_of(service)
-    mount_agents(app, service)
-    with TestClient(app) as client:
-        assert client.get("/health").status_code == 200
-        assert client.post("/mcp/").status_code == 401
-        assert made == []
-        for _ in range(2):
-            assert (
-                client.post("/mcp/", headers=bearer(service, f"ada {len(made)}")).status_code < 500
-            )
-        assert len(made) == 1
 
 
 def talk(
@@ -161,3 +135,15 @@ def test_of_several_data_sets_none_is_meant_by_itself(service: Service) -> None:
     reply = posted(service, bearer(service, "cy", "custodian"))
     assert reply.status_code == 422
     assert "?dataset=NAME" in reply.text
+
+
+def test_any_number_of_agents_may_share_a_capped_token(service: Service) -> None:
+    """Calls that wait hold no thread that what they wait for needs."""
+    capped = bearer(service, "capped", questions=1_000)
+
+    async def script(client: Client) -> list[CallToolResult]:
+        said = [{"question": f"avg(x > {n})"} for n in range(60)]
+        calls = (client.call_tool("ask", each) for each in said)
+        return await asyncio.wait_for(asyncio.gather(*calls), 60)
+
+    assert all(not each.is_error for each in talk(service, capped, script))

@@ -56,6 +56,11 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Holdout]:
         yield made
 
 
+def accepting(holdout: Any, price: int) -> dict[str, int]:
+    """What a service wants to be told where others share what a call takes."""
+    return {"accept_cost": price} if isinstance(holdout, ServedHoldout) else {}
+
+
 CALLS: dict[str, Any] = {
     "a mean": lambda holdout: holdout.ask(LATE, why="a baseline"),
     "a repeat": lambda holdout: holdout.ask(LATE),
@@ -67,8 +72,12 @@ CALLS: dict[str, Any] = {
     "a mean without a range": lambda holdout: holdout.ask("avg(near)"),
     "a half-line": lambda holdout: holdout.ask("avg(far)"),
     "the cost of a scale": lambda holdout: holdout.cost("avg(near)"),
-    "groups": lambda holdout: holdout.ask(holdfast.mean("late", by="origin")),
-    "a distribution": lambda holdout: holdout.ask("distribution(x, 0, 50)"),
+    "groups": lambda holdout: holdout.ask(
+        holdfast.mean("late", by="origin"), **accepting(holdout, 3)
+    ),
+    "a distribution": lambda holdout: holdout.ask(
+        "distribution(x, 0, 50)", **accepting(holdout, 2)
+    ),
     "a gate": lambda holdout: holdout.gate("avg(x > -100)", at_least=0.5, why="a gate"),
     "several": lambda holdout: holdout.ask_many(["avg(x > 2)", "avg(x > 3)"], why="both"),
     "none": lambda holdout: holdout.ask_many([]),

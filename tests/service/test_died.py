@@ -14,7 +14,7 @@ from holdfast.ledger.chain import Row
 from holdfast.ledger.store import Store
 from holdfast.question.row import RowValue
 from holdfast.service.data_set import Asking, Service
-from holdfast.service.tokens import CountedCall
+from holdfast.service.tokens import CountedCall, Price
 from tests.mechanisms.fake import Sums
 from tests.seam import put_sample
 from tests.service.serving import ROWS, TABLE
@@ -37,7 +37,7 @@ def test_who_is_told_what_somebody_else_finished_has_spent_it(
     data = str(service.folder.path.parent / "canaryfolder" / "flights.parquet")
     asking = Asking(question, tolerance=0.2, by="bob", key=f"{token.id} k")
     call = CountedCall.of("flights", asking, asking.key)
-    assert service.tokens.charge(token, call, 1) == "now"  # before it is asked
+    assert service.tokens.charge(token, call, Price(1, 1.0, 1)) == "now"  # before it is asked
     with holdfast.open(data, ledger=service.folder.ledger("flights")) as worker:
         put_sample(worker, Sums(ROWS, died))
         with pytest.raises(Killed):

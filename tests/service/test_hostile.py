@@ -156,8 +156,9 @@ def test_guessing_is_limited_and_others_are_not(
     for place in range(10):
         wrong = {"Authorization": f"{guessed}{place:08}"}
         assert client.get(TABLE, headers=wrong).status_code == 401
-    limited = client.get(TABLE, headers=ada)  # the right one would not be found by trying, either
+    limited = client.get(TABLE, headers={"Authorization": f"{guessed}{10:08}"})
     assert limited.status_code == 429
+    assert client.get(TABLE, headers=ada).status_code == 200  # whoever else guesses at it
     assert 0 < int(limited.headers["retry-after"]) <= 61
     assert client.get(TABLE, headers=bearer(service, "bob")).status_code == 200
     for place in range(100):
@@ -214,7 +215,8 @@ def test_data_that_changed_is_not_asked(
     audited = client.get(f"{TABLE}/audit", headers=custodian).json()  # which names no file
     assert [each["what"] for each in audited["findings"] if not each["fine"]] == ["data"]
     assert sent(client, b'{"question": "avg(x > 1)"}', ada).status_code == 503
-    assert sent(client, b'{"question": "avg(late)"}', ada).status_code == 503
+    repeated = sent(client, b'{"question": "avg(late)"}', ada)  # which needs no rows
+    assert repeated.json()["status"] == "repeated"
     assert client.get(f"{TABLE}/ledger", headers=ada).status_code == 200
     assert len(entries(service)) == written
     table().write_parquet(path)  # put back, it is compared, and served again

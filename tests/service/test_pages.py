@@ -96,7 +96,7 @@ def test_the_workbench_says_what_it_costs_and_then_answers(
         assert [(line.request.by, line.why) for line in local.ledger] == [("ada", "a baseline")]
     checked = asked(ada, "avg(x > 20)", verb="check", number="0.5")
     assert "confirmed" in checked
-    groups = asked(ada, LATE, by="origin")
+    groups = asked(ada, LATE, by="origin", accept_cost="3")
     assert all(name in groups for name in ("EWR", "JFK", "LGA"))
     ledger = ada.get(f"{DATA}/ledger").text
     assert "avg(x &gt; 20)" in ledger

@@ -12,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import holdfast
+from holdfast.certificate.checking import audit_certificate
 from holdfast.ledger.audit import audit
 from holdfast.service.data_set import Service
 from tests.cli.run import holdfast as holdfast_command
@@ -76,10 +77,13 @@ def test_what_can_be_said_with_a_question(
     assert member in (reply.json()["status"], reply.json()["verdict"])
 
 
+BY_ORIGIN = {"question": LATE, "by": ["origin"], "accept_cost": 3}
+
+
 def test_groups_and_distributions_are_tables(client: TestClient, ada: dict[str, str]) -> None:
-    groups = client.post(f"{TABLE}/ask", json={"question": LATE, "by": ["origin"]}, headers=ada)
+    groups = client.post(f"{TABLE}/ask", json=BY_ORIGIN, headers=ada)
     assert [each["origin"] for each in groups.json()["groups"]] == ["EWR", "JFK", "LGA"]
-    said = {"question": "distribution(x, 0, 50, 100)"}
+    said = {"question": "distribution(x, 0, 50, 100)", "accept_cost": 3}
     found = client.post(f"{TABLE}/ask", json=said, headers=ada).json()
     assert [each["threshold"] for each in found["thresholds"]] == [0, 50, 100]
 
@@ -144,7 +148,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "gate": ("gate", {"question": "avg(x > 40)", "at_most": 0.9}),
     "ask": ("ask", {"question": "median(x)"}),
     "check": ("check", {"question": "avg(x > 40)", "guess": 0.1}),
-    "groups": ("ask", {"question": LATE, "by": ["origin"]}),
+    "groups": ("ask", BY_ORIGIN),
     "batch": ("batch", {"questions": ["avg(x > 1)", LATE]}),
     "column": ("columns", {"name": "v1", "values": [n % 3 for n in range(ROWS)]}),
 }
@@ -206,7 +210,7 @@ def test_a_cap_is_inside_the_pool_and_repeats_are_free(
 
 def test_what_a_key_has_spent_is_not_given_back(service: Service, client: TestClient) -> None:
     """Another question under a key that was told is refused; what the key has spent stays so."""
-    bob = bearer(service, "bob", dataset="flights", questions=2)
+    bob = bearer(service, "bob", dataset="flights", questions=4)
 
     def ask(question: str, key: str, **said: Any) -> int:
         headers, body = {**bob, "Idempotency-Key": key}, {"question": question, **said}
@@ -221,8 +225,8 @@ def test_what_a_key_has_spent_is_not_given_back(service: Service, client: TestCl
     assert ask("avg(x>0)", "k", why="the same, spelled otherwise") == 200
     assert spent() == 1
     assert ask("avg(", "m") == 422  # and its key may be used for what was meant
-    assert ask("avg(late)", "m", by=["origin"]) == 200
-    assert spent() == 2
+    assert ask("avg(late)", "m", by=["origin"], accept_cost=3) == 200
+    assert spent() == 4
     assert ask("avg(late)", "n", by=["origin"]) == 200  # a repeat
     assert ask("avg(x > 2)", "o") == 409
 
@@ -238,11 +242,10 @@ def test_a_key_is_of_one_data_set(service: Service, client: TestClient) -> None:
 
 
 def test_a_table_that_was_told_is_told_again_for_free(service: Service, client: TestClient) -> None:
-    bob = bearer(service, "bob", dataset="flights", questions=2)
-    body = {"question": LATE, "by": ["origin"]}
+    bob = bearer(service, "bob", dataset="flights", questions=3)
     for _ in range(2):
-        assert client.post(f"{TABLE}/ask", json=body, headers=bob).status_code == 200
-        assert client.get("/api/v1/me", headers=bob).json()["spent"] == 1
+        assert client.post(f"{TABLE}/ask", json=BY_ORIGIN, headers=bob).status_code == 200
+        assert client.get("/api/v1/me", headers=bob).json()["spent"] == 3
 
 
 def test_a_refusal_says_what_is_lacking_and_costs_nothing(
@@ -420,3 +423,16 @@ def test_every_interval_is_audited(
     for verb, body in CALLS.values():
         client.post(f"{TABLE}/{verb}", json=body, headers={**ada, "Idempotency-Key": verb})
     assert all(each.fine for each in audit(service.folder.ledger("flights")))
+
+
+def test_certificates_are_signed_with_the_key_that_the_service_publishes(
+    service: Service, client: TestClient, tmp_path: Path
+) -> None:
+    custodian = bearer(service, "cy", "custodian")
+    client.post(f"{TABLE}/ask", json={"question": LATE}, headers=custodian)
+    published = client.get("/api/v1/key").json()["key"]  # for everybody
+    told = client.get(f"{TABLE}/certificate?form=json", headers=custodian)
+    path = tmp_path / "reuse.json"
+    path.write_bytes(told.content)
+    assert all(each.fine for each in audit_certificate(path, key=published))
+    assert (service.folder.path / "service.key").stat().st_mode & 0o777 == 0o600

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.first_clients import first_questions, half_sent, two_tables
+from benchmarks.serving import free_port, running as running_service
 
 import holdfast as library
 from holdfast.ledger.audit import audit
@@ -224,3 +227,42 @@ def test_what_is_asked_when_it_is_stopped_is_finished(running: Running, folder: 
         assert len(asked) in (0, 9)
         assert found == [] or len(asked) == 9
     assert all(finding.fine for finding in audit(ledger))
+
+
+_NEVER_ENDS = """
+import sys, time
+from holdfast.service import running, served
+from holdfast.service.folder import Folder
+def scan(self, use):
+    time.sleep(600)
+served.Served._used = scan
+folder = Folder.made(sys.argv[1])
+app = "holdfast.agents.mounting:worker_with_agents"
+running.run(folder, folder.settings(port=int(sys.argv[2])), app)
+"""
+
+
+@pytest.mark.parametrize("scanning", [False, True], ids=["half sent", "scanning"])
+def test_it_ends_in_time_whatever_is_going_on(tmp_path: Path, scanning: bool) -> None:
+    """Requests that were never finished, and a scan that goes on, keep nobody from stopping it."""
+    made, token = two_tables(tmp_path / "served")
+    port = free_port()
+    words = ["holdfast", "serve", str(made.path), "--port", str(port)]
+    if scanning:
+        script = tmp_path / "never_ends.py"
+        script.write_text(_NEVER_ENDS)
+        words = ["never_ends", str(made.path), str(port)]
+    with running_service(
+        words, port, PYTHONPATH=f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
+    ) as process:
+        asking = threading.Thread(target=first_questions, args=(port, token, 4), daemon=True)
+        half = list(half_sent(port, token))
+        if scanning:
+            asking.start()
+            time.sleep(0.5)  # it is being asked
+        start = time.monotonic()
+        process.terminate()
+        process.wait(20)
+        assert time.monotonic() - start < 10
+        for connection in half:
+            connection.close()

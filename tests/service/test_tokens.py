@@ -15,7 +15,7 @@ from holdfast.errors import InvalidArgument, LedgerUnavailable
 from holdfast.service.folder import Folder, Settings, require_name
 from holdfast.service.pacing import Attempts, step_after
 from holdfast.service.running import first_token
-from holdfast.service.tokens import CountedCall, TokenStore, expiry_of
+from holdfast.service.tokens import CountedCall, Price, TokenStore, expiry_of
 from tests.cli.run import holdfast
 from tests.seam import token_writer
 from tests.service.serving import table
@@ -98,6 +98,10 @@ def call(key: str, asked: str = "") -> CountedCall:
     return CountedCall.of("flights", asked, key)
 
 
+def price(questions: int) -> Price:
+    return Price(questions, 0.0, 0)
+
+
 def test_a_cap_holds_whoever_is_faster(store: TokenStore, tmp_path: Path) -> None:
     token = store.create("ada", "analyst", questions=10).token
     folder = Folder.made(tmp_path / "served")
@@ -105,7 +109,7 @@ def test_a_cap_holds_whoever_is_faster(store: TokenStore, tmp_path: Path) -> Non
 
     def worker(place: int) -> None:
         mine = TokenStore(folder.tokens, folder.secret)
-        charged.extend(mine.charge(token, call(f"{place} {n}"), 1) for n in range(10))
+        charged.extend(mine.charge(token, call(f"{place} {n}"), price(1)) for n in range(10))
         mine.close()
 
     threads = [threading.Thread(target=worker, args=(place,)) for place in range(4)]
@@ -119,16 +123,16 @@ def test_a_cap_holds_whoever_is_faster(store: TokenStore, tmp_path: Path) -> Non
 
 def test_a_call_counts_once_and_what_was_not_answered_does_not(store: TokenStore) -> None:
     token = store.create("ada", "analyst", questions=3).token
-    assert store.charge(token, call("a"), 2) == "now"
-    assert store.charge(token, call("a"), 2) == "before"  # made again
+    assert store.charge(token, call("a"), price(2)) == "now"
+    assert store.charge(token, call("a"), price(2)) == "before"  # made again
     assert store.spent(token) == 2
-    assert store.charge(token, call("b"), 2) == "over"
-    store.settle(token, call("a"), 1)
-    assert store.charge(token, call("b"), 2) == "now"
-    store.settle(token, call("b"), 0)  # refused: asked again, it is counted again
+    assert store.charge(token, call("b"), price(2)) == "over"
+    store.settle(token, call("a"), price(1))
+    assert store.charge(token, call("b"), price(2)) == "now"
+    store.settle(token, call("b"), price(0))  # refused: asked again, it is counted again
     assert store.spent(token) == 1
-    assert store.charge(token, call("a", asked="c"), 2) == "before"  # a key that was told
-    assert store.charge(token, call("b"), 2) == "now"
+    assert store.charge(token, call("a", asked="c"), price(2)) == "before"  # a key that was told
+    assert store.charge(token, call("b"), price(2)) == "now"
     assert store.spent(token) == 3
     store.close()
 

@@ -2,57 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from holdfast.holdout.answer import Answer
-from holdfast.holdout.budget import Budget
-from holdfast.holdout.groups import Distribution, Groups
-from holdfast.holdout.price import Cost
-from holdfast.ledger.attachments import AttachedColumn
-from holdfast.ledger.entries import Opening
-from holdfast.ledger.view import LedgerView
-from holdfast.question.columns import Schema
+import anyio.to_thread
 
-__all__ = ["Agent", "Answers", "Askable", "Callers"]
+from holdfast.holdout.holdout import Holdout
+from holdfast.service.data_set import Asking, Reply
 
-Answers = Answer | Groups | Distribution
+__all__ = ["Agent", "Askable", "Callers"]
+
+_T = TypeVar("_T")
 
 
 class Askable(Protocol):
-    """What tools use of a holdout: a `Holdout`, or what a service puts before one."""
+    """What tools ask. Nothing here holds a thread while it waits for another one."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def opening(self) -> Opening: ...
-    @property
-    def schema(self) -> Schema: ...
-    @property
-    def columns(self) -> Sequence[AttachedColumn]: ...
-    @property
-    def budget(self) -> Budget: ...
-    @property
-    def ledger(self) -> LedgerView: ...
-    @property
-    def cost(self) -> Callable[..., Cost]: ...
-    @property
-    def ask(self) -> Callable[..., Answers]: ...
-    @property
-    def check(self) -> Callable[..., Answers]: ...
-    @property
-    def gate(self) -> Callable[..., Answers]: ...
+    async def read(self, use: Callable[[Holdout], _T]) -> _T:
+        """What is free to know."""
+
+    async def answer(self, asking: Asking, accept_cost: int | None) -> Reply:
+        """The answer to a question; one dearer than `accept_cost` questions is not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Local:
+    """A holdout of this process, which is asked in a thread: whoever calls is its owner."""
+
+    holdout: Holdout
+
+    async def read(self, use: Callable[[Holdout], _T]) -> _T:
+        return await anyio.to_thread.run_sync(use, self.holdout)
+
+    async def answer(self, asking: Asking, accept_cost: int | None) -> Reply:
+        del accept_cost  # nobody else shares what it spends
+        return await self.read(asking.put_to)
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
     """Who calls a tool: the holdout that may be asked, and the name that its ledger writes down."""
 
-    holdout: Askable
+    holdout: Holdout | Askable
     by: str | None = None
+
+    @property
+    def askable(self) -> Askable:
+        """What is asked, whose answers are awaited."""
+        return _Local(self.holdout) if isinstance(self.holdout, Holdout) else self.holdout
 
 
 # Called for every request, with the HTTP request (Starlette's), or None where there is none. It may

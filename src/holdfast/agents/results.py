@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from holdfast.agents.calling import Agent, Answers
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.holdout import Holdout
+from holdfast.service.data_set import Reply
 from holdfast.statistics.registry import STATISTICS
 
 __all__ = [
@@ -22,7 +23,7 @@ __all__ = [
     "LineTold",
     "PlanTold",
     "answers_told",
-    "described_to",
+    "described_to_agents",
     "history_told",
 ]
 
@@ -154,7 +155,7 @@ class PlanTold(BaseModel):
     text: str = Field(description="The same for people.")
 
 
-def answers_told(found: Answers) -> AnswersTold:
+def answers_told(found: Reply) -> AnswersTold:
     """The answers of a call."""
     labelled = list(_labelled(found))
     _, newest = labelled[-1]
@@ -170,7 +171,7 @@ def answers_told(found: Answers) -> AnswersTold:
     )
 
 
-def _labelled(found: Answers) -> Iterator[tuple[list[_Part] | None, Answer]]:
+def _labelled(found: Reply) -> Iterator[tuple[list[_Part] | None, Answer]]:
     if isinstance(found, Answer):
         yield None, found
         return
@@ -184,10 +185,10 @@ def _answer(group: list[_Part] | None, answer: Answer) -> AnswerTold:
     return AnswerTold(group=group, **own)
 
 
-def described_to(caller: Agent) -> DescriptionTold:
-    """What is public of the caller's table."""
-    holdout = caller.holdout
-    opening, schema, budget = holdout.opening, holdout.schema, holdout.budget
+def described_to_agents(holdout: Holdout) -> DescriptionTold:
+    """What is public of a table."""
+    budget = holdout.budget  # which reads what others have attached since
+    opening, schema = holdout.opening, holdout.schema
     attached = {column.name for column in holdout.columns}
     columns = [
         ColumnTold(name=name, type=str(kind), facts=schema.facts(name), attached=name in attached)
@@ -207,11 +208,11 @@ def described_to(caller: Agent) -> DescriptionTold:
     )
 
 
-def history_told(caller: Agent, last: int) -> HistoryTold:
+def history_told(holdout: Holdout, by: str | None, last: int) -> HistoryTold:
     """The newest lines. What others wrote is not for agents: it may be written to mislead them."""
-    view = caller.holdout.ledger
+    view = holdout.ledger
     facts = view.to_dicts()
-    lines = [_line(each, mine=caller.by is not None and each["by"] == caller.by) for each in facts]
+    lines = [_line(each, mine=by is not None and each["by"] == by) for each in facts]
     newest: Sequence[LineTold] = lines[max(0, len(lines) - last) :]
     text = "\n".join(
         f"{line.number}. {line.question}: {line.status}, {recorded.interval_text}"

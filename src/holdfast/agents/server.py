@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -15,10 +15,12 @@ from holdfast import __version__
 from holdfast.agents.calling import Agent, Callers
 from holdfast.agents.tools import tools_for
 from holdfast.errors import HoldfastError
+from holdfast.holdout.holdout import Holdout
 from holdfast.service.problems import problem_of
 
 __all__ = ["http_app", "server_of"]
 
+_Read: TypeAlias = Callable[[Holdout], str]
 _INSTRUCTIONS = """\
 You ask a protected table. You never see its rows: every answer is a value with an interval, and
 all intervals ever given stay true together, although you choose each question after seeing
@@ -34,6 +36,8 @@ earlier answers.
 5. `cost` and `plan` are free and touch no data; use them before you spend.
 6. A repeated question is free and gives the same answer. Report the interval, not the value alone.
 7. A refusal computed nothing and cost nothing. Never retry it unchanged: do one of its next steps.
+8. At a service, what takes more than one question of what all share, such as a table, is refused
+   with its price: send it again with `accept_cost` if it is worth that.
 """
 
 
@@ -91,34 +95,37 @@ def _add_resources(server: MCPServer, callers: Callers, name: str | None) -> Non
         )(function)
 
 
-def _of_one(callers: Callers, read: Callable[[Agent], str]) -> Callable[[], str]:
-    return lambda: _read(read, callers(None))
+def _of_one(callers: Callers, read: _Read) -> Callable[[], Awaitable[str]]:
+    async def of_one() -> str:
+        return await _read(read, callers(None))
+
+    return of_one
 
 
-def _of_caller(callers: Callers, read: Callable[[Agent], str]) -> Callable[..., str]:
-    def of_caller(context: Context[Any, Any], name: str) -> str:
+def _of_caller(callers: Callers, read: _Read) -> Callable[..., Awaitable[str]]:
+    async def of_caller(context: Context[Any, Any], name: str) -> str:
         caller = callers(context.request_context.request)
-        if caller.holdout.name != name:
+        if await _read(lambda holdout: holdout.name, caller) != name:
             raise ResourceNotFoundError("there is no such holdout, or it is not yours to ask.")
-        return _read(read, caller)
+        return await _read(read, caller)
 
     return of_caller
 
 
-def _read(read: Callable[[Agent], str], caller: Agent) -> str:
+async def _read(read: _Read, caller: Agent) -> str:
     try:
-        return read(caller)
+        return await caller.askable.read(read)
     except HoldfastError as error:
         raise ResourceError(str(problem_of(error))) from None
 
 
-_RESOURCES: Mapping[str, tuple[str, Callable[[Agent], str]]] = {
+_RESOURCES: Mapping[str, tuple[str, _Read]] = {
     "schema": (
         "The columns, their types and what was declared of them.",
-        lambda caller: str(caller.holdout.schema),
+        lambda holdout: str(holdout.schema),
     ),
     "promise": (
         "What is promised of all intervals together, and what is assumed.",
-        lambda caller: caller.holdout.budget.promise,
+        lambda holdout: holdout.budget.promise,
     ),
 }

@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import wraps
 from http import HTTPStatus
 from typing import Annotated, Any, TypeAlias
 
+import anyio.to_thread
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
@@ -29,12 +30,13 @@ from holdfast.agents.results import (
     HistoryTold,
     PlanTold,
     answers_told,
-    described_to,
+    described_to_agents,
     history_told,
 )
+from holdfast.holdout.holdout import Holdout
 from holdfast.planner.plan import plan as make_plan
+from holdfast.service.data_set import Asking
 from holdfast.service.problems import problem_of
-from holdfast.statistics.bind import question_of
 
 __all__ = ["tools_for"]
 
@@ -65,6 +67,14 @@ _Key = Annotated[
         description="A name for this call: made again with it, it is told the same.",
     ),
 ]
+_AcceptCost = Annotated[
+    int | None,
+    Field(
+        ge=1,
+        description="Of what all share: the most questions that this may take, where the price "
+        "that was named is more than one.",
+    ),
+]
 
 _FREE = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -74,32 +84,33 @@ _SPENDS = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 _Call: TypeAlias = Context[Any, Any]
+_Tool: TypeAlias = Callable[..., Awaitable[CallToolResult]]
 
 
 def tools_for(callers: Callers) -> list[Tool]:
     """All tools, for whoever `callers` says is calling."""
     verbs = _Verbs(callers)
-    free: tuple[Callable[..., CallToolResult], ...] = (
+    free: tuple[_Tool, ...] = (
         verbs.describe,
         verbs.budget,
         verbs.plan,
         verbs.cost,
         verbs.history,
     )
-    spending: tuple[Callable[..., CallToolResult], ...] = (verbs.check, verbs.ask, verbs.gate)
+    spending: tuple[_Tool, ...] = (verbs.check, verbs.ask, verbs.gate)
     return [
         *(_strict(each, _FREE) for each in free),
         *(_strict(each, _SPENDS) for each in spending),
     ]
 
 
-def _problems_told(tool: Callable[..., CallToolResult]) -> Callable[..., CallToolResult]:
+def _problems_told(tool: _Tool) -> _Tool:
     """The tool, with whatever goes wrong as a tool error that says what to do next."""
 
     @wraps(tool)
-    def careful(*words: Any, **said: Any) -> CallToolResult:
+    async def careful(*words: Any, **said: Any) -> CallToolResult:
         try:
-            return tool(*words, **said)
+            return await tool(*words, **said)
         except Exception as error:
             problem = problem_of(error)
             if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:  # its text may hold anything
@@ -116,26 +127,44 @@ def _problems_told(tool: Callable[..., CallToolResult]) -> Callable[..., CallToo
 
 @dataclass(frozen=True, slots=True)
 class _Verbs:
-    """What an agent may do; every call asks anew who calls."""
+    """What an agent may do; every call asks anew who calls.
+
+    No tool holds a thread: they all wait on the event loop, however many agents call.
+    """
 
     callers: Callers
 
     def _caller(self, context: _Call) -> Agent:
         return self.callers(context.request_context.request)
 
+    async def _read(self, context: _Call, use: Callable[[Holdout], BaseModel]) -> CallToolResult:
+        return await self._caller(context).askable.read(lambda holdout: _result(use(holdout)))
+
+    async def _answer(
+        self, context: _Call, accept_cost: int | None, **asked: Any
+    ) -> CallToolResult:
+        caller = self._caller(context)
+        found = await caller.askable.answer(_asking(by=caller.by, **asked), accept_cost)
+        # A table is long, and to write it down would keep everybody else waiting.
+        return await anyio.to_thread.run_sync(lambda: _result(answers_told(found)))
+
     @_problems_told
-    def describe(self, context: _Call) -> Annotated[CallToolResult, DescriptionTold]:
+    async def describe(self, context: _Call) -> Annotated[CallToolResult, DescriptionTold]:
         """The protected table: columns, types, bounds, how to write questions, what is promised."""
-        return _result(described_to(self._caller(context)))
+        return await self._read(context, described_to_agents)
 
     @_problems_told
-    def budget(self, context: _Call) -> Annotated[CallToolResult, BudgetTold]:
+    async def budget(self, context: _Call) -> Annotated[CallToolResult, BudgetTold]:
         """What is left to ask, after everything that anybody has asked. Free."""
-        left = self._caller(context).holdout.budget
-        return _result(_made(BudgetTold, left.to_dict(), str(left)))
+
+        def told(holdout: Holdout) -> BaseModel:
+            left = holdout.budget
+            return _made(BudgetTold, left.to_dict(), str(left))
+
+        return await self._read(context, told)
 
     @_problems_told
-    def plan(
+    async def plan(
         self,
         context: _Call,
         questions: Annotated[int | None, Field(description="How many, one after another.")] = None,
@@ -151,18 +180,21 @@ class _Verbs:
         ] = None,
     ) -> Annotated[CallToolResult, PlanTold]:
         """What so many rows could give: half-widths for questions, or what gates can show. Free."""
-        terms = self._caller(context).holdout.opening.terms
         gates = {"candidates": candidates, "disagreement": disagreement}
         said = {"questions": questions, "tolerance": tolerance, "surprises": surprises, **gates}
         given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
-        if not gates.keys() & given.keys():
-            given["sampling"] = terms.sampling
-        shared = ("rows", "confidence_level", "described", "described_share")
-        made: Any = make_plan(**{name: getattr(terms, name) for name in shared}, **given)
-        return _result(PlanTold(plan=made.to_dict(), text=str(made)))
+
+        def told(holdout: Holdout) -> BaseModel:
+            terms = holdout.opening.terms
+            shared = ["rows", "confidence_level", "described", "described_share"]
+            shared += [] if gates.keys() & given.keys() else ["sampling"]
+            made: Any = make_plan(**{name: getattr(terms, name) for name in shared}, **given)
+            return PlanTold(plan=made.to_dict(), text=str(made))
+
+        return await self._read(context, told)
 
     @_problems_told
-    def cost(
+    async def cost(
         self,
         context: _Call,
         question: _Question,
@@ -175,17 +207,18 @@ class _Verbs:
         half_width: _HalfWidth = None,
     ) -> Annotated[CallToolResult, CostTold]:
         """What a question, or a check of it, would cost now, at most. Free; touches no data."""
-        found = self._caller(context).holdout.cost(
-            question_of(question, where=where, by=by, bounds=bounds, trusted=False),
-            guess,
-            at_least=at_least,
-            at_most=at_most,
-            half_width=half_width,
-        )
-        return _result(_made(CostTold, found.to_dict(), str(found)))
+        claim = {"guess": guess, "at_least": at_least, "at_most": at_most}
+        said: dict[str, Any] = {"where": where, "bounds": bounds, "half_width": half_width}
+        asking = _asking(by, question=question, **said, **claim)
+
+        def told(holdout: Holdout) -> BaseModel:
+            found = asking.cost_of(holdout)
+            return _made(CostTold, found.to_dict(), str(found))
+
+        return await self._read(context, told)
 
     @_problems_told
-    def check(
+    async def check(
         self,
         context: _Call,
         question: _Question,
@@ -198,24 +231,19 @@ class _Verbs:
         half_width: _HalfWidth = None,
         why: _Why = None,
         key: _Key = None,
+        accept_cost: _AcceptCost = None,
     ) -> Annotated[CallToolResult, AnswersTold]:
         """Is it about `guess`, or on one side of a bound? Almost free when confirmed.
 
         Predict from training data first. A guess that is refuted costs as much as an ask, and more.
         """
-        caller = self._caller(context)
-        found = caller.holdout.check(
-            question_of(question, where=where, by=by, bounds=bounds, trusted=False),
-            guess,
-            at_least=at_least,
-            at_most=at_most,
-            half_width=half_width,
-            **_said(caller, why, key),
-        )
-        return _result(answers_told(found))
+        claim = {"guess": guess, "at_least": at_least, "at_most": at_most}
+        said = {"where": where, "groups": by, "bounds": bounds, "half_width": half_width}
+        asked = {"question": question, "why": why, "key": key, **said, **claim}
+        return await self._answer(context, accept_cost, verb="check", **asked)
 
     @_problems_told
-    def ask(
+    async def ask(
         self,
         context: _Call,
         question: _Question,
@@ -225,18 +253,18 @@ class _Verbs:
         half_width: _HalfWidth = None,
         why: _Why = None,
         key: _Key = None,
+        accept_cost: _AcceptCost = None,
     ) -> Annotated[CallToolResult, AnswersTold]:
         """What is it? Text over the table's own columns is answered exactly, any number of times.
 
         Anything else, or with `half_width`, takes of what is left. Prefer `check` with a guess.
         """
-        caller = self._caller(context)
-        asked = question_of(question, where=where, by=by, bounds=bounds, trusted=False)
-        found = caller.holdout.ask(asked, half_width=half_width, **_said(caller, why, key))
-        return _result(answers_told(found))
+        said = {"where": where, "groups": by, "bounds": bounds, "half_width": half_width}
+        asked = {"question": question, "why": why, "key": key, **said}
+        return await self._answer(context, accept_cost, **asked)
 
     @_problems_told
-    def gate(
+    async def gate(
         self,
         context: _Call,
         question: _Question,
@@ -251,27 +279,23 @@ class _Verbs:
 
         *Shown* claims that side. *Not shown* says nothing, and is nearly free.
         """
-        caller = self._caller(context)
-        found = caller.holdout.gate(
-            question_of(question, where=where, bounds=bounds, trusted=False),
-            at_least=at_least,
-            at_most=at_most,
-            **_said(caller, why, key),
-        )
-        return _result(answers_told(found))
+        said = {"where": where, "bounds": bounds, "at_least": at_least, "at_most": at_most}
+        asked = {"question": question, "why": why, "key": key, **said}
+        return await self._answer(context, None, verb="gate", **asked)
 
     @_problems_told
-    def history(
+    async def history(
         self,
         context: _Call,
         last: Annotated[int, Field(ge=1, le=1000, description="How many of the newest.")] = 50,
     ) -> Annotated[CallToolResult, HistoryTold]:
         """What was asked and answered so far, by everybody: known answers are free. Free."""
-        return _result(history_told(self._caller(context), last))
+        by = self._caller(context).by
+        return await self._read(context, lambda holdout: history_told(holdout, by, last))
 
 
-def _said(caller: Agent, why: str | None, key: str | None) -> dict[str, str | None]:
-    return {"why": why, "by": caller.by, "key": key}
+def _asking(groups: list[str] | None = None, **said: Any) -> Asking:
+    return Asking(groups=tuple(groups or ()), **said)
 
 
 def _made(kind: type[BaseModel], facts: dict[str, Any], text: str) -> BaseModel:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from holdfast import require
+from holdfast.certificate.signing import Signature, SigningKey
 from holdfast.certificate.statement import statement_of
 from holdfast.errors import InvalidArgument, LedgerUnavailable
 from holdfast.ledger.chain import Row, canonical, now
@@ -36,12 +37,14 @@ class ReuseCertificate:
 
     It carries the ledger's `entries`, and everything else it says follows from them; so whoever has
     its JSON can audit it alone. It shows no row, no path, no secret and no seal: with a seal, an
-    older copy of the ledger could be passed off as the newest.
+    older copy of the ledger could be passed off as the newest. Without `signatures`, whoever has it
+    can write another one.
     """
 
     entries: tuple[Row, ...]
     made: str = field(default_factory=now)
     version: str = field(default_factory=_version)
+    signatures: tuple[Signature, ...] = ()
 
     @cached_property
     def transcript(self) -> Transcript:
@@ -61,12 +64,18 @@ class ReuseCertificate:
             "kind": KIND,
             "made": self.made,
             "holdfast": self.version,
+            "signatures": [each.to_dict() for each in self.signatures],
             **self.statement,
             "entries": [
                 {"seq": seq, "text": text, "hash": hashed} for seq, text, hashed in self.entries
             ],
         }
         return {**facts, "digest": certificate_digest(facts)}
+
+    def signed(self, key: SigningKey) -> ReuseCertificate:
+        """The same with one more signature."""
+        facts = {**self.statement, "made": self.made}
+        return replace(self, signatures=(*self.signatures, key.sign(facts)))
 
     def to_json(self) -> str:
         """The text of the JSON file: `holdfast audit` verifies it alone."""
@@ -96,10 +105,17 @@ class ReuseCertificate:
         lines = sum(each["part_of"] is None for each in said["answers"])
         return (
             f"Certificate of {said['name']!r}, made {self.made}: {plural(lines, 'answer')}, "
-            f"{plural(said['count'], 'entry', 'entries')}, newest hash {said['head'][:12]}"
+            f"{plural(said['count'], 'entry', 'entries')}, newest hash {said['head'][:12]}, "
+            f"{self.signed_by}"
         )
 
     __repr__ = __str__
+
+    @property
+    def signed_by(self) -> str:
+        """Who signed it, in words."""
+        names = " and ".join(each.who for each in self.signatures)
+        return f"signed by {names}" if names else "not signed"
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -108,12 +124,16 @@ class ReuseCertificate:
 
 
 def certified(
-    entries: Callable[[], Iterable[Row]], path: str | os.PathLike[str] | None = None
+    entries: Callable[[], Iterable[Row]],
+    path: str | os.PathLike[str] | None = None,
+    key: SigningKey | None = None,
 ) -> ReuseCertificate:
-    """The certificate of the entries that are read now; saved if a path is named."""
+    """The certificate of the entries that are read now, signed with a key; saved if named."""
     if path is not None:
         _require_target(path)  # before anything is read
     found = ReuseCertificate(tuple(entries()))
+    if key is not None:
+        found = found.signed(key)
     if path is not None:
         found.save(path)
     return found

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.certificate.certificate import KIND, ReuseCertificate, certificate_digest, written
+from holdfast.certificate.signing import Signature
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
 from holdfast.ledger.audit import Copied, Finding, retrace
 from holdfast.ledger.chain import RESTORE, Row
 from holdfast.ledger.limits import alike
 
-__all__ = ["audit_certificate", "is_certificate"]
+__all__ = ["audit_certificate", "is_certificate", "read_certificate", "unproven"]
 
 _LEDGER = b"SQLite format 3\0"
-_OWN = ("kind", "made", "holdfast", "entries", "digest")  # what does not follow from the entries
+# What does not follow from the entries.
+_OWN = ("kind", "made", "holdfast", "signatures", "entries", "digest")
 
 
 def is_certificate(path: Path) -> bool:
@@ -37,12 +39,16 @@ def is_certificate(path: Path) -> bool:
 
 
 def audit_certificate(
-    path: Path, progress: Callable[[int, int], None] | None = None
+    path: Path, progress: Callable[[int, int], None] | None = None, key: str | None = None
 ) -> list[Finding]:
-    """Every point of the audit: the file, the chain, every interval, and all that is said."""
+    """Every point of the audit: the file, the chain, every interval, all that is said, who signed.
+
+    With a public `key`, it must be signed with that one.
+    """
     try:
         text = path.read_bytes().decode()
         facts, rows = _read(text)
+        signatures = _signatures(facts)
     except OSError as error:
         raise LedgerUnavailable(f"the file {str(path)!r} cannot be read ({error}).") from error
     except (ValueError, RecursionError) as error:
@@ -51,7 +57,53 @@ def audit_certificate(
     found = [_file(text, facts), *map(_of_a_copy, again.findings)]
     if again.places is not None:
         found.append(_statement(facts, rows))
-    return found
+    newest = rows[-1][2] if rows else ""  # whatever the file says that it is
+    return [*found, *_signed({**facts, "head": newest}, signatures, key)]
+
+
+def read_certificate(path: Path) -> ReuseCertificate:
+    """The certificate of a file that its audit found in order."""
+    facts, rows = _read(path.read_bytes().decode())
+    return ReuseCertificate(rows, facts["made"], facts["holdfast"], _signatures(facts))
+
+
+def unproven(path: Path) -> str | None:
+    """Why an audit without a key does not tell who wrote a certificate."""
+    try:
+        signatures = _signatures(json.loads(path.read_bytes()))
+    except (OSError, ValueError, RecursionError):
+        return None  # the audit itself will say what is wrong
+    if not signatures:
+        return (
+            "nobody signed it, so that whoever had a copy may have written another history; ask "
+            "its maker for a signed one."
+        )
+    said = " and ".join(f"{each.key} ({each.who})" for each in signatures)
+    return f"signed with {said}; whose key that is, only --key KEY can compare."
+
+
+def _signatures(facts: Any) -> tuple[Signature, ...]:
+    found = facts.get("signatures") if isinstance(facts, dict) else None
+    if not isinstance(found, list):
+        raise ValueError("it has no list of signatures")
+    return tuple(map(Signature.read, found))
+
+
+def _signed(
+    facts: Mapping[str, Any], signatures: tuple[Signature, ...], key: str | None
+) -> list[Finding]:
+    """Whether each signature is of this history, and one is by the key that was named."""
+    wrong = [each for each in signatures if not each.holds_for(facts)]
+    if wrong:
+        said = f"that of {wrong[0].who} with {wrong[0].key} is of something else"
+        return [Finding("signature", False, said)]
+    if key is None:
+        return []
+    by = [each for each in signatures if each.key == key]
+    if not by:
+        others = " and ".join(each.key for each in signatures) or "no key"
+        return [Finding("signature", False, f"it is signed with {others}, and not with {key}")]
+    return [Finding("signature", True, f"by {by[0].who} at {by[0].at}, with the key named")]
 
 
 def _read(text: str) -> tuple[dict[str, Any], tuple[Row, ...]]:

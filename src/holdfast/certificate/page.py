@@ -8,16 +8,18 @@ scripts and requests, should anything be overlooked.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from holdfast.described.question import method_of
 from holdfast.holdout.budget import budget_of
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
-from holdfast.ledger.view import view_of
+from holdfast.ledger.view import LedgerView, view_of
 from holdfast.wording import among_rows, percent, plural
 
 if TYPE_CHECKING:
@@ -46,6 +48,9 @@ p, li { max-width: 46rem; }
 .promise { font-size: 1.2rem; line-height: 1.5; border-left: 4px solid var(--mark);
   padding: .2rem 0 .2rem 1rem; margin: 1.6rem 0; }
 .none { border-color: var(--warn); }
+.unsigned { border: 1px solid var(--warn); border-radius: 6px; padding: .5rem .8rem;
+  color: var(--warn); }
+.signed { list-style: none; padding: 0; }
 dl { display: grid; grid-template-columns: repeat(3, 1fr); margin: 1.4rem 0;
   border-top: 1px solid var(--line); border-left: 1px solid var(--line); }
 dl > div { padding: .6rem .8rem; border: solid var(--line); border-width: 0 1px 1px 0; }
@@ -137,6 +142,13 @@ _STATUSES = {
     "no promise": "nothing is promised about this value",
     "unfinished": "it was begun and never told",
 }
+_VERDICTS = {
+    "confirmed": "the rows bear the claim out",
+    "surprise": "the rows refute the guess",
+    "not confirmed": "the rows refute the guess",
+    "shown": "shown to be beyond the bound",
+    "not shown": "not shown, which says nothing",
+}
 # They turn the letters around them, so that a name may look like another.
 _TURNING = re.compile("[\\x00-\\x1f\\x7f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
 _HEADINGS = ("", "Answer", "Question", "Who, when and why", "Rows", "Price")
@@ -148,6 +160,7 @@ def page_of(certificate: ReuseCertificate) -> str:
     title = f"Certificate of re-use: {said['name']}"
     parts = [
         _head(certificate, said),
+        _signatures(certificate),
         _promised(said, transcript),
         _answers(transcript),
         *_attached(transcript),
@@ -175,6 +188,21 @@ def _head(certificate: ReuseCertificate, said: Mapping[str, Any]) -> str:
         f"{plural(said['count'], 'ledger entry', 'ledger entries')}, the newest with the hash "
         f'<code class="hash">{escape(said["head"])}</code></p></header>'
     )
+
+
+def _signatures(certificate: ReuseCertificate) -> str:
+    """Who stands for it; or that nobody does."""
+    if not certificate.signatures:
+        return (
+            '<p class="unsigned"><b>Not signed.</b> Whoever has a copy can write another one that '
+            "looks as good. Ask its maker for a signed one.</p>"
+        )
+    items = "".join(
+        f"<li>{'Signed' if place == 0 else 'Countersigned'} by <b>{_free(each.who)}</b>, "
+        f'{_time(each.at)}, with the key <code class="hash">{_visible(each.key)}</code></li>'
+        for place, each in enumerate(certificate.signatures)
+    )
+    return f'<ul class="signed">{items}</ul>'
 
 
 def _promised(said: Mapping[str, Any], transcript: Transcript) -> str:
@@ -216,7 +244,7 @@ def _answers(transcript: Transcript) -> str:
     if not len(view):
         return "<h2>Every answer</h2><p>No question has been asked yet.</p>"
     head = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
-    rows = [row for line in view for row in _rows(line, view.parts(line), view.rows)]
+    rows = [row for lines in _calls(view) for row in _rows_of(lines, view)]
     statuses = dict.fromkeys(line.status for line in view)
     legend = "; ".join(
         f"<i>{each}</i>: {_STATUSES[each]}" for each in statuses if each in _STATUSES
@@ -235,6 +263,59 @@ def _row_count(used: tuple[int, int], rows: int, missing: tuple[int, int]) -> st
     """How many rows, under a head that says that they are rows."""
     number, row, lost = among_rows(used, rows, missing).partition(" row")
     return number + lost.removeprefix("s") if row else number
+
+
+def _calls(view: LedgerView) -> Iterator[list[Recorded]]:
+    """Lines that were told together: those of a table, and every other one alone."""
+    for table, lines in groupby(view, key=_table_of):
+        if table is None:
+            yield from ([line] for line in lines)
+        else:
+            yield list(lines)
+
+
+def _table_of(line: Recorded) -> tuple[object, ...] | None:
+    request = line.request
+    if request.table is None:
+        return None
+    return request.table, request.verb, request.by, request.why, request.key, line.at
+
+
+def _rows_of(lines: Sequence[Recorded], view: LedgerView) -> Iterator[str]:
+    if len(lines) == 1:
+        yield from _rows(lines[0], view.parts(lines[0]), view.rows)
+    else:
+        yield from _table(lines)
+
+
+def _table(lines: Sequence[Recorded]) -> Iterator[str]:
+    """A table of many groups as one row, with its answers folded below it."""
+    first, last = lines[0], lines[-1]
+    numbers = f"{first.number or 0:,} to {last.number or 0:,}"
+    counted = Counter(line.status for line in lines)
+    statuses = ", ".join(f"{count:,} {status}" for status, count in counted.items())
+    nats = f"{sum(line.charge for line in lines):.4g} nats"
+    bits = {f"{line.bits:.1f}" for line in lines if line.bits is not None}
+    each = f"{min(bits, key=float)} bits and more<br>" if bits else ""
+    cells = [
+        f'<td class="number">{numbers}</td>',
+        f'<td class="found"><b>{plural(len(lines), "answer")}</b><br>'
+        f'<span class="status">{escape(statuses)}</span></td>',
+        f"<td><code>{_free(first.request.table)}</code></td>",
+        f'<td class="who">{_who(first)}</td>',
+        '<td data-label="Rows">by group</td>',
+        f'<td data-label="Price">{each}{nats}</td>',
+    ]
+    yield f"<tr class=whole>{''.join(cells)}</tr>"
+    items = "".join(
+        f"<li>{line.number}. <code>{_free(line.question)}</code> <b>{escape(line.shown)}</b> "
+        f"{'' if line.side else escape(line.interval_text)} {escape(line.status)}</li>"
+        for line in lines
+    )
+    yield (
+        '<tr class="parts"><td></td><td colspan="5"><details><summary>every answer of the table'
+        f"</summary><ul>{items}</ul></details></td></tr>"
+    )
 
 
 def _rows(line: Recorded, parts: Sequence[Recorded], rows: int) -> Iterator[str]:
@@ -273,8 +354,14 @@ def _found(each: Recorded) -> str:
     return (
         f"{verdict}<b>{escape(each.shown)}</b>{interval}"
         f'<span class="range"><i style="left:{left:.2f}%;width:{width:.2f}%"></i></span>'
-        f'<span class="status{kind}">{escape(each.status)}</span>'
+        f'<span class="status{kind}">{escape(each.status)}</span>{_in_words(each)}'
     )
+
+
+def _in_words(each: Recorded) -> str:
+    """What became of a claim, as one would say it."""
+    words = _VERDICTS.get(each.status)
+    return "" if words is None else f'<span class="note why">{words}</span>'
 
 
 def _asked(each: Recorded) -> str:
@@ -353,7 +440,10 @@ def _how_to_check(said: Mapping[str, Any]) -> str:
         "every entry of the ledger. On any machine, without the rows and without the ledger, "
         "<code>holdfast audit reuse.json</code> follows the chain of hashes, derives every "
         "interval again, and compares all that is said here. The newest hash must be "
-        f'<code class="hash">{escape(said["head"])}</code>.</p><p class="note">It shows no row, no '
+        f'<code class="hash">{escape(said["head"])}</code>. With <code>--key</code> and the public '
+        "key of whoever signed it, taken from where they publish it and not from this page, it "
+        "also shows that nobody else wrote it: the name and the key on this page are what its "
+        'writer says.</p><p class="note">It shows no row, no '
         "place where the rows are, and no fingerprint of them that means anything without the "
         "ledger's secret.</p></footer>"
     )

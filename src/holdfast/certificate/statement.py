@@ -251,7 +251,8 @@ def limits_of(transcript: Transcript) -> Iterator[str]:
     if not kind.private or terms.describes:
         yield "Individuals are not hidden: the answers were not made private."
     yield (
-        "Changes are evident, not impossible: whoever holds the ledger's secret could write "
-        "another history, and entries later than the newest one named here may have been made "
-        "since. A receipt that somebody kept contradicts a history that lacks it."
+        "Who wrote this history is told by a signature alone: whoever has a copy of the entries "
+        "can write another one, with hashes that fit. Entries later than the newest one named here "
+        "may have been made since. A receipt that somebody kept contradicts a history that lacks "
+        "it."
     )

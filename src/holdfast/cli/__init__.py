@@ -51,6 +51,8 @@ COMMANDS = {
     "audit": "ledger",
     "stability": "ledger",
     "certificate": "ledger",
+    "countersign": "signing",
+    "key": "signing",
     "mcp": "mcp",
     "list": "ledger",
     "demo": "demo",

@@ -14,13 +14,23 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, get_type_hints
 
 import typer
 
+from holdfast.cli.commands import read_number
 from holdfast.cli.ledgers import opened
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from holdfast.service.client import ServedHoldout
 
-__all__ = ["again", "anywhere", "require_at_the_rows", "require_here", "served", "with_rows"]
+__all__ = [
+    "AcceptCost",
+    "accepted_cost",
+    "again",
+    "anywhere",
+    "require_at_the_rows",
+    "require_here",
+    "served",
+    "with_rows",
+]
 
 _P = ParamSpec("_P")
 _TOKEN = "HOLDFAST_TOKEN"  # not an option: everybody on the machine sees what is typed
@@ -35,6 +45,12 @@ class _Place:
 
 
 _AT: ContextVar[_Place | None] = ContextVar("at", default=None)
+AcceptCost = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N", help="Of a service: the most questions it may take, where that is not one."
+    ),
+]
 _Url = Annotated[
     str | None,
     typer.Option(
@@ -98,6 +114,15 @@ def require_here(said: dict[str, object]) -> None:
         raise InvalidArgument(
             f"{' and '.join(named)} cannot be sent to a service; leave it out, or leave out --url."
         )
+
+
+def accepted_cost(said: str | None) -> dict[str, Any]:
+    """The price that is accepted of a call to a service, where many share what it takes from."""
+    if said is None:
+        return {}
+    if _url() is None:
+        raise InvalidArgument("--accept-cost is for services, with --url; leave it out here.")
+    return {"accept_cost": read_number("accept-cost", said)}
 
 
 def require_at_the_rows(why: str) -> None:

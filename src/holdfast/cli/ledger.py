@@ -24,6 +24,7 @@ from holdfast.cli.ledgers import (
     where_the_data_is,
     without_password,
 )
+from holdfast.cli.signing import SignWith, known_key
 from holdfast.cli.terminal import progress
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerTampered
 
@@ -216,13 +217,19 @@ def audit(
     ],
     data: Data = None,
     table: TableName = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="Of a certificate: the public key that it must be signed with."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check the chain, every interval and the data.
 
     Every interval is derived again from the ledger alone; the data is read for its fingerprint,
     and for what the ledger says of it. A certificate carries all the ledger's entries, and needs
-    neither ledger nor data.
+    neither ledger nor data; who wrote it is told by --key alone.
     """
     from holdfast.certificate.checking import is_certificate
 
@@ -230,17 +237,19 @@ def audit(
     there = served(name)
     path = ledger_path(name) if there is None else None
     copied = isinstance(path, Path) and is_certificate(path)
+    if key is not None and not copied:
+        raise InvalidArgument("--key is for certificates, which are signed; leave it out here.")
     if there is not None:
         findings, passed_over = _of_service(there)
     elif isinstance(path, Path) and copied:
-        findings, passed_over = _of_certificate(path, data)
+        findings, passed_over = _of_certificate(path, data, key)
     else:
         findings, passed_over = _of_ledger(name, data, table)
     fine = all(finding.fine for finding in findings)
     skipped = [what for what, why in passed_over.items() if why is not None]
     if as_json:
         found = [finding.to_dict() for finding in findings]
-        compared = {f"{what}_compared": what not in skipped for what in ("data", "seal")}
+        compared = {f"{what}_compared": what not in skipped for what in sorted(passed_over)}
         show_json({"fine": fine, **compared, "findings": found})
     else:
         for finding in findings:
@@ -286,15 +295,20 @@ def _of_service(there: ServedHoldout) -> tuple[list[Finding], dict[str, str | No
     return [Finding(**each) for each in found["findings"]], {"seal": None, "data": unread}
 
 
-def _of_certificate(path: Path, data: str | None) -> tuple[list[Finding], dict[str, str | None]]:
+def _of_certificate(
+    path: Path, data: str | None, key: str | None
+) -> tuple[list[Finding], dict[str, str | None]]:
     """What the audit of a certificate finds, and why it looks at neither seal nor data."""
-    from holdfast.certificate.checking import audit_certificate
+    from holdfast.certificate.checking import audit_certificate, unproven
+    from holdfast.certificate.signing import public_key_of
     from holdfast.ledger.audit import Copied
 
     if data is not None:
         raise InvalidArgument("a certificate is audited alone; leave out --data.")
-    findings = audit_certificate(path, progress("entries audited"))
+    named = None if key is None else public_key_of(key)
+    findings = audit_certificate(path, progress("entries audited"), named)
     return findings, {
+        "signature": unproven(path) if named is None else None,
         "seal": Copied(()).unchecked,
         "data": "whether a table is the protected one can be told with the ledger's secret only.",
     }
@@ -315,6 +329,11 @@ def _verdict(findings: Sequence[Finding], passed_over: Sequence[str], what: str)
         return f"The promise cannot be relied upon: {advice[what]}."
     if not passed_over:
         return "The promise is intact."
+    if "signature" in passed_over:
+        return (
+            "The certificate follows from its own entries; who wrote them is not shown. Not looked "
+            f"at: {' and '.join(passed_over)}."
+        )
     return f"The {what} is intact; not looked at: {' and '.join(passed_over)}."
 
 
@@ -342,28 +361,34 @@ def certificate(
             metavar="FILE", help="Where to: .html to read and print, .json to be audited alone."
         ),
     ],
+    sign_with: SignWith = None,
     as_json: Json = False,
 ) -> None:
     """Write down what was promised and answered, to show to others.
 
     The page needs no other file and prints well. The JSON carries the ledger's entries: whoever
-    has it audits it alone, without ledger, secret or data. Neither shows a row or a path.
+    has it audits it alone, without ledger, secret or data. Neither shows a row or a path. It is
+    signed with your key, if you have one (holdfast key); a service signs with its own.
     """
     from holdfast.certificate.certificate import certified
     from holdfast.ledger.store import look
 
     there = served(name)
     if there is not None:
+        require_here({"--sign-with": sign_with})
         there.certificate(output)
         show_json({"output": output}) if as_json else typer.echo(f"Written to {output}.")
         return
     with look(ledger_path(name)) as reader:
-        found = certified(reader.news, output)
+        found = certified(reader.news, output, known_key(sign_with))
     if reader.unchecked is not None:
         typer.echo(f"Not checked: the seal; {reader.unchecked}", err=True)
+    if not found.signatures:
+        typer.echo("Not signed: you have no key; make one: holdfast key.", err=True)
     if as_json:
         said = found.statement
         facts = {"made": found.made, "count": said["count"], "head": said["head"]}
+        facts |= {"signatures": [each.to_dict() for each in found.signatures]}
         show_json({"output": output, **facts})
         return
     typer.echo(f"{found}\nWritten to {output}.")

@@ -77,6 +77,7 @@ def _serve(folder: Any, said: dict[str, Any]) -> None:
     made = first_token(folder)
     if made is not None:
         typer.echo(f"Custodian token, shown this once: {made.text}")
+    typer.echo(f"Certificates are signed with {folder.signing_key(settings).public}")
     where = quote(str(folder.path))
     typer.echo(f"\nNext: holdfast token create NAME --role analyst --folder {where}")
     agents = {"app": "holdfast.agents.mounting:worker_with_agents"} if find_spec("mcp") else {}
@@ -152,7 +153,11 @@ def _create(
         str | None, typer.Option(metavar="NAME", help="The data set it is for; left out: all.")
     ] = None,
     questions: Annotated[
-        str | None, typer.Option(metavar="N", help="How many may be asked anew.")
+        str | None, typer.Option(metavar="N", help="How many answers it may have anew.")
+    ] = None,
+    share: Annotated[
+        str | None,
+        typer.Option(metavar="PART", help="The part of what all share that it may take: 1/4."),
     ] = None,
     expires: Annotated[
         str | None, typer.Option(metavar="WHEN", help="30d, 12h or 45m from now.")
@@ -161,6 +166,7 @@ def _create(
     as_json: Json = False,
 ) -> None:
     """Make a token. It is shown once, and only a hash of it is kept."""
+    from holdfast.service.dashboard import typed_share
     from holdfast.service.folder import Folder
     from holdfast.service.tokens import expiry_of
 
@@ -174,6 +180,7 @@ def _create(
             role,
             dataset=dataset,
             questions=read_number("questions", questions),  # type: ignore[arg-type]
+            share=typed_share(share or ""),
             expires=expiry_of(expires),
         )
     if as_json:
@@ -228,6 +235,8 @@ def _store(folder: str) -> Iterator[TokenStore]:
 def _said(token: Token, spent: int) -> str:
     """A token in words."""
     cap = "any number of questions" if token.questions is None else f"{token.questions:,} questions"
+    if token.share is not None:
+        cap += f", {token.share:.3g} of what all share"
     facts = [
         f"{token.name}: {token.role}",
         f"of {token.dataset}" if token.dataset else "of all data sets",

@@ -8,6 +8,8 @@ import typer
 
 from holdfast.cli.commands import Json, app, read_bounds, read_number, show_json
 from holdfast.cli.elsewhere import (
+    AcceptCost,
+    accepted_cost,
     again,
     anywhere,
     require_at_the_rows,
@@ -106,6 +108,7 @@ def ask(
     why: _Why = None,
     tolerance: _Tolerance = None,
     half_width: _HalfWidth = None,
+    accept_cost: AcceptCost = None,
     dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
@@ -122,7 +125,9 @@ def ask(
         return
     if top is not None:
         wanted["top"] = read_number("top", top)
-    found = with_rows(name, data, table, train, guesser).ask(asked, why=why, **wanted)
+    found = with_rows(name, data, table, train, guesser).ask(
+        asked, why=why, **wanted, **accepted_cost(accept_cost)
+    )
     _show(name, found, as_json)
     _end_as_judged(found)
 
@@ -153,6 +158,7 @@ def check(
     why: _Why = None,
     tolerance: _Tolerance = None,
     half_width: _HalfWidth = None,
+    accept_cost: AcceptCost = None,
     dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
@@ -178,7 +184,8 @@ def check(
     if dry_run:
         _show_cost(served(name) or resumed(name), asked, as_json, **wanted, **claim)
         return
-    found = with_rows(name, data, table).check(asked, why=why, **wanted, **claim)
+    accepted = accepted_cost(accept_cost)
+    found = with_rows(name, data, table).check(asked, why=why, **wanted, **claim, **accepted)
     _show(name, found, as_json)
     _end_as_judged(found)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import altair
 
     from holdfast.certificate.certificate import ReuseCertificate
+    from holdfast.certificate.signing import SigningKey
     from holdfast.data.computed import ScoreBounds
     from holdfast.holdout.ending import LastLookCost, RevealCost
     from holdfast.holdout.search import Declaring, Search, SearchCost
@@ -232,11 +233,16 @@ class Holdout(Verbs):
         """Answer nothing new from here on, for good; `successor` is what to ask instead."""
         retire(self._desk, why, successor)
 
-    def certificate(self, path: str | None = None) -> ReuseCertificate:
-        """All that was promised and answered, to be shown; saved as .html or .json if named."""
+    def certificate(
+        self, path: str | None = None, *, key: SigningKey | None = None
+    ) -> ReuseCertificate:
+        """All that was promised and answered, to be shown; saved as .html or .json if named.
+
+        With a `key` it is signed: only then can nobody else write another one.
+        """
         from holdfast.certificate.certificate import certified
 
-        return certified(self._desk.store.news, path)
+        return certified(self._desk.store.news, path, key)
 
     def answer_together(self, calls: Sequence[Waiting]) -> list[Answer | HoldfastError]:
         """Calls of several people that wait at the same time: one batch, each told their own."""

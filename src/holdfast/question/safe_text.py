@@ -38,6 +38,9 @@ MAX_NESTING = 20  # parentheses and CASEs inside each other: the SQL reader is r
 MAX_PREFIXES = 20  # NOTs and signs in a row, for the same reason
 MAX_DEPTH = 100  # levels of the tree, not counting the terms of a chain, which are read in a loop
 
+# What the SQL reader raises of a text that it cannot read, beside errors of its own; its words are
+# about SQL, not about us. Trouble of the machine (memory, imports, recursion) is nobody's question.
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _SHORT = 300  # characters of a text whose tree is kept for a while
 
 _NOT_HERE = (
@@ -79,8 +82,8 @@ def _read_short(text: str, columns: frozenset[str]) -> exp.Expression:
 
 
 def _read(text: str, columns: Collection[str]) -> exp.Expression:
-    from sqlglot import exp
-    from sqlglot.errors import ErrorLevel
+    from sqlglot import ErrorLevel, exp
+    from sqlglot.errors import SqlglotError
 
     before = "WHERE "  # after which comes one expression, and no word is a command
     tokens = _tokens(text, before)
@@ -89,9 +92,7 @@ def _read(text: str, columns: Collection[str]) -> exp.Expression:
     try:
         (found,) = parser.parse_into(exp.Where, tokens, before + text)
         expression: exp.Expression = found.this  # type: ignore[union-attr]  # None fails, too
-    except MemoryError:
-        raise
-    except Exception:  # the reader may fail in many ways; its words are about SQL, not about us
+    except (SqlglotError, *_UNREADABLE):
         raise InvalidQuestion(
             "The question cannot be read as one expression, such as avg(delay > 15)."
         ) from None
@@ -122,11 +123,12 @@ def read_words(text: str) -> tuple[TextToken, ...]:
 
 def _tokens(text: str, before: str) -> list[Token]:
     _check_characters(text)
+    dialect = _dialect()
+    from sqlglot.errors import SqlglotError
+
     try:
-        tokens: list[Token] = _dialect().tokenize(before + text)
-    except MemoryError:
-        raise
-    except Exception:
+        tokens: list[Token] = dialect.tokenize(before + text)
+    except (SqlglotError, *_UNREADABLE):
         raise InvalidQuestion(
             "The question has a quote or a sign that cannot be read; text is written 'like this'."
         ) from None
@@ -140,14 +142,16 @@ def _tokens(text: str, before: str) -> list[Token]:
 @cache
 def _kinds() -> Mapping[TokenType, str]:
     """Their names, which an enumeration takes its time to say."""
-    from sqlglot.tokenizer_core import TokenType
+    from sqlglot import TokenType  # by the package, as everywhere here
 
     return {kind: kind.name for kind in TokenType}
 
 
 @cache
 def _dialect() -> Dialect:
-    from sqlglot.dialects.dialect import Dialect
+    # The package first: threads that each begin with another module of it wait for one another,
+    # and Python breaks the circle by failing one of them (_DeadlockError): half a package is left.
+    from sqlglot import Dialect
 
     return Dialect.get_or_raise(None)
 

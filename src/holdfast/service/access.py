@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from ipaddress import ip_address, ip_network
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Path, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from starlette.concurrency import run_in_threadpool
 
 from holdfast.boards.standings import Standing
-from holdfast.errors import BudgetExhausted, Shortfall
+from holdfast.errors import (
+    BudgetExhausted,
+    InvalidArgument,
+    InvalidQuestion,
+    LedgerBusy,
+    Refused,
+    Shortfall,
+)
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.groups import Distribution, Groups
 from holdfast.holdout.holdout import Holdout
 from holdfast.service.data_set import FAULTS_OF_CALLS, Asking, Reply, Served, Service
 from holdfast.service.pacing import OnTheStep
+from holdfast.service.pools import TOKENS, run_in
+from holdfast.service.prices import Pool, price_of, require_accepted, settled_price
 from holdfast.service.problems import rejection
-from holdfast.service.tokens import CountedCall, Token, TokenRole
+from holdfast.service.tokens import FREE, CountedCall, Price, Token, TokenRole
+from holdfast.statistics.bind import TABLES
 from holdfast.wording import plural
 
 __all__ = [
@@ -33,6 +44,7 @@ __all__ = [
     "Serving",
     "Veil",
     "client_of",
+    "is_secure",
     "service_of",
     "veil_for",
 ]
@@ -42,6 +54,9 @@ __all__ = [
 
 
 _T = TypeVar("_T")
+_TABLES = ("by", *TABLES)  # what a text has that may be answered for several groups
+_SUBMISSION = Price(1, 0.0, 0)  # its looks are the board's own
+_R = TypeVar("_R", Reply, list[Answer])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +76,12 @@ class Caller:
         if self.token.role != "custodian" and await self.served.is_board():
             raise rejection(403, "this is a leaderboard, which takes submissions and no questions.")
 
+    async def require_something_left(self) -> None:
+        """Refuse to read what somebody brings who may ask nothing more about it."""
+        token, tokens = self.token, self.service.tokens
+        if token.questions is not None and tokens.spent(token) >= token.questions:
+            raise _over_the_cap(token, Price(tokens.spent(token), 0.0, 0), _SUBMISSION, None)
+
     async def once(
         self, key: str | None, sent: object, work: Callable[[], Awaitable[dict[str, Any]]]
     ) -> dict[str, Any]:
@@ -68,54 +89,104 @@ class Caller:
         if key is None:
             return await work()
         tokens, call = self.service.tokens, self._call(sent, self.own(key))
-        kept = await run_in_threadpool(tokens.kept, call)
+        kept = await run_in(TOKENS, lambda: tokens.kept(call))
         if kept is None:
-            kept = await run_in_threadpool(tokens.keep, call, json.dumps(await work()))
-        told: dict[str, Any] = json.loads(kept)
-        return told
+            told = json.dumps(await work())
+            kept = await run_in(TOKENS, lambda: tokens.keep(call, told))
+        found: dict[str, Any] = json.loads(kept)
+        return found
 
     async def submit(self, put: Callable[[Holdout], Standing], digest: str) -> Standing:
         """Submit to a leaderboard; the same content counts as one question, however often sent."""
+        if self.token.share is not None:
+            raise rejection(403, "a board takes submissions; the token has a share of questions.")
 
-        async def work() -> Standing:
+        async def work(_: Price) -> Standing:
             return await self.served.ask(put)
 
         async def nothing() -> None:
             return None
 
-        return await self._capped(lambda: CountedCall(digest, digest), 1, work, nothing)
+        def settled(*_: object) -> Price:
+            return _SUBMISSION
 
-    async def answer(self, asking: Asking) -> Reply:
-        """Ask a question, with whatever else waits."""
-        await self.require_asking()
+        call = CountedCall(self.served.name, digest, digest)
+        async with OnTheStep(self.service.settings.release_step):
+            return await self._capped(lambda: call, _SUBMISSION, work, nothing, settled)
 
-        async def work() -> Reply:
+    async def answer(self, asking: Asking, accept_cost: int | None = None) -> Reply:
+        """Ask a question, with whatever else waits; `accept_cost` is the most that it may take."""
+
+        async def together() -> Reply:
             return await self.served.answer(asking)
 
-        async def known() -> Reply | None:
-            return await self.served.known(asking.put_to)
-
-        return await self._capped(
-            lambda: self._call(asking, asking.key), 1, work, known, asking.key
+        return await self._answered(
+            [asking], asking.put_to, together, asking.key, asking, accept_cost
         )
 
     async def answers(
         self,
+        askings: Sequence[Asking],
         put: Callable[[Holdout], list[Answer]],
-        questions: int,
         key: str | None,
         asked: object,
+        accept_cost: int | None = None,
     ) -> list[Answer]:
         """Ask several questions that were chosen together; `asked` is all that is said of them."""
-        await self.require_asking()
 
-        async def work() -> list[Answer]:
+        async def together() -> list[Answer]:
             return await self.served.ask(put)
 
-        async def known() -> list[Answer] | None:
+        return await self._answered(askings, put, together, key, asked, accept_cost)
+
+    async def _answered(
+        self,
+        askings: Sequence[Asking],
+        put: Callable[[Holdout], _R],
+        together: Callable[[], Awaitable[_R]],
+        key: str | None,
+        asked: object,
+        accept_cost: int | None,
+    ) -> _R:
+        await self.require_asking()
+
+        async def known() -> _R | None:
             return await self.served.known(put)
 
-        return await self._capped(lambda: self._call(asked, key), questions, work, known, key)
+        def within(price: Price, holdout: Holdout) -> _R:
+            """Ask, unless others have made it dearer since it was priced."""
+            now = price_of(askings, holdout)
+            if now.nats > price.nats or now.looks > price.looks:
+                raise LedgerBusy("the price rose while others asked.")
+            return put(holdout)
+
+        async def work(price: Price) -> _R:
+            if self.token.share is None:
+                return await together()
+            return await self.served.ask(partial(within, price))
+
+        async with OnTheStep(self.service.settings.release_step):
+            if not self.token.is_capped and all(_is_one(each) for each in askings):
+                return await together()  # nothing is to be written down, or confirmed
+            price, unpriced = FREE, None
+            try:
+                price = await self.served.read(partial(price_of, askings))
+            except (InvalidArgument, InvalidQuestion, Refused) as error:
+                unpriced = error  # it may have been told before, all the same
+            if price == FREE:
+                found = await known()
+                if found is not None:
+                    return found
+                if unpriced is not None:
+                    raise unpriced
+            require_accepted(price, len(askings), accept_cost)
+            return await self._capped(
+                lambda: self._call(asked, key),
+                price,
+                work,
+                known,
+                lambda found, reserved: settled_price(found, key, reserved),
+            )
 
     def _call(self, asked: object, key: str | None) -> CountedCall:
         return CountedCall.of(self.served.name, asked, key)
@@ -123,58 +194,62 @@ class Caller:
     async def _capped(
         self,
         counted: Callable[[], CountedCall],
-        questions: int,
-        work: Callable[[], Awaitable[_T]],
+        price: Price,
+        work: Callable[[Price], Awaitable[_T]],
         known: Callable[[], Awaitable[_T | None]],
-        key: str | None = None,
+        settled: Callable[[_T, Price], Price],
     ) -> _T:
-        """Do the work if the cap covers it, else only what is known; released on the step."""
+        """Do the work if the caps cover it, else only what is known."""
         tokens, token = self.service.tokens, self.token
-        async with OnTheStep(self.service.settings.release_step):
-            if token.questions is None:  # nothing is to be written down
-                return await work()
-            call = counted()
-            charged = await run_in_threadpool(tokens.charge, token, call, questions)
-            if charged == "over":
-                found = await known()
-                if found is None:
-                    raise _over_the_cap(token, tokens.spent(token), questions)
-                return found
-            try:
-                found = await work()
-            except FAULTS_OF_CALLS:  # after other trouble it may be reserved, and stays counted
-                if charged == "now":  # what was counted before may have been answered before
-                    await run_in_threadpool(tokens.settle, token, call, 0)
-                raise
-            await run_in_threadpool(tokens.settle, token, call, _new(found, key))
+        if not token.is_capped:  # nothing is to be written down
+            return await work(price)
+        call = counted()
+        pool = None
+        if token.share is not None:
+            budget = await self.served.read(lambda holdout: holdout.budget)
+            pool = Pool(budget, token.share)
+        charged = await run_in(
+            TOKENS, lambda: tokens.charge(token, call, price, None if pool is None else pool.covers)
+        )
+        if charged == "over":
+            found = await known()
+            if found is None:
+                taken = tokens.taken(token, call.dataset)
+                if token.questions is not None:  # which counts all data sets
+                    taken = taken._replace(questions=tokens.spent(token))
+                raise _over_the_cap(token, taken, price, pool)
             return found
+        try:
+            found = await work(price)
+        except FAULTS_OF_CALLS:  # after other trouble it may be reserved, and stays counted
+            if charged == "now":  # what was counted before may have been answered before
+                await run_in(TOKENS, lambda: tokens.settle(token, call, FREE))
+            raise
+        reserved = price if charged == "now" else tokens.counted(token, call)
+        took = settled(found, reserved)
+        await run_in(TOKENS, lambda: tokens.settle(token, call, took))
+        return found
 
 
-def _new(found: object, key: str | None) -> int:
-    """How many questions were answered anew; a table of groups is one.
-
-    A call that died after it was reserved was finished by somebody else: whoever sends it again is
-    told a stored answer, which is the call's own.
-    """
-    match found:
-        case Answer():
-            own = key is not None and found.recorded.request.key == key
-            return 0 if found.repeated and not own else 1
-        case list():
-            return sum(_new(each, key) for each in found)
-        case Groups() | Distribution():
-            return max((_new(answer, key) for _, answer in found), default=0)
-        case _:
-            return 1
+def _is_one(asking: Asking) -> bool:
+    """Whether it surely takes one question: a claim that is no table, by its own text."""
+    text = asking.question.lower()
+    return bool(asking.claim) and not asking.groups and not any(each in text for each in _TABLES)
 
 
-def _over_the_cap(token: Token, spent: int, questions: int) -> BudgetExhausted:
-    left = (token.questions or 0) - spent
+def _over_the_cap(token: Token, taken: Price, price: Price, pool: Pool | None) -> BudgetExhausted:
+    """What is lacking, of the cap that is over first."""
+    if pool is None or (token.questions or math.inf) < taken.questions + price.questions:
+        wanted, left = price.questions, (token.questions or 0) - taken.questions
+        cap = f"the {token.questions or 0:,} of this token"
+    else:
+        used = pool.taken(taken)
+        wanted, left = pool.taken(taken.with_(price)) - used, max(0, pool.held - used)
+        cap = f"the {pool.held:,} that are this token's share of {pool.questions:,}"
     return BudgetExhausted(
-        f"requested {plural(questions, 'question')}; remaining {left:,} of the {token.questions:,} "
-        f"of this token; missing {questions - left:,}. Repeating an earlier question is free; ask "
-        "the custodian for more.",
-        Shortfall("questions", questions, left),
+        f"requested {plural(wanted, 'question')}; remaining {left:,} of {cap}; missing "
+        f"{wanted - left:,}. Repeating an earlier question is free; ask the custodian for more.",
+        Shortfall("questions", wanted, left),
     )
 
 
@@ -190,9 +265,32 @@ def service_of(request: Request) -> Service:
     return found
 
 
-def client_of(request: Request) -> str:
-    """Where a request comes from."""
-    return request.client.host if request.client else ""
+def client_of(request: Request, service: Service) -> str:
+    """Where a request comes from: of what trusted proxies say, the last that is none of them."""
+    peer = request.client.host if request.client else ""
+    if not _is_trusted(peer, service):
+        return peer
+    said = request.headers.get("x-forwarded-for", "").split(",")
+    others = (each.strip() for each in reversed(said))
+    return next((each for each in others if each and not _is_trusted(each, service)), peer)
+
+
+def is_secure(request: Request, service: Service) -> bool:
+    """Whether it came by TLS, to us or to a proxy that is trusted."""
+    peer = request.client.host if request.client else ""
+    said = request.headers.get("x-forwarded-proto", "").rpartition(",")[2].strip()
+    return request.url.scheme == "https" or (said == "https" and _is_trusted(peer, service))
+
+
+def _is_trusted(address: str, service: Service) -> bool:
+    networks = service.settings.trusted_proxies
+    if not networks:
+        return False
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    return any(found in ip_network(each) for each in networks)
 
 
 # Every dependency costs a request as much as looking up its token does, and one that is no
@@ -212,9 +310,14 @@ def _known(request: Request, shown: HTTPAuthorizationCredentials | None) -> Toke
     if known is None:
         if shown is None:
             raise rejection(401, "the request has no token.")
-        known = service_of(request).verified(shown.credentials, client_of(request))
+        known = _verified(request, shown.credentials)
         request.state.token = known
     return known
+
+
+def _verified(request: Request, text: str) -> Token:
+    service = service_of(request)
+    return service.verified(text, client_of(request, service))
 
 
 def _require_role(token: Token, *roles: TokenRole) -> None:

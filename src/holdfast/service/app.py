@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import random
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -14,7 +16,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from holdfast import __version__
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Refused
+from holdfast.holdout.holdout import Holdout
 from holdfast.service.access import AsCustodian, Serving
 from holdfast.service.dashboard import board_pages, dashboard, gate_pages, planning, problem_page
 from holdfast.service.data_set import Service
@@ -29,6 +32,7 @@ from holdfast.service.problems import (
     rejection,
 )
 from holdfast.service.reference import reference
+from holdfast.service.rehearsal import ready_question
 from holdfast.service.rest import board_rest, custody, rest
 from holdfast.service.sessions import SignedOut, session_of
 from holdfast.service.tokens import Token
@@ -39,9 +43,10 @@ __all__ = ["app_of", "operations"]
 # What those who run the service look at: is it up, is it ready, what did it do.
 
 
+_log = logging.getLogger("holdfast.service")
 operations = APIRouter(tags=["operations"])
 # Who looks whether all ledgers can be read; it opens nothing else.
-_NOBODY = Token("", "", "viewer", None, 0, "", None, None)
+_NOBODY = Token("", "", "viewer", None, 0, None, "", None, None)
 
 
 @operations.get("/health")
@@ -52,21 +57,29 @@ async def health() -> Any:
 
 @operations.get("/ready", responses=problems(503))
 async def ready(service: Serving) -> Any:
-    """Every ledger can be read; which one cannot is not told to strangers."""
+    """A question of every ledger can be read and priced; which cannot is not told to strangers."""
+    number = random.random()
     try:
         for name in service.folder.names:
-            await service.served(name, _NOBODY).read(lambda holdout: holdout.budget)
-    except HoldfastError:
+            await service.served(name, _NOBODY).read(lambda holdout: _priced(holdout, number))
+    except Exception as error:
+        _log.error("not ready: %s", type(error).__name__)
         return problem_reply(
             Problem(
                 503,
                 "not-ready",
                 "The service is not ready",
-                "a ledger cannot be read.",
+                "a question of some ledger cannot be read and priced.",
                 ("Look at the audit of every data set.",),
             )
         )
     return JsonReply({"status": "ready"})
+
+
+def _priced(holdout: Holdout, number: float) -> None:
+    """Read and price a question; that nothing more is answered is no fault of the service."""
+    with suppress(Refused):
+        ready_question(holdout, number).cost_of(holdout)
 
 
 @operations.get("/metrics", response_class=PlainTextResponse, responses=problems(401, 403))
@@ -98,6 +111,7 @@ def app_of(service: Service) -> FastAPI:
         docs_url=None,  # its pages load files from elsewhere
         redoc_url=None,
         openapi_url="/openapi.json",
+        redirect_slashes=False,  # which would go by the name that the request says
         lifespan=partial(_lifespan, service),
     )
     app.state.service = service

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -181,6 +182,7 @@ def answer_from(body: Mapping[str, Any], promised: Promised) -> Answer:
 
 
 _PAGE = 1_000
+_LONG = 100_000  # values that are sent as a file
 
 
 class _Saying(TypedDict, total=False):
@@ -190,6 +192,7 @@ class _Saying(TypedDict, total=False):
     tolerance: float | None
     half_width: float | None
     key: str | None
+    accept_cost: int | None
 
 
 def connect(
@@ -289,11 +292,29 @@ class ServedHoldout:
         if not (key is value is None):
             raise InvalidArgument("key and value name columns of a file; leave them out here.")
         body: dict[str, Any] = {"name": name, "missing": missing, "bounds": bounds}
+        if isinstance(values, Mapping) and len(values) > _LONG:
+            return self._attach_as_file(name, values, bounds, missing)
         if isinstance(values, Mapping):
             body |= {"keys": list(values.keys()), "values": _without_nan(values.values())}
         else:
             body["values"] = _without_nan(require.items("values", values, "a mapping or a list"))
         return AttachedColumn.read(self._sender.post(f"{self._path}/columns", body, self._key()))
+
+    def _attach_as_file(
+        self,
+        name: str,
+        values: Mapping[Any, Any],
+        bounds: tuple[float, float] | None,
+        missing: str,
+    ) -> AttachedColumn:
+        """The same in a file: JSON so long would keep everybody else waiting."""
+        import polars as pl
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "values.parquet"
+            columns = {"key": list(values.keys()), "value": _without_nan(values.values())}
+            pl.DataFrame(columns, strict=False).write_parquet(path)
+            return self.attach(name, path, key="key", value="value", bounds=bounds, missing=missing)
 
     def cost(
         self,
@@ -330,9 +351,15 @@ class ServedHoldout:
         tolerance: float | None = None,
         half_width: float | None = None,
         key: str | None = None,
+        accept_cost: int | None = None,
     ) -> Answer | Groups | Distribution:
-        """The value of a question. A question is text, or a statistic of texts."""
-        said = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        """The value of a question. A question is text, or a statistic of texts.
+
+        What takes more than one question of what all share, as a table does, is refused with its
+        price, unless `accept_cost` is as much.
+        """
+        said: dict[str, Any] = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        said |= {"accept_cost": accept_cost}
         return self._put("ask", {**self._asked(question, bounds), **said}, key)
 
     def ask_many(
@@ -343,9 +370,11 @@ class ServedHoldout:
         tolerance: float | None = None,
         half_width: float | None = None,
         key: str | None = None,
+        accept_cost: int | None = None,
     ) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
-        said = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        said: dict[str, Any] = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        said |= {"accept_cost": accept_cost}
         return self._put_many(questions, said, key)
 
     @overload
@@ -375,10 +404,12 @@ class ServedHoldout:
         tolerance: float | None = None,
         half_width: float | None = None,
         key: str | None = None,
+        accept_cost: int | None = None,
     ) -> Answer | Groups | Distribution:
         """Is it about `guess`? Almost free when confirmed. A guess that is sent is a number."""
         claim = {"guess": guess, "at_most": at_most, "at_least": at_least}
-        said = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        said: dict[str, Any] = {"why": why, "tolerance": tolerance, "half_width": half_width}
+        said |= {"accept_cost": accept_cost}
         return self._put("check", {**self._asked(question, bounds), **claim, **said}, key)
 
     def gate(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from fractions import Fraction
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,6 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Request, UploadFile
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from holdfast.boards.leaderboard import Leaderboard
@@ -29,6 +29,8 @@ from holdfast.planner.table import Plan
 from holdfast.service.access import Caller, Serving, client_of, service_of, veil_for
 from holdfast.service.data_set import Asking, Reply, Service
 from holdfast.service.edge import CONTENT_POLICY
+from holdfast.service.pools import BODIES, PICTURES, REPORTS, run_in
+from holdfast.service.prices import CostNotAccepted, price_of
 from holdfast.service.problems import Problem, Rejected, certificate_file, problem_of, rejection
 from holdfast.service.rest import UploadedFile, standings_told
 from holdfast.service.sessions import (
@@ -40,6 +42,7 @@ from holdfast.service.sessions import (
 )
 from holdfast.service.shown import board_shown, gate_shown, group_rows, lines_shown, overview_shown
 from holdfast.service.tokens import ROLES, TokenRole, expiry_of
+from holdfast.service.uploads import Upload
 from holdfast.service.wire import csv_of, dataset_told, ledger_told
 
 __all__ = [
@@ -55,6 +58,7 @@ __all__ = [
     "typed_count",
     "typed_number",
     "typed_role",
+    "typed_share",
 ]
 
 
@@ -70,7 +74,7 @@ def can_draw() -> bool:
 
 def svg_reply(chart: Callable[[], Any]) -> Awaitable[Response]:
     """The picture of a chart, made beside the event loop."""
-    return run_in_threadpool(lambda: Response(svg_of(chart()), media_type="image/svg+xml"))
+    return run_in(PICTURES, lambda: Response(svg_of(chart()), media_type="image/svg+xml"))
 
 
 # What people type into the fields of forms.
@@ -93,6 +97,16 @@ def typed_count(name: str, text: str) -> int | None:
     if found is not None and not isinstance(found, int):
         raise InvalidArgument(f"{name} is {text[:20]!r}; it must be a whole number.")
     return found
+
+
+def typed_share(text: str) -> float | None:
+    """A part of a whole, as 0.25 or 1/4; None where nothing is typed."""
+    if not text.strip():
+        return None
+    try:
+        return float(Fraction(text.strip()))
+    except (ValueError, ZeroDivisionError):
+        raise InvalidArgument(f"share is {text[:20]!r}; it must be as 0.25 or 1/4.") from None
 
 
 def typed_role(text: str) -> TokenRole:
@@ -153,7 +167,7 @@ async def login() -> Response:
 async def sign_in(request: Request, service: Serving, token: _Text = "") -> Response:
     require_own_form(request, None, "")
     try:
-        found = service.verified(token.strip(), client_of(request))
+        found = service.verified(token.strip(), client_of(request, service))
     except Rejected as rejected:
         problem = rejected.problem
         return rendered("login.html", problem.status, problem=problem)
@@ -163,10 +177,12 @@ async def sign_in(request: Request, service: Serving, token: _Text = "") -> Resp
 
 
 @dashboard.post("/logout")
-async def sign_out(request: Request, session: Signed, mark: _Text = "") -> Response:
+async def sign_out(
+    request: Request, service: Serving, session: Signed, mark: _Text = ""
+) -> Response:
     require_own_form(request, session, mark)
     reply = RedirectResponse("/login", 303)
-    end_session(reply, request)
+    end_session(reply, request, service)
     return reply
 
 
@@ -223,6 +239,7 @@ async def put(
     why: _Text = "",
     key: _Text = "",
     do: _Text = "preview",
+    accept_cost: _Text = "",
     mark: _Text = "",
 ) -> Response:
     """Preview what a question costs, or ask it; a form that is sent again is told the same."""
@@ -237,12 +254,16 @@ async def put(
         caller = Caller(service, session.token, served)
         asking = _asking(form, session, caller.own(key or None))
         if do == "ask":
-            found["reply"] = _shown(await caller.answer(asking))
+            accepted = typed_count("accept_cost", accept_cost)
+            found["reply"] = _shown(await caller.answer(asking, accepted))
             form["key"] = ""
         else:
             found["cost"] = await served.read(asking.cost_of)
+            found["price"] = (await served.read(partial(price_of, [asking]))).questions
     except (HoldfastError, Rejected) as error:
         found["problem"] = problem_of(error)
+        if isinstance(error, CostNotAccepted):
+            found["price"] = error.questions
     return await _workbench(dataset, service, session, form, **found)
 
 
@@ -309,7 +330,7 @@ async def audit_page(
         home = service.folder.home(dataset)
         source, opening = await served.read(lambda holdout: (holdout.source, holdout.opening))
         sample = None if source is None else lambda: protected_rows(opening, source)
-        findings = await run_in_threadpool(run_audit, home, sample)
+        findings = await run_in(REPORTS, lambda: run_audit(home, sample))
     kind = await served.kind()
     return rendered("audit.html", session=session, dataset=dataset, kind=kind, findings=findings)
 
@@ -320,7 +341,7 @@ async def certificate_page(
 ) -> Response:
     _require_custodian(session)
     served = service.served(dataset, session.token)
-    return certificate_file(await served.read(Holdout.certificate), dataset, form)
+    return await certificate_file(served, service.key, form)
 
 
 @dashboard.get("/tokens")
@@ -337,6 +358,7 @@ async def make_token(
     role: _Text = "analyst",
     dataset: _Text = "",
     questions: _Text = "",
+    share: _Text = "",
     expires: _Text = "",
     mark: _Text = "",
 ) -> Response:
@@ -350,6 +372,7 @@ async def make_token(
             typed_role(role),
             dataset=wanted,
             questions=typed_count("questions", questions),
+            share=typed_share(share),
             expires=expiry_of(expires or None),
         )
     except (HoldfastError, Rejected) as error:
@@ -386,7 +409,7 @@ async def _workbench(
         kind=await served.kind(),
         facts=facts,
         form=shown,
-        **{"reply": None, "cost": None, "problem": None, **found},
+        **{"reply": None, "cost": None, "price": 1, "problem": None, **found},
     )
 
 
@@ -422,7 +445,7 @@ def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> A
         why=form["why"].strip()[:1_000] or None,
         by=session.token.name,
         key=key,
-        gate=form["verb"].startswith("gate "),
+        verb="ask" if claim is None else "gate" if form["verb"].startswith("gate ") else "check",
         **({} if claim is None else {claim: number}),  # type: ignore[arg-type]
     )
 
@@ -468,9 +491,12 @@ async def submit_form(
         if session.token.role == "viewer":
             raise rejection(403, "a viewer looks, and does not submit.")
         said = {"name": name.strip() or None, "claim": _number(claim)}
-        sent = UploadedFile(file.filename or "", await file.read(), session.token.name, said)
+        largest = service.settings.largest_column
+        upload = Upload(file.filename or "", await file.read(), largest)
+        sent = UploadedFile(upload, session.token.name, said)
         caller = Caller(service, session.token, served)
-        found["told"] = await caller.submit(sent.submit_to, sent.digest(dataset))
+        digest = await run_in(BODIES, lambda: sent.digest(dataset))
+        found["told"] = await caller.submit(sent.submit_to, digest)
     except (HoldfastError, Rejected) as error:
         found["problem"] = problem_of(error)
     return await _board(dataset, service, session, **found)
@@ -545,7 +571,7 @@ async def planner(
     form = {"rows": rows[:20], "questions": questions[:20], "tolerance": tolerance[:20]}
     made, problem = None, None
     try:
-        made = await run_in_threadpool(_plan, **form)
+        made = await run_in(REPORTS, partial(_plan, **form))
     except HoldfastError as error:
         problem = problem_of(error)
     picture = urlencode(form) if made is not None and can_draw() else None

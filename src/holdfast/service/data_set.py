@@ -15,10 +15,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from holdfast.certificate.signing import SigningKey
 from holdfast.data.sample import Sample
 from holdfast.errors import (
     DataChanged,
@@ -40,6 +41,7 @@ from holdfast.holdout.request import NamedWidth
 from holdfast.ledger.records import LedgerHome
 from holdfast.service.folder import Folder, Settings
 from holdfast.service.pacing import Attempts
+from holdfast.service.pools import run_in
 from holdfast.service.problems import rejection
 from holdfast.service.tokens import Token, TokenStore
 from holdfast.statistics.bind import Question, question_of
@@ -48,6 +50,7 @@ from holdfast.statistics.entry import Better, TableCall
 __all__ = [
     "FAULTS_OF_CALLS",
     "Asking",
+    "AskingVerb",
     "DatasetKind",
     "Metrics",
     "Reply",
@@ -57,6 +60,7 @@ __all__ = [
 ]
 
 
+AskingVerb: TypeAlias = Literal["ask", "check", "gate"]
 DatasetKind: TypeAlias = Literal["table", "board", "gate"]
 Reply: TypeAlias = Answer | Groups | Distribution
 _T = TypeVar("_T")
@@ -71,7 +75,7 @@ _log = logging.getLogger("holdfast.service")
 class Asking:
     """What somebody asks over the wire: a text with its options, and what is claimed of it.
 
-    With `gate`, what is claimed is to be shown: a "no" says nothing, and is nearly free.
+    With the verb `gate`, what is claimed is to be shown: a "no" says nothing, and is nearly free.
     """
 
     question: str
@@ -87,7 +91,11 @@ class Asking:
     why: str | None = None
     by: str | None = None
     key: str | None = None
-    gate: bool = False
+    verb: AskingVerb = "ask"
+
+    def under(self, key: str | None) -> Asking:
+        """The same, under the key that its owner's calls have."""
+        return replace(self, key=key)
 
     @property
     def read(self) -> Question | TableCall:
@@ -100,6 +108,11 @@ class Asking:
             better=self.better,
             trusted=False,
         )
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it has an answer for each of several groups or thresholds."""
+        return isinstance(self.read, TableCall)
 
     @property
     def claim(self) -> dict[str, float]:
@@ -115,14 +128,14 @@ class Asking:
         """Ask it alone."""
         said: dict[str, Any] = {"why": self.why, "by": self.by, "key": self.key, **self.claim}
         question: Any = self.read
-        if self.gate:
+        if self.verb == "gate":
             return holdout.gate(question, **said)
-        put: Callable[..., Reply] = holdout.check if self.claim else holdout.ask
+        put: Callable[..., Reply] = holdout.ask if self.verb == "ask" else holdout.check
         return put(question, **said, **self.width)
 
     def cost_of(self, holdout: Holdout) -> Cost:
         """What it would cost; nothing is asked."""
-        wanted: dict[str, Any] = {**self.claim, **self.width, "gate": self.gate}
+        wanted: dict[str, Any] = {**self.claim, **self.width, "gate": self.verb == "gate"}
         return holdout.cost(self.read, **wanted)
 
     def waiting(self, question: Question) -> Waiting:
@@ -188,7 +201,7 @@ class Served:
 
     async def ask(self, use: Callable[[Holdout], _T]) -> _T:
         """Do something with the holdout and its rows, when it is its turn."""
-        return await _in(self._asker, lambda: self._used(use))
+        return await run_in(self._asker, lambda: self._used(use))
 
     async def read(self, use: Callable[[Holdout], _T]) -> _T:
         """Do something with the ledger alone: what is free to know.
@@ -207,7 +220,7 @@ class Served:
                     self._rowless = None
                 raise
 
-        return await _in(self._reader, used)
+        return await run_in(self._reader, used)
 
     async def kind(self) -> DatasetKind:
         """What it is for, which it was from the beginning."""
@@ -299,10 +312,6 @@ def dataset_kind(holdout: Holdout) -> DatasetKind:
     return "table" if holdout.opening.terms.candidates is None else "gate"
 
 
-async def _in(thread: ThreadPoolExecutor, do: Callable[[], _T]) -> _T:
-    return await asyncio.get_running_loop().run_in_executor(thread, do)
-
-
 def _put_together(holdout: Holdout, calls: Sequence[_Call]) -> list[Reply | Exception]:
     """What each call is told; gates and tables are asked by themselves, after the others."""
     told: dict[int, Reply | Exception] = {}
@@ -311,7 +320,7 @@ def _put_together(holdout: Holdout, calls: Sequence[_Call]) -> list[Reply | Exce
     for place, call in enumerate(calls):
         try:
             question = call.asking.read
-            if isinstance(question, TableCall) or call.asking.gate:
+            if isinstance(question, TableCall) or call.asking.verb == "gate":
                 alone.append(place)
             else:
                 waiting[place] = call.asking.waiting(question)
@@ -370,6 +379,7 @@ class Service:
     folder: Folder
     settings: Settings
     tokens: TokenStore
+    key: SigningKey
     metrics: Metrics = field(default_factory=Metrics)
     failures: Attempts = field(
         default_factory=lambda: Attempts(_MOST_FAILURES, _WINDOW, time.monotonic)
@@ -384,7 +394,9 @@ class Service:
     def of(cls, path: Path, settings: Settings | None = None) -> Service:
         """The service of a folder."""
         folder = Folder.made(path)
-        return cls(folder, settings or folder.settings(), TokenStore(folder.tokens, folder.secret))
+        used = settings or folder.settings()
+        store = TokenStore(folder.tokens, folder.secret)
+        return cls(folder, used, store, folder.signing_key(used))
 
     def names_for(self, token: Token) -> list[str]:
         """The data sets that a token is for."""
@@ -415,18 +427,18 @@ class Service:
             raise rejection(404, "there is no data set of this name.")
 
     def verified(self, text: str, client: str) -> Token:
-        """Who shows a token; guessing is limited, by place and by the token that is guessed."""
-        guessed = f"{client} {text[:19]}"  # hf_ and the ID
-        for attempts, who in ((self.failures, guessed), (self.strangers, client)):
-            wait = attempts.wait(who)
-            if wait is not None:
-                raise rejection(429, "too many tokens were wrong.", int(wait) + 1)
+        """Who shows a token. Failures slow down failures alone, by place and by what is guessed."""
         token = self.tokens.verify(text)
-        if token is None:
-            self.failures.fail(guessed)
-            self.strangers.fail(client)
-            raise rejection(401, "the token is unknown, expired or revoked.")
-        return token
+        if token is not None:  # whoever else fails from the same place, or with the same ID
+            return token
+        guessed = f"{client} {text[:19]}"  # hf_ and the ID
+        waits = [self.failures.wait(guessed), self.strangers.wait(client)]
+        self.failures.fail(guessed)
+        self.strangers.fail(client)
+        wait = max((each for each in waits if each is not None), default=None)
+        if wait is not None:
+            raise rejection(429, "too many tokens were wrong.", int(wait) + 1)
+        raise rejection(401, "the token is unknown, expired or revoked.")
 
     def close(self) -> None:
         """Finish what is being asked, and let go of all files."""

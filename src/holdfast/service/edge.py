@@ -30,7 +30,8 @@ CONTENT_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-_OF_COLUMNS = ("/columns", "/columns/file", "/board", "/board/file")
+# What may be long: files, and JSON, which is read as one piece and keeps everybody waiting.
+_FILES, _LISTS = ("/columns/file", "/board/file"), ("/columns", "/board")
 # As they are sent: every reply carries them.
 _HEADERS = tuple(
     (name.encode(), value.encode())
@@ -85,16 +86,23 @@ class Edge:
 
         Bodies are read before anything else, and a long one keeps everybody waiting.
         """
-        settings = self._service.settings
-        long = scope["method"] == "POST" and scope["path"].endswith(_OF_COLUMNS)
-        known = long and self._may_bring(Request(scope))
-        return settings.largest_column if known else settings.largest_request
+        settings, path = self._service.settings, scope["path"]
+        limit = (
+            settings.largest_column
+            if path.endswith(_FILES)
+            else max(settings.largest_list, settings.largest_request)
+            if path.endswith(_LISTS)
+            else settings.largest_request
+        )
+        if scope["method"] != "POST" or limit == settings.largest_request:
+            return settings.largest_request
+        return limit if self._may_bring(Request(scope)) else settings.largest_request
 
     def _may_bring(self, request: Request) -> bool:
         shown = request.headers.get("authorization")
         if shown is not None:
             text = shown.partition(" ")[2]
-            return self._service.verified(text, client_of(request)).role != "viewer"
+            return self._service.verified(text, client_of(request, self._service)).role != "viewer"
         try:
             return session_of(request, self._service).token.role != "viewer"
         except SignedOut:

@@ -12,9 +12,10 @@ import secrets
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast import require
 from holdfast.data.database import DatabaseUrl, is_database_url
@@ -22,6 +23,9 @@ from holdfast.errors import InvalidArgument, LedgerUnavailable
 from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.side_files import sync_folder, write_new
 from holdfast.ledger.store import SECRET_BYTES, home_of
+
+if TYPE_CHECKING:
+    from holdfast.certificate.signing import SigningKey
 
 __all__ = ["NAME_RULE", "Folder", "Settings", "require_name"]
 
@@ -42,7 +46,10 @@ class Settings:
     Answers are released at steps of time that do not depend on the data: `release_step` seconds
     after the request, or twice, four times, ... that; 0 turns it off. `patience` is how long a
     request waits for another program that holds the ledger. A request may have `largest_request`
-    bytes, a column `largest_column`, and so many may wait for a data set as `most_waiting` says.
+    bytes, one with a list of values `largest_list`, one with a file `largest_column`, and so many
+    may wait for a data set as `most_waiting` says. Certificates are signed for `person` and
+    `organisation`. Of what `trusted_proxies` (addresses or networks) say of those who sent a
+    request through them, the last is believed.
     """
 
     host: str = "127.0.0.1"
@@ -51,16 +58,24 @@ class Settings:
     release_step: float = 0.05
     patience: float = 10.0
     largest_request: int = 262_144
+    largest_list: int = 8_388_608
     largest_column: int = 67_108_864
     most_waiting: int = 1_000
+    person: str = ""
+    organisation: str = ""
+    trusted_proxies: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require.text("host", self.host)
+        for name in ("person", "organisation"):
+            if getattr(self, name):
+                require.text(name, getattr(self, name))
+        object.__setattr__(self, "trusted_proxies", _networks(self.trusted_proxies))
         require.integer_between("port", self.port, 0, 65_535)
         require.integer_between("workers", self.workers, 1, 64)
         require.between("release_step", self.release_step, 0.0, 60.0)
         require.between("patience", self.patience, 0.0, 3600.0)
-        for name in ("largest_request", "largest_column", "most_waiting"):
+        for name in ("largest_request", "largest_list", "largest_column", "most_waiting"):
             require.positive_integer(name, getattr(self, name))
 
 
@@ -95,6 +110,13 @@ class Folder:
     def secret(self) -> bytes:
         """What keys the hashes of tokens and the cookies of sessions."""
         return self._secret_file.read_bytes()
+
+    def signing_key(self, settings: Settings) -> SigningKey:
+        """What signs the certificates of the service, with the names that the settings say."""
+        from holdfast.certificate.signing import SigningKey
+
+        made = SigningKey.made(self.path / "service.key")
+        return replace(made, person=settings.person, organisation=settings.organisation)
 
     @property
     def tokens(self) -> Path:
@@ -167,6 +189,21 @@ class Folder:
     @property
     def _secret_file(self) -> Path:
         return self.path / "service.secret"
+
+
+def _networks(said: Any) -> tuple[str, ...]:
+    """Addresses and networks, as they are compared with where a request comes from."""
+    if not isinstance(said, list | tuple) or not all(isinstance(each, str) for each in said):
+        raise InvalidArgument(
+            f"trusted_proxies is {said!r}; it must be a list of addresses or networks, as "
+            '["127.0.0.1", "10.0.0.0/8"].'
+        )
+    try:
+        return tuple(str(ip_network(each, strict=False)) for each in said)
+    except ValueError as error:
+        raise InvalidArgument(
+            f"trusted_proxies is {list(said)!r}: {error}; name addresses or networks."
+        ) from None
 
 
 def require_name(name: str) -> str:

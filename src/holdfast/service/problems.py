@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple
@@ -16,8 +17,10 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from holdfast import errors
-from holdfast.certificate.certificate import ReuseCertificate
+from holdfast.certificate.signing import SigningKey
 from holdfast.errors import HoldfastError, Refused, Shortfall
+from holdfast.service.data_set import Served
+from holdfast.service.pools import REPORTS, run_in
 
 __all__ = [
     "JsonReply",
@@ -234,7 +237,10 @@ def problem_of(error: Exception) -> Problem:
     """The problem that an error is; of errors that nobody foresaw nothing is told."""
     if isinstance(error, Rejected):
         return error.problem
-    name = type(error).__name__ if isinstance(error, HoldfastError) else "HoldfastError"
+    name = next(
+        (each.__name__ for each in type(error).__mro__ if hasattr(errors, each.__name__)),
+        "HoldfastError",
+    )
     kind = next((kind for known, kind in _KINDS if isinstance(error, known)), _UNKNOWN)
     said = str(error) if kind.detail is None else f"{kind.detail} {kind.next_step}"
     detail, *steps = _BETWEEN_SENTENCES.split(said)
@@ -309,13 +315,18 @@ def problem_reply(error: Exception | Problem) -> Response:
 
 
 def certificate_file(
-    certificate: ReuseCertificate, dataset: str, form: Literal["html", "json"]
-) -> Response:
-    """A certificate as a file to keep: it says everything by itself, and needs no service."""
-    text = certificate.to_html() if form == "html" else certificate.to_json()
+    served: Served, key: SigningKey, form: Literal["html", "json"]
+) -> Awaitable[Response]:
+    """A signed certificate as a file to keep: it says everything by itself, without a service."""
     kind = "text/html; charset=utf-8" if form == "html" else "application/json"
-    named = {"Content-Disposition": f'attachment; filename="{dataset}-reuse.{form}"'}
-    return Response(text, media_type=kind, headers=named)
+    named = {"Content-Disposition": f'attachment; filename="{served.name}-reuse.{form}"'}
+
+    async def written() -> Response:
+        found = await served.read(lambda holdout: holdout.certificate(key=key))
+        text = await run_in(REPORTS, found.to_html if form == "html" else found.to_json)
+        return Response(text, media_type=kind, headers=named)
+
+    return written()
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path, PurePosixPath
+from itertools import zip_longest
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, File, Form, Path as PathField, Query, UploadFile
+from fastapi import APIRouter, Depends, File, Form, Path as PathField, Query, UploadFile
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from holdfast.boards.leaderboard import Leaderboard
@@ -36,11 +34,14 @@ from holdfast.service.access import (
     Serving,
     veil_for,
 )
+from holdfast.service.bodies import described_body, long_body
 from holdfast.service.client import carried_budget, carried_recorded
-from holdfast.service.data_set import Served
+from holdfast.service.data_set import Asking, Reply, Served
 from holdfast.service.pacing import OnTheStep
+from holdfast.service.pools import BODIES, REPORTS, run_in
 from holdfast.service.problems import JsonReply, certificate_file, problem_of, problems
 from holdfast.service.tokens import Token, expiry_of, said_digest
+from holdfast.service.uploads import Upload
 from holdfast.service.wire import (
     AskBody,
     BatchBody,
@@ -99,8 +100,8 @@ async def dataset(served: Dataset, token: AsAnyone, details: _Details = False) -
 @rest.post("/datasets/{dataset}/ask", tags=["asking"], responses=_ASKS)
 async def ask(body: AskBody, caller: Asker, key: CallKey = None, details: _Details = False) -> Any:
     """What is it? Text over the table's columns is answered by its description."""
-    found = await caller.answer(body.asking(caller.token.name, caller.own(key)))
-    return JsonReply(told(found, details=details))
+    asking = body.asking(caller.token.name, caller.own(key))
+    return await _replied(await caller.answer(asking, body.accept_cost), details)
 
 
 @rest.post("/datasets/{dataset}/check", tags=["asking"], responses=_ASKS)
@@ -108,8 +109,15 @@ async def check(
     body: CheckBody, caller: Asker, key: CallKey = None, details: _Details = False
 ) -> Any:
     """Is it about this? Almost free when confirmed."""
-    found = await caller.answer(body.asking(caller.token.name, caller.own(key)))
-    return JsonReply(told(found, details=details))
+    asking = body.asking(caller.token.name, caller.own(key))
+    return await _replied(await caller.answer(asking, body.accept_cost), details)
+
+
+async def _replied(found: Reply, details: bool) -> JsonReply:
+    """A reply; a table is long, and is written beside the event loop."""
+    if isinstance(found, Answer):
+        return JsonReply(told(found, details=details))
+    return await run_in(BODIES, lambda: JsonReply(told(found, details=details)))
 
 
 @rest.post("/datasets/{dataset}/gate", tags=["asking"], responses=_ASKS)
@@ -134,15 +142,22 @@ async def batch(
         "half_width": body.half_width,
     }
 
-    questions: Any = [question_of(each, trusted=False) for each in body.questions]
+    def read() -> list[Any]:
+        return [question_of(each, trusted=False) for each in body.questions]
+
+    questions: Any = await run_in(BODIES, read)
 
     def put(holdout: Holdout) -> list[Answer]:
         if body.guesses is None:
             return holdout.ask_many(questions, **said)
         return holdout.check_many(questions, body.guesses, **said)
 
-    found = await caller.answers(put, len(body.questions), said["key"], body)
-    return JsonReply(told(found, details=details))
+    askings = [
+        Asking(text, guess=guess, tolerance=body.tolerance, half_width=body.half_width)
+        for text, guess in zip_longest(body.questions, (body.guesses or ())[: len(questions)])
+    ]
+    found = await caller.answers(askings, put, said["key"], body, body.accept_cost)
+    return await run_in(BODIES, lambda: JsonReply(told(found, details=details)))
 
 
 @rest.post("/datasets/{dataset}/cost", tags=["asking"], responses=problems(409, 410))
@@ -220,7 +235,7 @@ async def plan(
 ) -> Any:
     """Half-width, questions or rows needed, for every mechanism: give two of the three."""
     del token  # anyone may plan
-    made = await run_in_threadpool(
+    planned = partial(
         make_plan,
         rows=rows,
         questions=questions,
@@ -228,6 +243,7 @@ async def plan(
         surprises=surprises,
         confidence_level=confidence_level,
     )
+    made = await run_in(REPORTS, planned)
     return JsonReply({**made.to_dict(), "text": str(made)})
 
 
@@ -251,7 +267,7 @@ def _carried(view: LedgerView, shown: list[dict[str, Any]], token: Token) -> dic
 
 
 custody = APIRouter(prefix="/api/v1", responses=problems(400, 401, 403, 404, 422, 429, 503))
-_FORMATS = (".csv", ".parquet", ".jsonl")
+_ColumnBody = Annotated[ColumnBody, Depends(long_body(ColumnBody))]
 # What an audit finds wrong with the data may name the files it is in.
 _OTHER_DATA = (
     "the table is not the protected one, or cannot be read; `holdfast audit` says which, where the "
@@ -271,8 +287,13 @@ async def columns(served: Dataset, token: AsAnyone) -> Any:
     return JsonReply(await served.read(told))
 
 
-@custody.post("/datasets/{dataset}/columns", tags=["columns"], responses=problems(410, 413))
-async def attach(body: ColumnBody, caller: Asker, key: CallKey = None) -> Any:
+@custody.post(
+    "/datasets/{dataset}/columns",
+    tags=["columns"],
+    responses=problems(410, 413),
+    openapi_extra=described_body(ColumnBody),
+)
+async def attach(caller: Asker, body: _ColumnBody, key: CallKey = None) -> Any:
     """Attach values that were made without protected columns; the same again is the same."""
     bounds = None if body.bounds is None else (body.bounds[0], body.bounds[1])
 
@@ -305,26 +326,22 @@ async def attach_file(
     call: CallKey = None,
 ) -> Any:
     """The same from a CSV, Parquet or JSON-lines file."""
-    kind = PurePosixPath(file.filename or "").suffix.lower()
-    if kind not in _FORMATS:
-        raise InvalidArgument(f"the file must be one of {', '.join(_FORMATS)}, by its name.")
     if (low is None) != (high is None):
         raise InvalidArgument("bounds have a low and a high end; give both, or none.")
     bounds = None if low is None or high is None else (low, high)
     said: dict[str, Any] = {"key": key, "value": value, "bounds": bounds, "missing": missing}
-    content = await file.read()
+    largest = caller.service.settings.largest_column
+    sent = Upload(file.filename or "", await file.read(), largest)
 
     def put(holdout: Holdout) -> AttachedColumn:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"values{kind}"
-            path.write_bytes(content)
-            try:
-                return holdout.attach(name, path, by=caller.token.name, **said)
-            except InvalidArgument as error:  # where it was put for a moment is nobody's business
-                raise InvalidArgument(str(error).replace(str(path), path.name)) from None
+        def attach(path: Path) -> AttachedColumn:
+            return holdout.attach(name, path, by=caller.token.name, **said)
 
-    digest = hashlib.sha256(content).hexdigest()
-    return await _attached(caller, put, (name, kind, said, digest), call)
+        sent.judge(holdout.rows)
+        return sent.read_by(attach)
+
+    digest = await run_in(BODIES, lambda: sent.digest)
+    return await _attached(caller, put, (name, sent.kind, said, digest), call)
 
 
 async def _attached(
@@ -332,6 +349,7 @@ async def _attached(
 ) -> JsonReply:
     """A column that was brought, told on the step as answers are: it waits for their turn."""
     await _require_columns(caller.served)
+    await caller.require_something_left()
 
     async def work() -> dict[str, Any]:
         async with OnTheStep(caller.service.settings.release_step):
@@ -352,9 +370,8 @@ async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustod
     del token
     source, opening = await served.read(lambda holdout: (holdout.source, holdout.opening))
     home = service.folder.home(dataset)
-    found = await run_in_threadpool(
-        run_audit, home, None if source is None else lambda: protected_rows(opening, source)
-    )
+    rows = None if source is None else lambda: protected_rows(opening, source)
+    found = await run_in(REPORTS, lambda: run_audit(home, rows))
     findings = [
         {**each.to_dict(), "detail": each.detail.replace(str(home), dataset)}
         | ({"detail": _OTHER_DATA} if each.what == "data" and not each.fine else {})
@@ -371,7 +388,7 @@ async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustod
 
 @custody.get("/datasets/{dataset}/certificate", tags=["custody"], response_class=Response)
 async def certificate(
-    dataset: str,
+    service: Serving,
     served: Dataset,
     token: AsCustodian,
     form: Annotated[
@@ -380,7 +397,14 @@ async def certificate(
 ) -> Any:
     """What was promised, and every answer: one file that is read, and audited, anywhere."""
     del token
-    return certificate_file(await served.read(Holdout.certificate), dataset, form)
+    return await certificate_file(served, service.key, form)
+
+
+@custody.get("/key", tags=["custody"])
+async def public_key(service: Serving) -> Any:
+    """The public key with which certificates of this service are signed; for everybody."""
+    key = service.key
+    return JsonReply({"key": key.public, "person": key.person, "organisation": key.organisation})
 
 
 @custody.get("/tokens", tags=["tokens"])
@@ -404,6 +428,7 @@ async def create_token(
         body.role,
         dataset=body.dataset,
         questions=body.questions,
+        share=body.share,
         expires=expiry_of(body.expires),
         key=None if key is None else f"{token.id} {key}",
     )
@@ -428,7 +453,6 @@ async def revoke_token(which: _Which, service: Serving, token: AsCustodian) -> A
 
 board_rest = APIRouter(prefix="/api/v1", responses=problems(400, 401, 403, 404, 422, 429, 503))
 _LOOKS = problems(409, 410, 413)
-_BOARD_FORMATS = (".csv", ".parquet", ".jsonl")
 _Number = Annotated[float | None, Field(allow_inf_nan=False)]
 
 
@@ -441,13 +465,17 @@ class SubmissionBody(BaseModel):
         str | None, Field(min_length=1, max_length=100, description="What the team calls it.")
     ] = None
     keys: Annotated[
-        list[str | int] | None,
+        Annotated[list[str | int], Field(fail_fast=True)] | None,
         Field(description="The keys of the values; without, they are in the order of keys."),
     ] = None
     values: Annotated[
-        list[bool | int | float | str | None], Field(description="A prediction for every item.")
+        list[bool | int | float | str | None],
+        Field(fail_fast=True, description="A prediction for every item."),
     ]
     claim: Annotated[_Number, Field(description="Your own estimate of the score; checked.")] = None
+
+
+_SubmissionBody = Annotated[SubmissionBody, Depends(long_body(SubmissionBody))]
 
 
 @board_rest.get("/datasets/{dataset}/board", tags=["board"])
@@ -456,8 +484,13 @@ async def standings(served: Dataset, token: AsAnyone) -> Any:
     return JsonReply(await served.read(lambda holdout: standings_told(holdout, token)))
 
 
-@board_rest.post("/datasets/{dataset}/board", tags=["board"], responses=_LOOKS)
-async def submit_values(body: SubmissionBody, caller: Asker, key: CallKey = None) -> Any:
+@board_rest.post(
+    "/datasets/{dataset}/board",
+    tags=["board"],
+    responses=_LOOKS,
+    openapi_extra=described_body(SubmissionBody),
+)
+async def submit_values(caller: Asker, body: _SubmissionBody, key: CallKey = None) -> Any:
     """Submit predictions under the name of the token: are they shown to be better?"""
     values = keyed_values(body.keys, body.values)
 
@@ -465,7 +498,8 @@ async def submit_values(body: SubmissionBody, caller: Asker, key: CallKey = None
         mine = Leaderboard.over(holdout)
         return mine.submit(values, team=caller.token.name, name=body.name, claim=body.claim)
 
-    return await _submitted(caller, put, said_digest((caller.served.name, body)), key)
+    digest = await run_in(BODIES, lambda: said_digest((caller.served.name, body)))
+    return await _submitted(caller, put, digest, key)
 
 
 @board_rest.post("/datasets/{dataset}/board/file", tags=["board"], responses=_LOOKS)
@@ -485,8 +519,11 @@ async def submit_a_file(
 ) -> Any:
     """The same from a CSV, Parquet or JSON-lines file."""
     said = {"name": name, "key": key, "value": value, "claim": claim}
-    sent = UploadedFile(file.filename or "", await file.read(), caller.token.name, said)
-    return await _submitted(caller, sent.submit_to, sent.digest(caller.served.name), call)
+    largest = caller.service.settings.largest_column
+    upload = Upload(file.filename or "", await file.read(), largest)
+    sent = UploadedFile(upload, caller.token.name, said)
+    digest = await run_in(BODIES, lambda: sent.digest(caller.served.name))
+    return await _submitted(caller, sent.submit_to, digest, call)
 
 
 async def _submitted(
@@ -517,34 +554,28 @@ async def end_board(
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """A file of predictions that somebody sent, which is kept for no longer than reading takes."""
+    """A file of predictions that somebody sent."""
 
-    filename: str
-    content: bytes
+    file: Upload
     team: str
     said: Mapping[str, Any]
 
-    def __post_init__(self) -> None:
-        if self._kind not in _BOARD_FORMATS:
-            raise InvalidArgument(
-                f"the file must be one of {', '.join(_BOARD_FORMATS)}, by its name."
-            )
-
     def digest(self, board: str) -> str:
         """What it is known by on a board."""
-        content = hashlib.sha256(self.content).hexdigest()
-        return said_digest((board, self._kind, content, self.team, self.said))
-
-    @property
-    def _kind(self) -> str:
-        return PurePosixPath(self.filename).suffix.lower()
+        return said_digest((board, self.file.kind, self.file.digest, self.team, self.said))
 
     def submit_to(self, holdout: Holdout) -> Standing:
         """Submit it to the board of a holdout."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"predictions{self._kind}"
-            path.write_bytes(self.content)
+
+        def submit(path: Path) -> Standing:
             return Leaderboard.over(holdout).submit(path, team=self.team, **self.said)
+
+        try:
+            self.file.judge(holdout.rows)
+        except InvalidArgument as error:
+            holdout.boarding.turn_away(self.team, self.said["name"], str(error))
+            raise
+        return self.file.read_by(submit)
 
 
 def standings_told(holdout: Holdout, reader: Token) -> dict[str, Any]:

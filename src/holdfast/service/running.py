@@ -5,12 +5,18 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import socket
 import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast import require
 from holdfast.errors import LedgerUnavailable
@@ -20,6 +26,8 @@ from holdfast.service.tokens import Granted, TokenStore
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from holdfast.service.data_set import Service
+
 __all__ = ["CONNECTIONS", "address_of", "first_token", "run", "with_a_port", "worker"]
 
 _WORKER = "HOLDFAST_WORKER"  # what a worker's process is told: the folder and the settings
@@ -28,6 +36,8 @@ CONNECTIONS = "holdfast.service.edge:PromptConnection"
 # Seconds after which a thread lets another one go on. A free read changes threads some ten times:
 # with Python's own 5 ms it would wait for each of them while another one reads long questions.
 _TURN = 0.001
+# Seconds that a worker has when it is told to stop: for replies, and then for scans of the rows.
+_LAST_REPLIES, _LAST_SCANS = 5, 3.0
 
 
 def first_token(folder: Folder) -> Granted | None:
@@ -87,16 +97,42 @@ def run(folder: Folder, settings: Settings, app: str = "holdfast.service.running
         log_level="warning",
         server_header=False,
         proxy_headers=False,
+        timeout_graceful_shutdown=_LAST_REPLIES,
     )
 
 
-def worker() -> FastAPI:
-    """The app of one worker, as its process was told."""
+def worker(mount: Callable[[FastAPI, Service], None] | None = None) -> FastAPI:
+    """The app of one worker, as its process was told; everything it needs is loaded by then."""
     from holdfast.service.app import app_of
     from holdfast.service.data_set import Service
+    from holdfast.service.rehearsal import ask_one_of_each
 
     told = json.loads(os.environ[_WORKER])
-    app = app_of(Service.of(Path(told["folder"]), Settings(**told["settings"])))
+    service = Service.of(Path(told["folder"]), Settings(**told["settings"]))
+    app = app_of(service)
+    if mount is not None:
+        mount(app, service)
+    app.router.lifespan_context = partial(_ending_in_time, app.router.lifespan_context)
+    ask_one_of_each()
     gc.freeze()  # all that is loaded stays; to look for garbage in it is what a request waits for
     sys.setswitchinterval(_TURN)
     return app
+
+
+@asynccontextmanager
+async def _ending_in_time(outer: Callable[[FastAPI], Any], app: FastAPI) -> AsyncIterator[Any]:
+    """What is being asked at the end is finished, unless that takes too long.
+
+    Then the process ends under it: what was reserved is in the ledger, and is finished by whoever
+    asks next.
+    """
+
+    def end() -> None:
+        time.sleep(_LAST_SCANS)
+        os._exit(128 + signal.SIGTERM)
+
+    async with outer(app) as state:
+        try:
+            yield state
+        finally:
+            threading.Thread(target=end, daemon=True).start()

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.ledger.chain import keyed
+from holdfast.service.access import is_secure
 from holdfast.service.data_set import Service
 from holdfast.service.problems import rejection
 from holdfast.service.tokens import Token
@@ -66,12 +67,12 @@ def start_session(reply: Response, request: Request, service: Service, token: To
     """Sign somebody in."""
     said = f"{token.id}.{int(time.time()) + _LASTS}.{secrets.token_hex(8)}"
     value = f"{said}.{keyed(service.folder.secret, _SEAL, said)}"
-    reply.set_cookie(_COOKIE, value, max_age=_LASTS, **_how(request))
+    reply.set_cookie(_COOKIE, value, max_age=_LASTS, **_how(request, service))
 
 
-def end_session(reply: Response, request: Request) -> None:
+def end_session(reply: Response, request: Request, service: Service) -> None:
     """Sign somebody out."""
-    reply.delete_cookie(_COOKIE, **_how(request))
+    reply.delete_cookie(_COOKIE, **_how(request, service))
 
 
 def require_own_form(request: Request, session: PageSession | None, mark: str) -> None:
@@ -86,6 +87,6 @@ def require_own_form(request: Request, session: PageSession | None, mark: str) -
         raise rejection(403, "the form is of another session; open the page again.")
 
 
-def _how(request: Request) -> dict[str, Any]:
-    secure = request.url.scheme == "https"
+def _how(request: Request, service: Service) -> dict[str, Any]:
+    secure = is_secure(request, service)
     return {"httponly": True, "samesite": "strict", "secure": secure, "path": "/"}

@@ -16,7 +16,7 @@ import secrets
 import sqlite3
 import threading
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -29,10 +29,12 @@ from holdfast.ledger.chain import keyed
 from holdfast.ledger.side_files import plainly
 
 __all__ = [
+    "FREE",
     "ROLES",
     "Charged",
     "CountedCall",
     "Granted",
+    "Price",
     "Token",
     "TokenRole",
     "TokenStore",
@@ -47,37 +49,58 @@ Charged: TypeAlias = Literal["now", "before", "over"]
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL, name TEXT NOT "
-    "NULL UNIQUE, role TEXT NOT NULL, dataset TEXT, questions INTEGER, created TEXT NOT NULL, "
-    "expires TEXT, revoked TEXT) STRICT",
-    "CREATE TABLE IF NOT EXISTS calls (token TEXT NOT NULL, key TEXT NOT NULL, questions INTEGER "
-    "NOT NULL, PRIMARY KEY (token, key)) STRICT, WITHOUT ROWID",
+    "NULL UNIQUE, role TEXT NOT NULL, dataset TEXT, questions INTEGER, share REAL, created TEXT "
+    "NOT NULL, expires TEXT, revoked TEXT) STRICT",
+    "CREATE TABLE IF NOT EXISTS calls (token TEXT NOT NULL, key TEXT NOT NULL, dataset TEXT NOT "
+    "NULL, questions INTEGER NOT NULL, nats REAL NOT NULL, looks INTEGER NOT NULL, PRIMARY KEY "
+    "(token, key)) STRICT, WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, asked TEXT NOT NULL, reply TEXT "
     "NOT NULL) STRICT, WITHOUT ROWID",
 )
-_COLUMNS = "id, name, role, dataset, questions, created, expires, revoked"
+_COLUMNS = "id, name, role, dataset, questions, share, created, expires, revoked"
 _SHOWN = f"SELECT hash, {_COLUMNS} FROM tokens WHERE id = ?"
-_SPENT = "(SELECT COALESCE(SUM(questions), 0) FROM calls WHERE token = ?)"
+_SPENT = "SELECT COALESCE(SUM(questions), 0) FROM calls WHERE token = ?"
+_TAKEN = (
+    "SELECT COALESCE(SUM(questions), 0), COALESCE(SUM(nats), 0.0), COALESCE(SUM(looks), 0) FROM "
+    "calls WHERE token = ? AND dataset = ?"
+)
 _ID = re.compile(r"[0-9a-f]{16}")
 _SHAPE = re.compile(r"hf_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 _PURPOSE = "holdfast token/1"
 _NOBODY = "0" * 64  # what a secret is compared with if nobody has the ID
 _LONGEST_NAME = 100
+_MOST_NATS = 1e300  # what is written of a price without end
 _EXPIRY = re.compile(r"([1-9][0-9]{0,4})([dhm])")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token as it is kept: `dataset` None is for all, `questions` None without a cap."""
+    """A token as it is kept: `dataset` None is for all.
+
+    `questions` caps how many answers it may have anew, `share` which part of every data set's pool
+    it may take; None is without that cap.
+    """
 
     id: str
     name: str
     role: TokenRole
     dataset: str | None
     questions: int | None
+    share: float | None
     created: str
     expires: str | None
     revoked: str | None
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether what its calls take is to be written down."""
+        return self.questions is not None or self.share is not None
+
+    @property
+    def granted(self) -> tuple[str, TokenRole, str | None, int | None, float | None]:
+        """What was asked for when it was made."""
+        return self.name, self.role, self.dataset, self.questions, self.share
 
     def allows(self, dataset: str) -> bool:
         """Whether it is for a data set."""
@@ -98,12 +121,30 @@ class Granted:
         return {**self.token.to_dict(), "token": self.text}
 
 
+class Price(NamedTuple):
+    """What a call takes: answers, nats, and looks of the number that was declared."""
+
+    questions: int
+    nats: float
+    looks: int
+
+    def with_(self, other: Price) -> Price:
+        """Both together."""
+        return Price(
+            self.questions + other.questions, self.nats + other.nats, self.looks + other.looks
+        )
+
+
+FREE = Price(0, 0.0, 0)
+
+
 class CountedCall(NamedTuple):
     """What a call is counted by: before it is answered by all that it asks for, then by its key.
 
     By the key alone, a call that fails would give back what another one under its key has spent.
     """
 
+    dataset: str
     asked: str
     told: str
 
@@ -111,8 +152,8 @@ class CountedCall(NamedTuple):
     def of(cls, dataset: str, asked: object, key: str | None) -> CountedCall:
         """A call to a data set, whose keys are its own; one without a key is like no other."""
         if key is None:
-            return cls(*[secrets.token_hex(16)] * 2)
-        return cls(said_digest((dataset, key, asked)), f"{dataset} {key}")
+            return cls(dataset, *[secrets.token_hex(16)] * 2)
+        return cls(dataset, said_digest((dataset, key, asked)), f"{dataset} {key}")
 
 
 class TokenStore:
@@ -146,6 +187,7 @@ class TokenStore:
         *,
         dataset: str | None = None,
         questions: int | None = None,
+        share: float | None = None,
         expires: str | None = None,
         key: str | None = None,
     ) -> Granted:
@@ -164,20 +206,22 @@ class TokenStore:
         require.one_of("role", ROLES, role)
         if questions is not None:
             questions = require.positive_integer("questions", questions)
+        if share is not None and not 0.0 < (share := require.finite("share", share)) <= 1.0:
+            raise InvalidArgument(f"share is {share!r}; it must be above 0 and at most 1.")
         drawn = secrets.token_bytes(40) if key is None else self._drawn(key)
         token_id, secret = drawn[:8].hex(), urlsafe_b64encode(drawn[8:]).decode().rstrip("=")
         text = f"hf_{token_id}_{secret}"
-        wanted = (name, role, dataset, questions)
+        wanted = (name, role, dataset, questions, share)
         with self._guard, plainly(self._path):
             known = self._found("id = ?", token_id)
             if known is None:
                 self._require_new_name(name)
                 self._connection.execute(
-                    "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+                    "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
                     (token_id, self._hashed(secret), *wanted, _now(), expires),
                 )
                 known = self._found("id = ?", token_id)
-        if known is None or (known.name, known.role, known.dataset, known.questions) != wanted:
+        if known is None or known.granted != wanted:
             raise InvalidArgument(
                 "the key was used to make another token; use another key for this one."
             )
@@ -236,33 +280,47 @@ class TokenStore:
             rows = self._connection.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY created, id")
             return [Token(*row) for row in rows.fetchall()]
 
-    def charge(self, token: Token, call: CountedCall, questions: int) -> Charged:
-        """Count questions of a call before it is asked, unless that is over the token's cap."""
-        if token.questions is None:
-            return "before"
+    def charge(
+        self,
+        token: Token,
+        call: CountedCall,
+        price: Price,
+        in_share: Callable[[Price], bool] | None = None,
+    ) -> Charged:
+        """Count a call at its worst before it is asked, unless that is over the token's caps.
+
+        `in_share` says whether all that it took of a data set would be within its share.
+        """
         with self._written() as connection:
             if connection.execute(
-                "SELECT 1 FROM calls WHERE token = ? AND key IN (?, ?)", (token.id, *call)
+                "SELECT 1 FROM calls WHERE token = ? AND key IN (?, ?)",
+                (token.id, call.asked, call.told),
             ).fetchone():
                 return "before"
-            counted = connection.execute(
-                f"INSERT INTO calls SELECT ?, ?, ? WHERE {_SPENT} + ? <= ?",
-                (token.id, call.asked, questions, token.id, questions, token.questions),
+            if token.questions is not None:
+                (spent,) = connection.execute(_SPENT, (token.id,)).fetchone()
+                if spent + price.questions > token.questions:
+                    return "over"
+            taken = Price(*connection.execute(_TAKEN, (token.id, call.dataset)).fetchone())
+            if in_share is not None and not in_share(taken.with_(price)):
+                return "over"
+            worst = (price.questions, min(price.nats, _MOST_NATS), price.looks)
+            connection.execute(
+                "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)",
+                (token.id, call.asked, call.dataset, *worst),
             )
-            return "now" if counted.rowcount else "over"
+            return "now"
 
-    def settle(self, token: Token, call: CountedCall, questions: int) -> None:
-        """Say how many questions of a call were answered anew; none: it is not counted."""
-        if token.questions is None:
-            return
+    def settle(self, token: Token, call: CountedCall, price: Price) -> None:
+        """Say what a call took; nothing answered anew: it is not counted."""
         with self._written() as connection:
             connection.execute(
                 "DELETE FROM calls WHERE token = ? AND key = ?", (token.id, call.asked)
             )
-            if questions:
+            if price.questions:
                 connection.execute(
-                    "INSERT OR REPLACE INTO calls VALUES (?, ?, ?)",
-                    (token.id, call.told, questions),
+                    "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?)",
+                    (token.id, call.told, call.dataset, *price),
                 )
 
     def keep(self, call: CountedCall, reply: str) -> str:
@@ -292,8 +350,22 @@ class TokenStore:
     def spent(self, token: Token) -> int:
         """How many questions count against the token's cap."""
         with self._guard, plainly(self._path):
-            found = self._connection.execute(f"SELECT {_SPENT}", (token.id,)).fetchone()
+            found = self._connection.execute(_SPENT, (token.id,)).fetchone()
         return int(found[0])
+
+    def counted(self, token: Token, call: CountedCall) -> Price:
+        """What a call is counted at, by what it asks for or by its key."""
+        with self._guard, plainly(self._path):
+            row = self._connection.execute(
+                "SELECT questions, nats, looks FROM calls WHERE token = ? AND key IN (?, ?)",
+                (token.id, call.asked, call.told),
+            ).fetchone()
+        return FREE if row is None else Price(*row)
+
+    def taken(self, token: Token, dataset: str) -> Price:
+        """What a token took of a data set, with what is reserved."""
+        with self._guard, plainly(self._path):
+            return Price(*self._connection.execute(_TAKEN, (token.id, dataset)).fetchone())
 
     @contextmanager
     def _written(self) -> Iterator[sqlite3.Connection]:

@@ -60,6 +60,10 @@ _AtLeast: TypeAlias = Annotated[
 _AtMost: TypeAlias = Annotated[
     _Number | None, Field(description="The claim that it is at most this.")
 ]
+_AcceptCost: TypeAlias = Annotated[
+    Annotated[int, Field(ge=1, le=10**9)] | None,
+    Field(description="The most questions it may take, where its price is more than one."),
+]
 _Why: TypeAlias = Annotated[_Reason | None, Field(description="Kept in the ledger.")]
 
 
@@ -104,6 +108,8 @@ class _Question(_Body):
 class AskBody(_Question):
     """A question without a guess."""
 
+    accept_cost: _AcceptCost = None
+
 
 class _Claim(_Question):
     guess: Annotated[_Number | None, Field(description="What it is about, in its own unit.")] = None
@@ -121,14 +127,16 @@ class CostBody(_Claim):
     gate: Annotated[bool, Field(description="Whether it would be gated, not checked.")] = False
 
     def asking(self, by: str | None, key: str | None, **_: Any) -> Asking:
-        return super().asking(by, key, gate=self.gate)
+        return super().asking(by, key, verb="gate" if self.gate else "ask")
 
 
 class CheckBody(_Claim):
     """A claim: about `guess`, or on one side of a number."""
 
+    accept_cost: _AcceptCost = None
+
     def asking(self, by: str | None, key: str | None, **_: Any) -> Asking:
-        found = super().asking(by, key)
+        found = super().asking(by, key, verb="check")
         if len(found.claim) != 1:
             raise InvalidArgument("a check takes one of guess, at_most and at_least.")
         return found
@@ -162,7 +170,7 @@ class GateBody(_Body):
             why=self.why,
             by=by,
             key=key,
-            gate=True,
+            verb="gate",
         )
 
 
@@ -179,6 +187,7 @@ class BatchBody(_Body):
     tolerance: _Tolerance = None
     half_width: _HalfWidth = None
     why: _Why = None
+    accept_cost: _AcceptCost = None
 
 
 class ColumnBody(_Body):
@@ -188,11 +197,12 @@ class ColumnBody(_Body):
         str, Field(min_length=1, max_length=200, description="What questions call the column.")
     ]
     keys: Annotated[
-        list[str | int] | None,
+        Annotated[list[str | int], Field(fail_fast=True)] | None,
         Field(description="The keys of the values; without, they are in the order of keys."),
     ] = None
     values: Annotated[
-        list[bool | int | float | str | None], Field(description="A value for every key.")
+        list[bool | int | float | str | None],
+        Field(fail_fast=True, description="A value for every key."),
     ]
     bounds: _Bounds = None
     missing: Annotated[
@@ -214,7 +224,10 @@ class TokenBody(_Body):
     role: Annotated[Literal["custodian", "analyst", "viewer"], Field(description="What it allows.")]
     dataset: Annotated[str | None, Field(max_length=100, description="Left out: all.")] = None
     questions: Annotated[
-        int | None, Field(ge=1, le=10**9, description="How many may be asked anew.")
+        int | None, Field(ge=1, le=10**9, description="How many answers it may have anew.")
+    ] = None
+    share: Annotated[
+        _Number | None, Field(gt=0, le=1, description="The part of each pool it may take.")
     ] = None
     expires: Annotated[
         str | None, Field(max_length=10, description="30d, 12h or 45m from now.")
