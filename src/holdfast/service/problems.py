@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 from starlette.responses import Response
@@ -19,8 +19,10 @@ from starlette.responses import Response
 from holdfast import errors
 from holdfast.certificate.signing import SigningKey
 from holdfast.errors import HoldfastError, Refused, Shortfall
-from holdfast.service.data_set import Served
 from holdfast.service.pools import REPORTS, run_in
+
+if TYPE_CHECKING:
+    from holdfast.service.data_set import Served
 
 __all__ = [
     "JsonReply",
