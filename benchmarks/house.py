@@ -101,8 +101,8 @@ def walks_of(folder: Path) -> dict[str, Walk]:
 
 
 def _search(folder: Path) -> Walk:
-    from sklearn.datasets import load_iris
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.datasets import load_iris  # type: ignore[import-untyped]
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
     from holdfast.sklearn import HoldoutSearchCV, ReusableHoldout
 

@@ -34,7 +34,16 @@ if TYPE_CHECKING:
     from holdfast.ledger.records import LedgerHome
     from holdfast.service.client import ServedHoldout
 
-__all__ = ["AUDIT_FAILED", "audit", "budget", "certificate", "chart", "ledger", "list", "stability"]
+__all__ = [
+    "AUDIT_FAILED",
+    "audit",
+    "budget",
+    "certificate",
+    "chart",
+    "ledger",
+    "list_ledgers",
+    "stability",
+]
 
 
 AUDIT_FAILED = 4
@@ -400,8 +409,8 @@ def certificate(
 # The command that finds ledgers: list.
 
 
-@app.command(epilog="Example: holdfast list")
-def list(as_json: Json = False) -> None:
+@app.command("list", epilog="Example: holdfast list")
+def list_ledgers(as_json: Json = False) -> None:
     """The ledgers of this folder, and others that were opened."""
     from holdfast.ledger.index import in_reach
 

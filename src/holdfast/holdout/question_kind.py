@@ -45,7 +45,7 @@ def question_kind(
     """
     if isinstance(question, Quantile):
         threshold = question.threshold(question.low)  # of rows with a value, where some have none
-        return question_kind(threshold, terms, known, once=once) * question.longest
+        return [*question_kind(threshold, terms, known, once=once)] * question.longest
     stages = batches(question, numbers=False, once=once)
     new = [[part for part in stage if part.text not in known] for stage in stages]
     asked = [stage for stage in new if stage] or stages

@@ -15,7 +15,7 @@ from holdfast.sklearn.matrix import labelled_rows
 from holdfast.sklearn.reusable import ReusableHoldout
 
 if TYPE_CHECKING:
-    from sklearn.utils import Tags
+    from sklearn.utils import Tags  # type: ignore[import-untyped]
 
 __all__ = ["HoldoutSearchCV", "cross_validated_results", "searched_results"]
 
@@ -97,7 +97,7 @@ with require.installed("searches of estimators", "sklearn"):
         MetaEstimatorMixin,
     )
     from sklearn.exceptions import FitFailedWarning  # type: ignore[import-untyped]
-    from sklearn.utils import get_tags  # type: ignore[import-untyped]
+    from sklearn.utils import get_tags
     from sklearn.utils.metaestimators import available_if  # type: ignore[import-untyped]
     from sklearn.utils.parallel import Parallel, delayed  # type: ignore[import-untyped]
     from sklearn.utils.validation import (  # type: ignore[import-untyped]
