@@ -46,6 +46,7 @@ def alone(name: str) -> Iterator[None]:
         tempfile.TemporaryDirectory() as folder,
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, HOLDFAST_STATE="", COLUMNS="120", NO_COLOR="1"),
+        mock.patch.dict(os.environ, XDG_CONFIG_HOME=f"{folder}/.config"),  # nobody's key signs
         mock.patch("holdfast.ledger.store.secrets.token_bytes", token_bytes),
         mock.patch("sqlite3.connect", connected),
     ):

@@ -67,10 +67,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def no_index_of_ledgers() -> Iterator[None]:
-    """No test writes into somebody's home, nor finds the ledgers of another test."""
+def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test writes into somebody's home, nor finds the ledgers or the key of another test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOLDFAST_STATE", "")
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
 
 

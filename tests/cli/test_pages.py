@@ -86,6 +86,7 @@ def commands(page: str) -> list[list[str]]:
 def test_every_command_of_the_page_and_of_the_help_works(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
     # The demonstration in small: tests/test_docs.py runs it as it is.
     monkeypatch.setattr(demonstration, "showcase", partial(showcase, 300, 20, 0.3))
     typed = commands("docs/cli.md")

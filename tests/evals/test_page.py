@@ -25,7 +25,9 @@ def test_the_first_example_prints_what_it_says(
     monkeypatch.chdir(tmp_path)
     exec(compile(EXAMPLES[0], "evaluation.md", "exec"), {})
     told = capsys.readouterr().out.splitlines()
-    promised = re.findall(r"^print\((?:verdict|gate\.incumbent)\)  # (.*)$", EXAMPLES[0], re.M)
+    promised = re.findall(
+        r"^print\((?:verdict|gate\.incumbent)\)(?:  |\n)# (.*)$", EXAMPLES[0], re.M
+    )
     assert told[:2] == promised
     assert "v8 is not worse than main by 0.1 or more" in told[2]
     assert "v7 is better than main where category = 'math'" in told[3]
