@@ -147,7 +147,7 @@ class DuckDB:
     def table(self, folder: Path, rows: int) -> Iterator[Table]:
         import duckdb
 
-        from holdfast.data.duckdb import LOCKED, DuckDBSample
+        from holdfast.data.duckdb import DuckDBSample, open_database
 
         parquet = written_table(folder / "duckdb.parquet", rows)
         held, other = folder / "held.duckdb", folder / "raw.duckdb"
@@ -158,7 +158,7 @@ class DuckDB:
         # The same SQL goes to the same database with the same settings, by a connection of its own.
         with (
             duckdb.connect(str(other), read_only=True) as plain,
-            duckdb.connect(str(held), read_only=True, config=dict(LOCKED)) as connection,
+            open_database(held) as connection,
         ):
 
             def fetched(relation: duckdb.DuckDBPyRelation) -> Scan:
@@ -221,7 +221,8 @@ class PostgreSQL:
             def executed(_: object, statement: str, *values: Any, **said: Any) -> Scan | None:
                 if statement.startswith("SET LOCAL "):
                     return partial(execute, statement.replace(" LOCAL", "", 1))
-                if values or not statement.startswith("SELECT"):
+                # What reads no rows keeps the table from being altered.
+                if values or not statement.startswith("SELECT") or statement.endswith(" LIMIT 0"):
                     return None
                 return lambda: execute(statement, **said).fetchall()
 

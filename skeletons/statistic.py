@@ -11,7 +11,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.statistics.derived import Estimate, Joined, Stages
+from holdfast.statistics.derived import (
+    Conditional,
+    Estimate,
+    Joined,
+    Stages,
+    estimated_means,
+    last_part,
+    parts_with,
+    stages_of,
+)
 from holdfast.statistics.entry import Call, Entry, Table, What
 from holdfast.statistics.mean import Average
 from holdfast.statistics.scores import squared_distance
@@ -25,7 +34,7 @@ class RootMeanSquare:
     """The root of a mean of squares."""
 
     of: str  # what is written between the brackets
-    square: Average
+    square: Average | Conditional  # Conditional: some rows may have no value, and are left out
 
     @property
     def text(self) -> str:
@@ -44,11 +53,11 @@ class RootMeanSquare:
     @property
     def stages(self) -> Stages:
         # The parts of a stage are asked together, a later stage after it.
-        return ((self.square,),)
+        return stages_of([self.square])
 
     def join(self, parts: Sequence[Estimate]) -> Joined:
         # A theorem of `holdfast.theory` makes the interval; nothing here may be narrower.
-        (square,) = parts
+        (square,) = estimated_means([self.square], parts)
         return Joined.within(
             math.sqrt(max(0.0, square.value)),
             std_interval(max(0.0, square.interval.low), max(0.0, square.interval.high)),
@@ -56,13 +65,14 @@ class RootMeanSquare:
             self.high,
         )
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         # Values of the parts by which most would be said: if even those say nothing, it is refused.
-        return [(self.square.low,), (self.square.high,)]
+        ends = (self.square.low, self.square.high)
+        return [parts_with([self.square], [end], known) for end in ends]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:  # noqa: ARG002
+    def last_guess(self, guess: float, others: Sequence[float]) -> float:
         # What a guess of the whole says about the last part, given the values of the others.
-        return guess * guess
+        return last_part([self.square], guess * guess, others)
 
 
 def rmse(prediction: What, label: What, *, where: str | None = None) -> Call:

@@ -51,8 +51,10 @@ if TYPE_CHECKING:
     from holdfast.holdout.open import open as open
     from holdfast.planner.plan import plan as plan
     from holdfast.planner.table import Plan as Plan
+    from holdfast.question.functions import row_function as row_function
     from holdfast.service.client import connect as connect
-    from holdfast.stats import *  # noqa: F403
+    from holdfast.statistics.call import *  # noqa: F403
+    from holdfast.statistics.whole import statistic as statistic
 
 __version__ = "0.2.0"
 

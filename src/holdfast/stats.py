@@ -11,7 +11,12 @@ from holdfast.lazy import lazy_names
 from holdfast.statistics import call as _call
 
 if TYPE_CHECKING:
+    from holdfast.data.computed import computed
+    from holdfast.holdout.verbs import Ask, Check, Gate
+    from holdfast.prior.bits import bits
+    from holdfast.question.functions import row_function
     from holdfast.statistics.call import *  # noqa: F403
+    from holdfast.statistics.whole import statistic
 
 _HOMES = {
     **dict.fromkeys(_call.__all__, "statistics.call"),
@@ -23,7 +28,8 @@ _HOMES = {
     "row_function": "question.functions",
     "statistic": "statistics.whole",
 }
-__all__ = sorted(_HOMES)  # noqa: PLE0605 - the names of the families are listed once, with them
+__all__ = ["Ask", "Check", "Gate", "bits", "computed", "row_function", "statistic"]
+__all__ += _call.__all__
 __getattr__ = lazy_names(__name__, _HOMES)
 
 

@@ -40,7 +40,7 @@ def test_the_names_of_folders_are_columns(folder: Path) -> None:
     sample = open_sample(folder)
     assert fingerprint(sample) == fingerprint(open_sample(FRAME))
     assert counted(str(folder), "carrier = 'it''s' or year > 2014") == 2
-    with holdfast.open(folder, questions=1, tolerance=0.49, ledger=folder.parent / "l") as holdout:
+    with holdfast.open(folder, ledger=folder.parent / "l") as holdout:
         holdout.ask("avg(year > 2013)")
     with holdfast.open(str(folder), ledger=folder.parent / "l") as again:
         assert again.ask("avg(year > 2013)").status == "repeated"
@@ -69,7 +69,7 @@ def test_a_bucket_is_copied(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert fingerprint(sample) == fingerprint(open_sample(FRAME))
     next(folder.rglob("*.parquet")).touch()
     assert sample.sums([row_value(parse_row("year > 2014", Schema(sample.types)))]) == [GRID]
-    with holdfast.open(url, questions=1, tolerance=0.49, ledger=folder.parent / "l") as holdout:
+    with holdfast.open(url, ledger=folder.parent / "l") as holdout:
         assert holdout.source == url
     with pytest.raises(InvalidArgument, match="can read no Parquet files"):
         open_sample(f"file://{folder}/nothing/*.parquet")

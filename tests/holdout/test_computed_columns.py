@@ -196,7 +196,7 @@ def counted(rows: pl.DataFrame) -> Any:
 def test_a_function_that_looks_at_its_batch_is_refused(holdout: Holdout, function: Any) -> None:
     with pytest.raises(InvalidQuestion, match="invented rows otherwise together than one by one"):
         holdout.attach("m3", by_model(function=function))
-    assert kinds(holdout) == ["open/2"]
+    assert kinds(holdout) == ["open/3"]
 
 
 def test_a_bare_function_is_told_how_it_is_attached(holdout: Holdout) -> None:

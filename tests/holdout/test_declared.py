@@ -56,6 +56,7 @@ def test_everything_that_is_declared_is_kept_and_told(tmp_path: Path) -> None:
         "values": {"origin": ["EWR", "JFK", "LGA"]},
         "weights": {"x": "2.5"},
         "scales": {},
+        "never_null": {},
         "favourites": ["avg(x > 15)"],
         "learnt": [],
     }

@@ -14,6 +14,7 @@ from scipy.stats import binom
 
 import holdfast
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion
+from holdfast.holdout.groups import Distribution
 from holdfast.statistics.labelled import Labelled
 from tests.holdout.tables import untouchable, watch
 from tests.seam import bound
@@ -354,7 +355,7 @@ def test_two_columns_in_a_table(flights: holdfast.Holdout) -> None:
 
 def test_a_distribution_is_the_share_up_to_each_threshold(flights: holdfast.Holdout) -> None:
     found: Any = flights.ask("distribution(delay)")
-    assert isinstance(found, holdfast.Distribution)
+    assert isinstance(found, Distribution)
     assert found.to_polars().columns == ["threshold", "share", "low", "high"]
     assert [threshold for threshold, _ in found] == [-60 + 7.5 * n for n in range(1, 33)]
     for threshold, answer in found:

@@ -66,5 +66,5 @@ def test_trouble_with_the_data_is_no_matter_of_one_question(tmp_path: Path) -> N
         with pytest.raises(Crash):
             holdout.answer_many([Ask(LATE), Ask("avg(x > 1)")])
         assert holdout.answer_many([]) == []
-        with pytest.raises(InvalidArgument, match=r"give holdfast\.Ask, holdfast\.Check or"):
+        with pytest.raises(InvalidArgument, match=r"give Ask, Check or Gate of holdfast\.stats"):
             holdout.answer_many(["avg(x)"])  # type: ignore[list-item]

@@ -244,7 +244,8 @@ def test_declared_statistics_have_intervals_in_proportion(law: Law) -> None:
 def test_what_no_sensitivity_is_known_of_is_refused(law: Law) -> None:
     terms, mechanism = opened(law, wanted())
     only_sigma = holdfast.statistic(len, columns=["x"], bounds=(0, 1), name="scale", sigma=0.1)
-    some = group_mean(NUMBER.row, expression_of(CONDITION.row), Group(terms.rows - 1, 0))
+    inside = expression_of(CONDITION.row)
+    some = group_mean(NUMBER.row, inside, inside, Group(terms.rows - 1, 0))
     for question in (only_sigma, some):  # a row may leave a group, and then moves all of its mean
         with pytest.raises(InvalidQuestion, match="declared change="):
             mechanism.offer(terms, Account(), [Wish(question, 0.4)])

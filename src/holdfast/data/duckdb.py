@@ -48,6 +48,7 @@ __all__ = [
     "duckdb_library",
     "lock",
     "open_bucket",
+    "open_database",
     "open_folder",
     "open_table",
 ]
@@ -151,21 +152,14 @@ _EXACT_DIGITS = 15  # as in holdfast.data.plain: such decimals are one exact div
 def open_table(path: Path, table: str | None = None) -> Sample:
     """A table of a DuckDB database file, opened for reading only.
 
-    The file is attached to a database of our own: a macro that is kept in it may have the name of a
-    function, and is found before that one in SQL of the file's own database.
-
     A view is copied: what it computes may differ from one reading to the next, and the file not.
     """
     duckdb = duckdb_library()
     # What a writer has not yet moved into the database is in its log, and is read too.
     log = path.with_name(f"{path.name}.wal")
     stamps = file_stamps([path, log] if log.exists() else [path])
-    connection = duckdb.connect(config=dict(UNLOCKED))
     try:
-        connection.execute(
-            f"ATTACH {quoted_text(str(path))} AS {_DATABASE} (READ_ONLY, TYPE duckdb)"
-        )
-        lock(connection)
+        connection = open_database(path)
         tables = connection.execute(_TABLES).fetchall()
     except duckdb.Error:
         raise InvalidArgument(
@@ -204,6 +198,18 @@ def _named(
         )
     listed = ", ".join(map(repr, sorted(names))) or "no tables"
     raise InvalidArgument(f"table is {table!r}; the database {str(path)!r} holds {listed}.")
+
+
+def open_database(path: Path) -> DuckDBPyConnection:
+    """A connection that reads a database file and nothing else.
+
+    The file is attached to a database of our own: a macro that is kept in it may have the name of a
+    function, and is found before that one in SQL of the file's own database.
+    """
+    connection: DuckDBPyConnection = duckdb_library().connect(config=dict(UNLOCKED))
+    connection.execute(f"ATTACH {quoted_text(str(path))} AS {_DATABASE} (READ_ONLY, TYPE duckdb)")
+    lock(connection)
+    return connection
 
 
 def lock(connection: DuckDBPyConnection) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from holdfast.data.histogram import summed_by, value_counts
 from holdfast.data.sample import Sample
 from holdfast.data.values import fractions, steps_of_frame
@@ -15,6 +13,7 @@ from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, condition_row
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -34,6 +33,7 @@ def unit_sums(
     columns = sorted({column, *(name for row in rows for name in row.columns)})
 
     def counted(frame: pl.DataFrame) -> pl.DataFrame:
+        import numpy as np
         import polars as pl
 
         from holdfast.data.plain import told_apart

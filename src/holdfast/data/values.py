@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from holdfast.data.histogram import Counting, summed_by
 from holdfast.data.sample import Sample, plain_frames, reading, steps_of_batch
 from holdfast.question.expression import Expression, column_names
@@ -19,6 +17,7 @@ from holdfast.question.row import RowValue, condition_row
 from holdfast.question.writing import Writer
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -28,7 +27,7 @@ __all__ = ["distinct_unit_values", "evaluate", "fractions", "steps_of_frame", "u
 # Row expressions over a frame in memory: for what needs the values themselves, not their sums.
 #
 # Mechanisms and statistics that plan, price or audit import this and have no frame: only whoever
-# has one loads Polars.
+# has one loads Polars and NumPy.
 
 
 def evaluate(frame: pl.DataFrame, expressions: Sequence[Expression]) -> list[pl.Series]:
@@ -67,6 +66,8 @@ def steps_of_frame(frame: pl.DataFrame, rows: Sequence[RowValue]) -> list[NDArra
 
 
 def _steps(row: RowValue, values: pl.Series) -> NDArray[np.int64]:
+    import numpy as np
+
     if row.is_condition:
         return values.fill_null(value=False).cast(int).to_numpy()
     grid = row.grid
@@ -83,6 +84,8 @@ def unit_values_of(
     sample: Sample, values: Sequence[RowValue], where: Expression | None = None
 ) -> list[NDArray[np.float64]]:
     """Each value in [0, 1], the rows where the condition holds side by side; one scan."""
+    import numpy as np
+
     columns, times = distinct_unit_values(sample, values, where)
     return [np.repeat(column, times) for column in columns]
 
@@ -123,4 +126,6 @@ def _counted(sample: Sample, values: Sequence[RowValue], where: Expression | Non
 
 def fractions(steps: NDArray[np.int64], row: RowValue) -> NDArray[np.float64]:
     """Steps, or sums of them, as multiples of the range; 0 where the range has no width."""
+    import numpy as np
+
     return np.asarray(steps / max(1, row.grid.top))
