@@ -153,7 +153,7 @@ def test_a_token_that_is_revoked_is_refused_by_every_worker(running: Running) ->
         assert holdfast("token", "revoke", "gone", cwd=running.folder).returncode == 0
         for _ in range(8):
             remote.close()
-            with pytest.raises(library.NotAllowed):
+            with pytest.raises(library.errors.NotAllowed):
                 _ = remote.budget
 
 
@@ -231,11 +231,11 @@ def test_what_is_asked_when_it_is_stopped_is_finished(running: Running, folder: 
 
 _NEVER_ENDS = """
 import sys, time
-from holdfast.service import running, served
+from holdfast.service import data_set, running
 from holdfast.service.folder import Folder
 def scan(self, use):
     time.sleep(600)
-served.Served._used = scan
+data_set.Served._used = scan
 folder = Folder.made(sys.argv[1])
 app = "holdfast.agents.mounting:worker_with_agents"
 running.run(folder, folder.settings(port=int(sys.argv[2])), app)

@@ -104,19 +104,24 @@ def test_a_request_takes_no_thread_but_that_of_its_data_set(
 
 
 @contextmanager
-def scan_held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Every scan lasts until this is over; the event says that one has begun."""
+def first_scan_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[tuple[threading.Event, list[threading.Thread]]]:
+    """The first scan lasts until this is over: when it begins, and the threads of all scans."""
     begun, ended = threading.Event(), threading.Event()
+    scans: list[threading.Thread] = []
     scan = FileSample.sums
 
     def held(sample: FileSample, rows: Any) -> list[int]:
-        begun.set()
-        ended.wait(60.0)
+        scans.append(threading.current_thread())
+        if len(scans) == 1:
+            begun.set()
+            ended.wait(60.0)
         return scan(sample, rows)
 
     monkeypatch.setattr(FileSample, "sums", held)
     try:
-        yield begun
+        yield begun, scans
     finally:
         ended.set()
 
@@ -137,7 +142,7 @@ def test_what_is_free_does_not_wait_for_a_scan(
             check = {"question": LATE, "guess": 0.25}
             asked = await client.post(f"{TABLE}/check", json=check, headers=eve)
             assert asked.status_code == 200
-            with scan_held(monkeypatch) as begun:
+            with first_scan_held(monkeypatch) as (begun, scans):
                 scan = asyncio.create_task(
                     client.post(
                         f"{TABLE}/check", json={**check, "question": "avg(x > 3)"}, headers=ada
@@ -155,6 +160,8 @@ def test_what_is_free_does_not_wait_for_a_scan(
                 await told(200, client.post(f"{TABLE}/check", json=check, headers=eve))
                 other = {**check, "question": "avg(x > 4)"}
                 await told(409, client.post(f"{TABLE}/check", json=other, headers=eve))
+                # The question's scan, and that of the audit, which compares the data itself.
+                assert [each.name.split("_")[0] for each in scans[1:]] == ["reports"]
             assert (await scan).status_code == 200
 
     asyncio.run(meanwhile())

@@ -24,6 +24,7 @@ from holdfast.theory.base.intervals import (
     kl_upper,
     log_binomial_cdf,
 )
+from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import largest_true, smallest_true
 from holdfast.theory.base.theorem import registry
 from holdfast.theory.base.unbounded import InUnits, UnboundedUnits, Windowed
@@ -47,12 +48,14 @@ from holdfast.theory.leakage.claim_levels import (
     mean_claim_holds,
     paired_claim_holds,
     radius_claim_holds,
+    unit_claim_holds,
 )
 from holdfast.theory.leakage.gates import gate_shows
 from holdfast.theory.leakage.nats import LeakageAccount
 from holdfast.theory.leakage.release import DiscreteUniform
 from holdfast.theory.notions.composing import PureDP
 from holdfast.theory.notions.tv_generalisation import subsample_size, subsample_size_printed
+from holdfast.theory.planning import KnownRows, listed_method
 from holdfast.theory.transfer.differential_privacy import (
     optimal_composition_at_delta,
     private_laplace_rows,
@@ -180,6 +183,7 @@ def more_cases() -> Iterator[Case]:
         MedianOfMeans(1100, 11, 4.0),
         CatoniMean(1000, 1.0, 0.05),
         Windowed(SubGaussian(0.1), 1000, -20.0),
+        PooledUnits(9, 5, 2, 0.5, 0.2),
     )
     for tail in tails:
         for radius in (0.1, 0.6, 1.2, 5.0, 8.0):
@@ -187,6 +191,10 @@ def more_cases() -> Iterator[Case]:
     yield case("radius", lambda: SubExponential(2.0, 0.01).radius(-1.0), UP)
     yield case("radius", lambda: InUnits(SubGaussian(0.1), 3.0).radius(-4.0), UP)
     yield case("tail", lambda: UnboundedUnits(100, 300.0, 5.0, 1.0, 2.0).tail.radius(-60.0), UP)
+    yield case("radius", lambda: PooledUnits(9, 5, 2, 0.5, 0.2).radius(-40.0), UP)
+    alike_rows = KnownRows(BoundedMean, independent=True)
+    one_of_many = listed_method(1000).half_width
+    yield case("listed_method", lambda: one_of_many(alike_rows, 1000, 1, -3.0), UP)
     yield case("log_beyond", lambda: Windowed(SubGaussian(0.1), 1000, -20.0).log_beyond, UP)
     yield case("clopper_pearson_upper", lambda: clopper_pearson_upper(100, 0, -3.0), UP)
     yield case("kl_upper", lambda: kl_upper(100, 0.0, 3.0), UP)
@@ -256,6 +264,13 @@ def more_cases() -> Iterator[Case]:
     yield case("private_laplace_rows", lambda: private_laplace_rows(5, 0.2, -3.0), UP, LARGER)
 
 
+def pooled_claim_holds(units: int, low: float, high: float) -> bool:
+    """Whether so many units of two rows and of one show that the mean is between these."""
+    sums, sizes = [0.9, 0.6] * (units // 2), [2, 1] * (units // 2)
+    pooled = PooledUnits(sum(sizes), units, 2)
+    return unit_claim_holds(sums, sizes, Interval(low, high), -4.0, pooled, error=0.001)
+
+
 def claims(case: Callable[..., Case]) -> Iterator[Case]:
     """Verdicts at the edge of what is shown: 'not shown' may not become 'shown'."""
     profile = BoundedMean(1000)
@@ -264,6 +279,13 @@ def claims(case: Callable[..., Case]) -> Iterator[Case]:
         yield case(
             "radius_claim_holds", partial(radius_claim_holds, 0.5, profile, claim, -4.0), DOWN
         )
+
+    for many in (30, 1000):  # units: of few the radius shows more, of many the bets
+        pooled = partial(pooled_claim_holds, many)
+        most = edge_of(partial(pooled, 0.0), 0.5, 1.0, up=False)
+        least = edge_of(partial(pooled, high=1.0), 0.0, 0.5, up=True)
+        yield case("unit_claim_holds", partial(pooled, 0.0, most), DOWN)
+        yield case("unit_claim_holds", partial(pooled, least, 1.0), DOWN)
 
     def mean_below(high: float) -> bool:
         return mean_claim_holds(VALUES, VALUES, Interval(0.0, high), -4.0, second_moment=0.5)

@@ -1,7 +1,7 @@
 """Pools of threads, one for each purpose.
 
 Who holds a thread of one purpose never waits for a thread of the same: so that however many call,
-somebody always gets on. What asks and reads a data set has threads of its own (`service.served`).
+somebody always gets on. What asks and reads a data set has threads of its own (`service.data_set`).
 """
 
 from __future__ import annotations

@@ -94,6 +94,24 @@ def test_units_whose_sizes_tell_show_nothing_false(
         assert given_sizes > 0.35
 
 
+def test_sums_that_lose_their_small_parts_show_nothing_more() -> None:
+    """Added in floats, 120 units of 2^-53 vanish beside ones: the mean is 7.5 last places lower."""
+    S = np.repeat([1.0, 2.0**-53], [8, 120])
+    units, log_p = (
+        PooledUnits(S.size, S.size, 1),
+        -0.1,
+    )  # at which the radius is below the bets' end
+    exact = sum(map(Fraction, S.tolist())) / S.size
+    end = exact + Fraction(units.radius(log_p))
+    assert exact - Fraction(float(S.sum())) / S.size > 7 * math.ulp(float(exact))
+
+    def is_shown(high: float) -> bool:
+        return unit_claim_holds(S, np.ones(S.size), Interval(0.0, high), log_p, units)
+
+    assert not is_shown(float(end * (1 - Fraction(1, 2**52))))
+    assert is_shown(float(end) + 1e-12)
+
+
 def _false_shares(n: int, rate: Fraction, log_p: float, *, alike: bool = True) -> list[float]:
     samples = list(coin(n, rate).samples())
     return [

@@ -20,6 +20,7 @@ from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.proportion import share_interval
 
 __all__ = [
+    "SUMMATION_ERROR",
     "f1_interval",
     "f1_of_share",
     "f_beta_interval",
@@ -32,7 +33,7 @@ __all__ = [
 
 # Sums of values lie on this grid inside a bet; m - S is exact for the largest units there may be.
 _GRID = 2.0**30
-_ADDED = 2.0**-47  # the error of a mean, which numpy adds up in pairs
+SUMMATION_ERROR = 2.0**-47  # of a mean of values in [0, 1], which numpy adds up in pairs
 _WORST_CASE = 0.6  # of a level: for units whose rows are all the same
 
 
@@ -75,7 +76,8 @@ def pooled_mean_interval(sums: ArrayLike, sizes: ArrayLike, largest: int, log_p:
     S, m = (np.asarray(side, dtype=np.float64).ravel() for side in (sums, sizes))
     bets = unit_mean_interval(S, m, largest, level_share(log_p, 1.0 - _WORST_CASE))
     units = PooledUnits(int(m.sum()), m.size, largest)
-    mean, reach = float(S.sum() / m.sum()), units.radius(level_share(log_p, _WORST_CASE)) + _ADDED
+    mean = float(S.sum() / m.sum())
+    reach = units.radius(level_share(log_p, _WORST_CASE)) + SUMMATION_ERROR
     return Interval(max(bets.low, round_down(mean - reach)), min(bets.high, round_up(mean + reach)))
 
 

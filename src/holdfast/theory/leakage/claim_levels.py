@@ -47,7 +47,7 @@ from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import bet_excess, bet_lower, enclosed_mean_interval
 from holdfast.theory.direct.paired import paired_difference_within
 from holdfast.theory.direct.proportion import two_sided_unlike_level
-from holdfast.theory.direct.unit_sums import unit_mean_interval
+from holdfast.theory.direct.unit_sums import SUMMATION_ERROR, unit_mean_interval
 from holdfast.theory.leakage.checks import log_gamma_error, never_surprised_odds
 
 __all__ = [
@@ -284,7 +284,7 @@ def unit_claim_holds(
     """
     log_p = require.log_probability("log_p", log_p)
     S, m = (np.asarray(side, dtype=np.float64).ravel() for side in (sums, sizes))
-    mean, reach = float(S.sum() / m.sum()), units.radius(log_p)
+    mean, reach = float(S.sum() / m.sum()), units.radius(log_p) + SUMMATION_ERROR
     # Both at two-sided level p: p/2 a side, and p a side for both together.
     bets = unit_mean_interval(S, m, units.largest, round_down(log_p + units.log_weight))
     both = Interval(max(mean - reach, bets.low), min(mean + reach, bets.high))
