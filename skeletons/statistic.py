@@ -11,6 +11,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from holdfast.question import build
+from holdfast.question.expression import Op
+from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import (
     Conditional,
     Estimate,
@@ -23,7 +26,7 @@ from holdfast.statistics.derived import (
 )
 from holdfast.statistics.entry import Call, Entry, Table, What
 from holdfast.statistics.mean import Average
-from holdfast.statistics.scores import squared_distance
+from holdfast.statistics.scores import score_number
 from holdfast.theory.base.propagation import std_interval
 
 __all__ = ["RMSE", "RootMeanSquare", "rmse"]
@@ -83,8 +86,15 @@ def rmse(prediction: What, label: What, *, where: str | None = None) -> Call:
 def _bind_rmse(call: Call, table: Table) -> RootMeanSquare:
     # `table.average` takes a where about design columns; `require_all_rows(call)` refuses any.
     prediction, label = (table.value(what) for what in call.arguments)
-    square = table.average(squared_distance(prediction, label), table.where(call.where))
+    square = table.average(_squared_error(prediction, label), table.where(call.where))
     return RootMeanSquare(f"{prediction.text}, {label.text}", square)
+
+
+def _squared_error(prediction: RowValue, label: RowValue) -> RowValue:
+    # Missing where one of them is, and such rows are left out.
+    error = build.arithmetic(Op.SUBTRACT, score_number(prediction), score_number(label))
+    size = build.function(Op.ABS, error)  # a product of absolute values is known not to be below 0
+    return row_value(build.arithmetic(Op.MULTIPLY, size, size))
 
 
 RMSE = (

@@ -30,6 +30,7 @@ _HOMES = {
 }
 __all__ = ["Ask", "Check", "Gate", "bits", "computed", "row_function", "statistic"]
 __all__ += _call.__all__
+__all__.sort()
 __getattr__ = lazy_names(__name__, _HOMES)
 
 
