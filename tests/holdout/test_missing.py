@@ -338,7 +338,7 @@ def test_missing_predictions_are_wrong_whichever_way_they_are_scored(tmp_path: P
 
 # Coverage --------------------------------------------------------------------------------------
 
-LEVEL, TRIALS, TWIN = 0.1, 300, 0.15  # the twin's ends are at this part of their distances
+LEVEL, TRIALS, TWIN = 0.1, 100, 0.15  # the twin's ends are at this part of their distances
 
 
 def drawn(rng: np.random.Generator, rows: int) -> pl.DataFrame:

@@ -7,6 +7,7 @@ What was published by others has nobody to play it; a description says how wide 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import count, product
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +29,7 @@ ROUNDED = 1 + 1e-9
 LEDGERS = count()
 
 
+@cache
 def table(rows: int, many: int = 40) -> pl.DataFrame:
     """Columns of 0 and 1, half of each: as numbers, and as conditions."""
     rng = np.random.default_rng(rows)

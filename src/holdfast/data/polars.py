@@ -200,8 +200,11 @@ class PolarsSample:
             self._dtypes = dict(self._frame.collect_schema())
             check_names(list(self._dtypes))
             require_narrow_decimals(self._dtypes)
-            count = self._frame.select(pl.len()).collect(engine="streaming")
-        self._n = int(count.item())
+            if self._eager is None:
+                count = self._frame.select(pl.len()).collect(engine="streaming")
+                self._n = int(count.item())
+            else:
+                self._n = self._eager.height
         self._types = {name: column_type(dtype) for name, dtype in self._dtypes.items()}
 
     @property

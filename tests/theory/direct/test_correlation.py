@@ -103,7 +103,7 @@ def test_coverage() -> None:
     """Clipping at four deviations moves the correlation by less than 1e-4."""
     rng = np.random.default_rng(21)
     missed, twins = [], []
-    for _ in range(40):
+    for _ in range(20):
         first, second = _normals(rng, 300, -0.6)
         interval = correlation_by_bets(first, second, math.log(0.1))
         inner = shrunk(interval, float(np.corrcoef(first, second)[0, 1]), 0.03)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,14 +41,23 @@ __all__ = [
 _ULP = math.ulp(1.0)
 
 
+# Searches ask for many eta' at one k and eta, and for many eta at one k: the last ones are kept.
+
+
+@lru_cache(maxsize=1)
+def _lies_and_log_choices(k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Numbers of lies below half of k, and ln C(k, lies)."""
+    lies = np.arange((k + 1) // 2, dtype=np.float64)  # at half or more lies the ratio is <= 1
+    return lies, (
+        special.gammaln(k + 1.0) - special.gammaln(lies + 1) - special.gammaln(k - lies + 1)
+    )
+
+
 class _RandomisedResponse:
     """delta_k(eta') of k-fold randomised response, the worst of all eta-steps, for many eta'."""
 
     def __init__(self, k: int, eta: float) -> None:
-        lies = np.arange((k + 1) // 2, dtype=np.float64)  # at half or more lies the ratio is <= 1
-        log_choices = (
-            special.gammaln(k + 1.0) - special.gammaln(lies + 1) - special.gammaln(k - lies + 1)
-        )
+        lies, log_choices = _lies_and_log_choices(k)
         self._log_weights: NDArray[np.float64] = (
             log_choices + (k - lies) * eta - k * float(np.logaddexp(0.0, eta))
         )
@@ -68,6 +78,9 @@ class _RandomisedResponse:
         top = float(logs.max())
         total = top + math.log(float(np.exp(logs - top).sum()))
         return log_up(total + self._slack)
+
+
+_randomised_response = lru_cache(maxsize=1)(_RandomisedResponse)
 
 
 def _log_any(k: int, log_tau: float) -> float:
@@ -107,7 +120,7 @@ def optimal_composition_log_delta(
     eta = require.non_negative("eta", eta)
     eta_prime = require.non_negative("eta_prime", eta_prime)
     log_tau = log_probability_or_zero("log_tau", log_tau)
-    return _with_tau(_RandomisedResponse(k, eta).log_delta(eta_prime), k, log_tau)
+    return _with_tau(_randomised_response(k, eta).log_delta(eta_prime), k, log_tau)
 
 
 @theorem(
@@ -134,7 +147,7 @@ def bad_event_log_bound(k: int, eta: float, log_nu: float, log_tau: float = -mat
     log_tau = log_probability_or_zero("log_tau", log_tau)
     log_bad = log_geometric_sum(eta, k) + log_nu
     if k > 1 and log_bad > -math.inf:
-        curve, log_all = _RandomisedResponse(k - 1, eta), math.log(k) + log_nu
+        curve, log_all = _randomised_response(k - 1, eta), math.log(k) + log_nu
         _, together = golden_minimum(
             lambda eta_prime: log_add(eta_prime + log_all, curve.log_delta(eta_prime)),
             0.0,
