@@ -204,7 +204,7 @@ def test_commands_are_documented() -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     for command in whole_app().registered_commands:
         assert command.callback is not None
-        assert f"holdfast {command.callback.__name__}" in page
+        assert f"holdfast {command.name or command.callback.__name__}" in page
         assert command.epilog, "every command's --help ends with an example"
         assert command.epilog.startswith("Example: holdfast ")
 
@@ -342,7 +342,8 @@ def test_every_command_is_found_where_it_is() -> None:
     app, homes = whole_app(), {name: f"holdfast.cli.{home}" for name, home in COMMANDS.items()}
     for command in app.registered_commands:
         assert command.callback is not None
-        assert homes.pop(command.callback.__name__) == command.callback.__module__
+        name = command.name or command.callback.__name__
+        assert homes.pop(name) == command.callback.__module__
     for group in app.registered_groups:
         assert group.typer_instance is not None
         inside = [each.callback for each in group.typer_instance.registered_commands]
