@@ -136,6 +136,15 @@ def test_a_single_row_that_is_named_is_found(make: Maker) -> None:
         assert overlap(hold, pl.concat([other, hold.head(1)])) == 1
 
 
+def test_where_a_key_was_declared_no_other_column_names_rows() -> None:
+    """A digest of a row's features names the features, and a table may have two rows with them."""
+    random = np.random.default_rng(7)
+    hold, other = (ids(100, random).with_row_index("row") for _ in range(2))
+    both = pl.concat([other, hold.head(1)])
+    assert unexplained_overlap(RowContents(open_sample(hold), "row"), open_sample(both)) == 0
+    assert unexplained_overlap(RowContents(open_sample(hold), "id"), open_sample(both)) == 1
+
+
 def test_a_handful_of_rows_with_continuous_numbers_is_found() -> None:
     random = np.random.default_rng(8)
     hold, other = measures(ROWS, random), measures(ROWS, random)

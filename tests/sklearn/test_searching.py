@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.base import clone, is_classifier, is_regressor  # type: ignore[import-untyped]
+from sklearn.datasets import load_iris  # type: ignore[import-untyped]
 from sklearn.dummy import DummyClassifier  # type: ignore[import-untyped]
 from sklearn.exceptions import FitFailedWarning  # type: ignore[import-untyped]
 from sklearn.linear_model import (  # type: ignore[import-untyped]
@@ -279,3 +280,11 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert low < names["search"].best_score_ < high
     if "study" not in names:
         pytest.skip("Optuna is not installed: all of the page ran but that")
+
+
+def test_two_flowers_alike_are_no_protected_row(tmp_path: Path) -> None:
+    """Two of the 150 irises are the same: one is held out, the other one trains."""
+    X, y = load_iris(return_X_y=True)
+    holdout = ReusableHoldout(X[::2], y[::2], ledger=tmp_path / "iris.ledger")
+    search = HoldoutSearchCV(DummyClassifier(), {"strategy": ["prior"]}, holdout=holdout)
+    assert search.fit(X[1::2], y[1::2]).best_interval_ is not None

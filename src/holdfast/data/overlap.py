@@ -18,7 +18,9 @@ never alarm: equal halves need 15 shared rows that are in each once.
 hardly share a value by chance (ids of 64 bits, continuous numbers, long texts), names its rows: a
 single shared row is enough, if all that share the value are the same rows. By chance there would be
 Poisson many, of mean rows times rows by the values that are possible, and a hundred times that for
-values that are not spread evenly. What is not by chance is a record that the pool has twice.
+values that are not spread evenly. What is not by chance is a record that the pool has twice; so
+where a key was declared, no other column names rows: a digest of a row's features names the
+features, and many a table has two rows with the same.
 
 Columns of consecutive whole numbers in both tables are row numbers, and no content.
 """
@@ -49,10 +51,14 @@ _MOST_CHARACTERS = 32
 
 
 class RowContents:
-    """The contents of a table's rows as hashes, kept for the columns that were compared last."""
+    """The contents of a table's rows as hashes, kept for the columns that were compared last.
 
-    def __init__(self, sample: Sample) -> None:
+    Where a `key` was declared, it alone can name rows.
+    """
+
+    def __init__(self, sample: Sample, key: str | None = None) -> None:
         self.sample = sample
+        self.key = key
         self._kept: tuple[Mapping[str, ColumnType], int, NDArray[np.uint64]] | None = None
 
     def hashes(self, types: Mapping[str, ColumnType], most: int) -> NDArray[np.uint64]:
@@ -100,10 +106,15 @@ def unexplained_overlap(protected: RowContents, others: Sample) -> int:
         log_chance_of_balance(ours, theirs, kept.n, others.n) <= _LOG_FALSE_ALARM
         or (
             max(ours.max(), theirs.max()) == 1
-            and _is_identified(kept, others, types, int(shared.sum()))
+            and _is_identified(kept, others, _naming(types, protected.key), int(shared.sum()))
         )
     )
     return int(theirs[shared].sum()) if alarming else 0
+
+
+def _naming(types: Mapping[str, ColumnType], key: str | None) -> Mapping[str, ColumnType]:
+    """The columns that may name rows."""
+    return types if key is None else {name: types[name] for name in types.keys() & {key}}
 
 
 def _shared_types(protected: Sample, others: Sample) -> dict[str, ColumnType]:

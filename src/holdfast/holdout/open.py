@@ -206,7 +206,8 @@ def open(
                     stacklevel=2,
                 )
         if training is None and train is not None:
-            contents = None if sample is None else RowContents(sample)
+            key = transcript.opening.terms.key
+            contents = None if sample is None else RowContents(sample, key)
             training = other_rows(train, transcript.opening, store.secret, contents)
         desk = Desk(store, transcript, sample, training, timeout, guessers)
         if guesser is not None and guessers:
@@ -262,7 +263,7 @@ def _made(
     training = None if train is None else training_rows(train, KnownTable(said.form))
     expected = KnownTable(said.form, {} if training is None else training.types)
     rows = Rows.of_data(data, table, expected)
-    contents = RowContents(rows.sample)
+    contents = RowContents(rows.sample, said.declarations.key)
     for others in [*learnt_from(said.schema), *([] if training is None else [training])]:
         require_others(others, said.name or home.stem, rows.are, contents)
     opening = _opening(home, said, rows.sample, training)

@@ -33,7 +33,7 @@ class ProtectedRows:
     def put(self, sample: Sample | None) -> None:
         """These rows from now on, as they were opened."""
         self.sample = sample
-        self.contents = None if sample is None else RowContents(sample)
+        self.contents = None if sample is None else RowContents(sample, self._opening.terms.key)
         self._joined = sample
 
     def needed(self, attached: Sequence[AttachedColumn] = ()) -> Sample:
