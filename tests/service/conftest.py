@@ -14,8 +14,10 @@ from tests.service.serving import bearer, client_of_service, made_service, requi
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Service:
-    return made_service(tmp_path)
+def service(tmp_path: Path) -> Iterator[Service]:
+    made = made_service(tmp_path)
+    yield made
+    made.tokens.close()  # where no client did
 
 
 @pytest.fixture
