@@ -10,6 +10,7 @@ from holdfast.data.design import ANY_GROUP
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.prior.column_weights import Columns
 from holdfast.prior.constants import free_number_millibits, level_millibits
+from holdfast.prior.families import DeclaredFamily
 from holdfast.prior.grammar import Grammar
 from holdfast.prior.parts import Part, Role, Use, parts_of
 from holdfast.question.columns import Schema
@@ -83,6 +84,7 @@ class Prior:
     schema: Schema
     grammar: Grammar = field(init=False, compare=False, repr=False)
     favourites: frozenset[Part] = field(init=False, compare=False, repr=False)
+    family: DeclaredFamily | None = field(init=False, compare=False, repr=False)
     # A question's price is wanted for its length, and again for the level of each of its parts.
     _prices: dict[Part, int] = field(init=False, compare=False, repr=False)
 
@@ -90,6 +92,8 @@ class Prior:
         object.__setattr__(self, "grammar", Grammar(Columns(self.schema)))
         found = (part for text in self.schema.favourites for part in self._parts_of(text))
         object.__setattr__(self, "favourites", frozenset(found))
+        family = DeclaredFamily.of(self.grammar.columns, Table(self.schema, ANY_GROUP))
+        object.__setattr__(self, "family", family)
         object.__setattr__(self, "_prices", {})
 
     @classmethod
@@ -125,7 +129,7 @@ class Prior:
         return Bits.priced(parts_of(question), self.millibits)
 
     def millibits(self, part: Part) -> int:
-        """The price of a part: by the grammar, or as one of the favourites."""
+        """The price of a part: by the grammar, as one of the favourites, or as it was declared."""
         found = self._prices.get(part)
         if found is None:
             if len(self._prices) >= _MOST_PRICES:
@@ -134,6 +138,18 @@ class Prior:
         return found
 
     def _price(self, part: Part) -> int:
+        if self.family is None:
+            return self._unplanned(part)
+        planned = self.family.millibits(part)
+        try:
+            unplanned = self.family.unplanned_millibits + self._unplanned(part)
+        except NotDescribed:
+            if planned is None:
+                raise
+            return planned
+        return unplanned if planned is None else min(planned, unplanned)
+
+    def _unplanned(self, part: Part) -> int:
         if not self.favourites:
             return self._described(part)
         if part in self.favourites:
