@@ -84,7 +84,8 @@ class Prior:
     schema: Schema
     grammar: Grammar = field(init=False, compare=False, repr=False)
     favourites: frozenset[Part] = field(init=False, compare=False, repr=False)
-    family: DeclaredFamily | None = field(init=False, compare=False, repr=False)
+    # Recognised when the first price is wanted: values of segments may be learnt after declaring.
+    _families: list[DeclaredFamily | None] = field(init=False, compare=False, repr=False)
     # A question's price is wanted for its length, and again for the level of each of its parts.
     _prices: dict[Part, int] = field(init=False, compare=False, repr=False)
 
@@ -92,8 +93,7 @@ class Prior:
         object.__setattr__(self, "grammar", Grammar(Columns(self.schema)))
         found = (part for text in self.schema.favourites for part in self._parts_of(text))
         object.__setattr__(self, "favourites", frozenset(found))
-        family = DeclaredFamily.of(self.grammar.columns, Table(self.schema, ANY_GROUP))
-        object.__setattr__(self, "family", family)
+        object.__setattr__(self, "_families", [])
         object.__setattr__(self, "_prices", {})
 
     @classmethod
@@ -111,6 +111,14 @@ class Prior:
     def read(self, question: Question) -> Bound:
         """The statistic that a question means; to describe it, any `where` will do."""
         return bind(question, Table(self.schema, ANY_GROUP))
+
+    @property
+    def family(self) -> DeclaredFamily | None:
+        """The declared family; refused where what it names has no declared values."""
+        if not self._families:
+            table = Table(self.schema, ANY_GROUP)
+            self._families.append(DeclaredFamily.of(self.grammar.columns, table))
+        return self._families[0]
 
     def _parts_of(self, favourite: str) -> list[Part]:
         try:
@@ -138,11 +146,12 @@ class Prior:
         return found
 
     def _price(self, part: Part) -> int:
-        if self.family is None:
+        family = self.family
+        if family is None:
             return self._unplanned(part)
-        planned = self.family.millibits(part)
+        planned = family.millibits(part)
         try:
-            unplanned = self.family.unplanned_millibits + self._unplanned(part)
+            unplanned = family.unplanned_millibits + self._unplanned(part)
         except NotDescribed:
             if planned is None:
                 raise
