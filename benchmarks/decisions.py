@@ -134,7 +134,9 @@ class Rows:
     def values_of(self, segment: str) -> list[Any]:
         return sorted(np.unique(self._columns[segment]).tolist())
 
-    def group_means(self, outcome: str, segment: str, within: Mask | None = None) -> dict[Any, float]:
+    def group_means(
+        self, outcome: str, segment: str, within: Mask | None = None
+    ) -> dict[Any, float]:
         """The mean of each value of a segment that has enough rows to be named."""
         values = self.outcome(outcome)
         column = self._columns[segment]
@@ -416,7 +418,9 @@ def wine() -> Study:
     frame = pl.from_pandas(table.frame).with_columns(
         pl.col("target").cast(pl.Int64).alias("grower"),
         *(
-            ((pl.col(name).rank("ordinal") - 1) * 3 // pl.len()).cast(pl.Int64).alias(f"{name}_third")
+            ((pl.col(name).rank("ordinal") - 1) * 3 // pl.len())
+            .cast(pl.Int64)
+            .alias(f"{name}_third")
             for name in ("ash", "magnesium", "hue")
         ),
     )

@@ -40,7 +40,6 @@ from holdfast.theory.length.families import (
 __all__ = ["DeclaredFamily", "segment_conditions"]
 
 
-
 @dataclass(frozen=True, slots=True)
 class DeclaredFamily:
     """The family that a schema declares, with what its numbers stand for.

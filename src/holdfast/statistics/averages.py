@@ -150,9 +150,7 @@ def difference(
 
 
 @overload
-def effect(
-    what: What, arm: What, *, bounds: Bounds = None, where: str | None = None
-) -> Call: ...
+def effect(what: What, arm: What, *, bounds: Bounds = None, where: str | None = None) -> Call: ...
 @overload
 def effect(
     what: What, arm: What, *, bounds: Bounds = None, where: str | None = None, by: By

@@ -31,7 +31,16 @@ from holdfast.statistics.registry import STATISTICS
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.whole import TableFunction
 
-__all__ = ["TABLES", "Question", "bind", "bounded", "named_call", "question_of", "read_again", "read_question"]
+__all__ = [
+    "TABLES",
+    "Question",
+    "bind",
+    "bounded",
+    "named_call",
+    "question_of",
+    "read_again",
+    "read_question",
+]
 
 
 Question: TypeAlias = str | Call | Mean | TableFunction
