@@ -274,11 +274,18 @@ def log_mixture(log_capitals: Sequence[float], weights: Iterable[float]) -> floa
     return mixed - _SLACK * (1.0 + abs(mixed)) if mixed > -math.inf else mixed
 
 
-def first_kept(excess: Callable[[float], float], kept: float, limit: float, step: float) -> float:
+def first_kept(
+    excess: Callable[[float], float],
+    kept: float,
+    limit: float,
+    step: float,
+    *,
+    absolute: float | None = None,
+) -> float:
     """The end of what is not rejected, on the way from `kept` to `limit`; `limit` if all is kept.
 
     For an excess that only rises on that way. Looks in steps that double, of the size at which a
-    rejection is to be expected, then between the last two.
+    rejection is to be expected, then between the last two; to a millionth of a step unless said.
     """
     remembered = cache(excess)
     while True:
@@ -286,7 +293,8 @@ def first_kept(excess: Callable[[float], float], kept: float, limit: float, step
         if abs(limit - kept) <= step:
             further = limit
         if remembered(further) >= 0.0:
-            return last_rejected(remembered, further, kept, absolute=2.0**-20 * step)
+            bracket = 2.0**-20 * step if absolute is None else absolute
+            return last_rejected(remembered, further, kept, absolute=bracket)
         if further == limit:
             return limit
         kept, step = further, 2.0 * step
