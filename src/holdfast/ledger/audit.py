@@ -23,7 +23,8 @@ from holdfast.data.fingerprint import fingerprint
 from holdfast.data.missing import columns_with_missing
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, measured, sampling_to_dict
-from holdfast.described.question import columns_read
+from holdfast.described.question import columns_read, described_answer
+from holdfast.described.rule import Ground
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.chain import Row, canonical, verify
 from holdfast.ledger.checkpoint import FiledPlace, Kept, place_of
@@ -42,7 +43,7 @@ from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import is_single
-from holdfast.statistics.entry import Bound
+from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.statistic import Statistic
@@ -235,20 +236,23 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
     """Whether what is told follows from its looks, and what was told before is what is named."""
     opening, terms, table = transcript.opening, transcript.terms, transcript.table
     once = kind_of(opening.mechanism["name"]).once
+    ground = ground_of(terms, opening.table)
     for line in lines:
         request, number = Request.read(line["request"]), line["line"]
         if "parts" not in line:
             if transcript.lines[number - 1].question != request.question:
                 return f", line {number}: it is not the one that was asked for"
             continue
+        looks = [_look(transcript, part) for part in line["parts"]]
         try:
-            question = asked_again(request.question, table)
+            described = _described(request.question, looks, ground)
+            by_rules = described is not None and request.verb == "ask"
+            question = described if by_rules else asked_again(request.question, table)
         except HoldfastError:
             return f", line {number}: its question cannot be read"
         if not _is_in_range(request, question):
             return f", line {number}: its range is not that of its question"
-        looks = [_look(transcript, part) for part in line["parts"]]
-        followed = rebuilt(request, question, looks, terms, once=once)
+        followed = rebuilt(request, question, looks, terms, once=once, described=described)
         told = transcript.told_of(request.question)
         earlier = [each for each in told if each.number is not None and each.number < number]
         again = whole(request, question, followed, earlier, terms)
@@ -256,6 +260,13 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
             if not alike(line.get(name, 0), again.get(name, 0)):
                 return f", line {number}: its {name} does not follow from its looks"
     return None
+
+
+def _described(text: str, looks: Sequence[Recorded], ground: Ground | None) -> Bound | None:
+    """A question with the rules that answer it, if some of its looks are at its description."""
+    if ground is None or all(each.bits is None for each in looks):
+        return None
+    return described_answer(ground.prior.read(text), ground)
 
 
 def _is_in_range(request: Request, question: Bound) -> bool:
@@ -301,11 +312,19 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     for asked in pending.asked:
         if not asked.is_part:
             continue
-        question = asked_again(asked.request.question, table)
+        question = _whole_of(asked, ground, table)
         has_parts = asked.follows is not None or not is_single(question)
         if not has_parts or not _is_in_range(asked.request, question):
             return ": what it is asked for has no parts, or another range"
     return None
+
+
+def _whole_of(asked: Asked, ground: Ground | None, table: Table) -> Bound:
+    """What a look is asked for; a described one may be of a group of which only the text tells."""
+    text = asked.request.question
+    if ground is None or asked.offer.bits is None or asked.follows is not None:
+        return asked_again(text, table)
+    return ground.prior.read(text)
 
 
 def _order_fault(transcript: Transcript, asked: Asked) -> str | None:

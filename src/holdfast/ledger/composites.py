@@ -72,12 +72,24 @@ def whole(
     implied = {"implied": refuted} if status == "confirmed" and refuted else {}
     return {
         **implied,
+        **(_description(followed.looks) if request.verb == "ask" else {}),
         "status": status,
         "value": None if silent else middle if found.value is None else found.value,
         "interval": [low, high],
         "charge": sum((each.charge for each in own.values()), 0.0),
         "parts": [each.look for each in followed.looks],
     }
+
+
+def _description(looks: Sequence[Recorded]) -> dict[str, Any]:
+    """The length of what only descriptions answer; of one look, the rows that it is about, too."""
+    lengths = [each.bits for each in looks if each.bits is not None]
+    if not 0 < len(lengths) == len(looks):
+        return {}
+    about = [
+        {"rows": list(each.rows), "missing": list(each.missing)} for each in looks if each.rows
+    ]
+    return {"bits": max(lengths), **(about[0] if len(about) == 1 else {})}
 
 
 def _status(
@@ -139,9 +151,18 @@ def _around(guess: float, t: float, statistic: Statistic, terms: Terms) -> tuple
 
 
 def rebuilt(
-    request: Request, question: Bound, looks: Sequence[Recorded], terms: Terms, *, once: bool
+    request: Request,
+    question: Bound,
+    looks: Sequence[Recorded],
+    terms: Terms,
+    *,
+    once: bool,
+    described: Bound | None = None,
 ) -> Followed:
-    """The play of a question, sent the answers of these looks, and refused what they leave out."""
+    """The play of a question, sent the answers of these looks, and refused what they leave out.
+
+    What is `described` is the question with its rules, where its description answers it.
+    """
     left, parts = iter(looks), list[Subquestion]()
 
     def put(due: Due) -> list[Estimate]:
@@ -153,7 +174,6 @@ def rebuilt(
         return [each.estimate for each in own]
 
     t = terms.half_width if request.tolerance is None else request.tolerance
-    described = next((question for each in looks if each.bits is not None), None)
     play = play_of(
         question,
         request.guess,
@@ -194,6 +214,9 @@ def read_whole(body: dict[str, Any], at: str, receipt: str) -> Recorded:
         receipt=receipt,
         variance=None,
         revealed=Interval(0.0, 1.0),
+        bits=body.get("bits"),
+        rows=tuple(body["rows"]) if "rows" in body else None,
+        missing=tuple(body.get("missing", (0, 0))),
     )
 
 
