@@ -1,4 +1,4 @@
-"""A statistic without a rule of its own follows from its described parts, which all hold together."""
+"""A statistic without a rule of its own follows from its described parts, which hold together."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.composites import whole
 from holdfast.theory.base.propagation import difference_interval
 from tests.holdout.tables import BOUNDS, Crash, copied, crash, opened, table, untouchable, watch
 from tests.ledger.forging import faults
@@ -141,12 +142,9 @@ def test_an_audit_finds_what_does_not_follow(
     tmp_path: Path, field: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As written by somebody who has the secret: the chain is whole, and the line is false."""
-    from holdfast.holdout import plays
-
-    true = plays.whole
 
     def false(*facts: Any) -> dict[str, Any]:
-        line = true(*facts)
+        line = whole(*facts)
         changed = {
             "interval": [line["interval"][0], line["value"]],
             "bits": 1.0,
@@ -154,7 +152,7 @@ def test_an_audit_finds_what_does_not_follow(
         }
         return {**line, field: changed[field]}
 
-    monkeypatch.setattr(plays, "whole", false)
+    monkeypatch.setattr("holdfast.holdout.plays.whole", false)
     with ledger(tmp_path) as holdout:
         holdout.ask(APART)
     (fault,) = faults(tmp_path / "t.ledger")

@@ -248,8 +248,8 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
         looks = [_look(transcript, part) for part in line["parts"]]
         try:
             described = _described(request.question, looks, ground)
-            by_rules = described is not None and request.verb == "ask"
-            question = described if by_rules else asked_again(request.question, table)
+            by_rules = described if request.verb == "ask" else None
+            question = by_rules or asked_again(request.question, table)
         except HoldfastError:
             return f", line {number}: its question cannot be read"
         if not _is_in_range(request, question):
